@@ -5,7 +5,7 @@ import type { McpServerOptions } from '@meup/mcp-bridge'
 import { startMcpServer } from '@meup/mcp-bridge'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
-import { relayTo, untilTold } from './support/relay-to.js'
+import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
 const failed = (message: RegExp) => ({
@@ -43,7 +43,7 @@ describe('a server that goes away', () => {
   test.for(['sessions', 'modern'] as const)('is missed even when nobody asks: %s', async (manner) => {
     const server = await serveHttp(manner)
     const { relay, notifications } = await relayTo(server)
-    await untilTold(server, notifications) // The stream that news come over is what shows it.
+    await untilNotified(server, notifications) // The stream that news come over is what shows it.
     await server.stop()
     expect((await relay.closed).reason).toContain('could not be reached')
   })

@@ -3,7 +3,7 @@ import type { McpRequestPayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { type Manner, serveHttp } from './support/http-server.js'
 import { eventually } from './support/processes.js'
-import { relayTo, untilTold } from './support/relay-to.js'
+import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
 const revisions = [
@@ -97,16 +97,16 @@ describe('news of changes', () => {
   test('reach everyone over the stream of a session', async () => {
     const server = await serveHttp('sessions')
     const { notifications } = await relayTo(server)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     expect(notifications[0]).toMatchObject({ method: 'notifications/tools/list_changed' })
   })
 
   test('reach everyone over a subscription, also after that was cut off', async () => {
     const server = await serveHttp('modern')
     const { relay, notifications } = await relayTo(server)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     server.cut()
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     const methods = notifications.map(({ method }) => method)
     expect(new Set(methods)).toEqual(new Set(['notifications/tools/list_changed']))
     expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')

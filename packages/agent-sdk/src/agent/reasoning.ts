@@ -9,7 +9,7 @@ import type { CallOptions, Draft } from '../client/types.js'
 export interface ReasonOptions {
   /** Ids of earlier envelopes, or names of data, that this builds on. */
   readonly references?: readonly string[]
-  /** `model`, `approach`, `confidence` and whatever else is worth knowing. */
+  /** `model`, `approach`, `confidence` and any other fields. */
   readonly metadata?: object
 }
 
@@ -84,7 +84,7 @@ export class Reasoning implements AsyncDisposable {
     return new Reasoning(space, id, groups, signal).#start(fields, message, options)
   }
 
-  /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
+  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -203,7 +203,7 @@ export class Reasoning implements AsyncDisposable {
     return retryAfterPause(this.#space, () => this.#space.send(draft), this.signal)
   }
 
-  /** Somebody else's cancel is a request to stop; the gateway's, or one of this participant's, has closed it already. */
+  /** A cancel by another participant is a request to stop; one by the gateway or this participant has closed the run. */
   #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
     const { from, payload } = envelope
@@ -217,7 +217,7 @@ export class Reasoning implements AsyncDisposable {
   }
 }
 
-/** Numbers the concurrent groups of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
+/** Numbers the concurrent groups of a turn 0, 1, 2, … across its contexts [MEUP-1.1]. */
 export class ParallelGroups {
   #next = 0
 

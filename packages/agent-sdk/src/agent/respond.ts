@@ -5,12 +5,12 @@ import { retryRateLimited } from '../client/retry.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** Characters of a refusal that the asker is told: it may quote what was refused. */
+/** Characters of a refusal that are sent to the asker: it may quote what was refused. */
 const maxReasonChars = 500
 
 export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 
-/** Answers a request. What the space does not take as a result, it may take as an error: nobody waits in vain. */
+/** Answers a request. If the gateway refuses the result, an error is sent, so that the asker does not wait for its timeout. */
 export async function respond(
   space: Pick<BaseClient, 'send'>,
   request: Request,

@@ -28,7 +28,7 @@ export interface ToolContext {
   /** Aborted when the asker cancels or the space closes. */
   readonly signal: AbortSignal
   readonly request: Request
-  /** Tells the asker how far the work is; one that did not ask for it is not told. `value` grows, up to `total`. */
+  /** Reports progress to the asker if it asked for that. `value` grows, up to `total`. */
   progress(value: number, total?: number, message?: string): void
   /** Opens a run about this request. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
@@ -279,7 +279,7 @@ async function checkInput(
   return { problem: text.join('; ') }
 }
 
-/** What `tools/list` tells of the arguments. */
+/** The JSON Schema of the arguments, as `tools/list` returns it. */
 function toJsonSchema(schema: InputSchema): Record<string, unknown> {
   if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
   return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
@@ -291,7 +291,7 @@ const isTypeBox = (schema: InputSchema): schema is TSchema =>
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
 
-/** Requests past this many are forgotten, oldest first: their answers would be for nobody. */
+/** Limit of requests that wait for the end of a replay; the oldest are dropped. */
 const maxWaiting = 10_000
 
 /** Requests of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. */

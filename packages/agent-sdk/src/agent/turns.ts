@@ -84,7 +84,7 @@ export interface TurnOptions {
 const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 const maxShare = 0.25
 
-/** A message with a correlationId answers somebody else, and is no question. */
+/** A message with a correlationId is an answer, and begins no turn. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))

@@ -25,7 +25,7 @@ interface ConnectionEvents {
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The connection was lost. The next attempt starts after `inMs`. */
   onReconnecting(inMs: number, reason: string): void
-  /** The connection is closed for good. */
+  /** The connection is closed and will not be restored. */
   onClose(error: Error | undefined): void
 }
 

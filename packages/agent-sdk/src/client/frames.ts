@@ -11,7 +11,7 @@ import { ConnectionError } from './errors.js'
 
 const encoder = new TextEncoder()
 
-/** A payload that goes out to the letter, such as with the numbers of somebody else: JSON.parse makes 1.0 a 1. */
+/** A payload that is sent exactly as given: parsing it would change numbers, such as 1.0 to 1. */
 export class Verbatim {
   constructor(readonly json: string) {}
 }
@@ -27,8 +27,8 @@ export interface Frame {
 export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
 
 /**
- * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
- * not know the id then, and its answer would reach nobody who waits.
+ * An envelope as a text frame. Throws the `ProtocolError` that the gateway would send for a frame it cannot read: without
+ * the id, that error could not be matched to the pending request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const text = toJson(envelope)

@@ -9,7 +9,7 @@ const decoder = new TextDecoder()
  * again [MEUP-6.1].
  */
 export class OutboundSafety {
-  /** The usual rules take a while to compile; whoever only listens does not wait for it. */
+  /** Compiled with the first text to send: the default rules take a while, and clients that only listen need none. */
   #guard: EnvelopeGuard<SafetySettings, Finding> | undefined
 
   /** Throws `SafetyError` for settings that cannot be used. */

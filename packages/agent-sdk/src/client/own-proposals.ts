@@ -100,7 +100,7 @@ class OwnProposal implements Proposal {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.outcome.catch(() => {}) // Whoever does not ask for the outcome need not hear that there is none.
+    this.outcome.catch(() => {}) // Callers that do not await the outcome get no unhandled rejection.
   }
 
   /** The space has the proposal; its expiry starts. */
@@ -151,7 +151,7 @@ class OwnProposal implements Proposal {
     )
   }
 
-  /** The first rejection settles the proposal. It is withdrawn, so that nobody approves it later. */
+  /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
   #onRejected(by: string, payload: { reason: string; message?: string }): void {
     this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
     void this.#tryWithdraw('rejected')

@@ -92,6 +92,6 @@ export interface ClientHandler {
   /** `frame`: the envelope as received. After `true` no other part and no listener sees the envelope. */
   onEnvelope?(envelope: AnyEnvelope, frame: string): unknown
   onWelcome?(welcome: WelcomePayload, info: WelcomeInfo): void
-  /** The connection is closed for good. */
+  /** The connection is closed and will not be restored. */
   onClose?(reason: Error): void
 }

@@ -8,7 +8,7 @@ import { readUsage } from './usage.js'
 const cutOff =
   /length|max_(?:output_)?tokens|context_window|error|failed|incomplete|cancel|timeout|safety|filter/i
 
-/** What was found in a response so far. The readers of the providers' forms tell it what they meet, in order. */
+/** Collects the parts of a response. The readers of the provider formats call its methods in the order of the response. */
 export class Collector {
   readonly #prefilled: boolean
   readonly #thoughts = new Thoughts()
@@ -174,7 +174,7 @@ class Thoughts {
     return this.#byOrigin.size === 0
   }
 
-  /** Parts are put a blank line apart. Gives what can be told at once: nothing of a place if there is a better one. */
+  /** Parts are put a blank line apart. Returns the text to stream: `undefined` if a preferred origin has text. */
   add(origin: Origin, text: string, part: string | number): string | undefined {
     const known = this.#byOrigin.get(origin)
     const more = known === undefined || known.part === part ? text : `\n\n${text}`
@@ -230,7 +230,7 @@ class ToolCalls {
     return this.#drafts.length
   }
 
-  /** Calls that nobody could make, for want of a name, are left out. */
+  /** Calls without a name are left out: they cannot be made. */
   get all(): ToolCall[] {
     return this.#drafts.filter(isNamed).map(asCall)
   }

@@ -111,8 +111,8 @@ export interface Piece {
 }
 
 /**
- * Takes away the white space around thoughts, as the text comes: what is around them is for the eye of nobody. Thoughts
- * are put a blank line apart. A text without thoughts stays as it is.
+ * Removes the white space around thoughts as the text streams in, and separates thoughts by a blank line. A text without
+ * thoughts stays as it is.
  */
 class Trim {
   reasoning = ''

@@ -29,7 +29,7 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
   return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
 }
 
-/** Gemini counts reasoning beside the answer, and so does xAI in its chat, where the sum tells, or that it is more. */
+/** Gemini counts reasoning apart from the answer; so does xAI chat, which shows in the total or in reasoning > answer. */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
   const [prompt, total] = [count(usage.prompt_tokens), count(usage.total_tokens)]

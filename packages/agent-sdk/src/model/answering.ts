@@ -37,7 +37,7 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits)
   }
 
-  /** Resolves when the turn has its answer, or who asked was told that there is none. */
+  /** Resolves when the turn was answered, or its asker was notified that there is no answer. */
   async run(): Promise<void> {
     const { space } = this.#turn
     const { model } = this.#parts.dialogue
@@ -133,7 +133,7 @@ export class Answering {
     return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
   }
 
-  /** Ends the run, and tells who asked; whoever has stopped it knows already. */
+  /** Ends the run and notifies the asker, unless the asker stopped it. */
   async #fail(run: Run, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return

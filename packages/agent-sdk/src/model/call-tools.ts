@@ -101,7 +101,7 @@ function formatResult({ text, content, data, approvedBy }: ToolResult): string {
   return `${leave}${cut(all, maxResultChars)}`
 }
 
-/** An error as a model can read it. One that nobody foresaw is thrown on. */
+/** An error as text for the model. Unexpected errors are rethrown. */
 function formatError(error: unknown): string {
   if (error instanceof ToolError) return error.message || 'the tool failed'
   if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`

@@ -50,7 +50,7 @@ export class Steering {
     return isMine && this.#steer(message)
   }
 
-  /** An envelope of somebody else's while the run in this context goes on. */
+  /** An envelope of another participant while the run in this context is open. */
   onEnvelope(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return

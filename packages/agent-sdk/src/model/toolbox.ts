@@ -19,7 +19,7 @@ export type ToolChoice = string | SpaceTool
 const listTimeoutMs = 5000
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
-/** Tools of one participant, and characters of them as JSON: a model is told of all of them at each step. */
+/** Tools of one participant, and characters of them as JSON: the model receives all of them at each step. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
@@ -49,7 +49,7 @@ export class Toolbox {
     }
   }
 
-  /** By the names that the model gets to see. What a participant does not tell in time, it does not have. */
+  /** By the names that the model sees. Tools that a participant does not list in time are left out. */
   async offered(): Promise<Map<string, OfferedTool>> {
     const here = this.#space.participants.filter(
       ({ id, status }) => status === 'present' && this.#isChosen(id),
@@ -118,7 +118,7 @@ export class Toolbox {
   }
 }
 
-/** One that says that it has none, or says nothing, is not asked again before it comes anew. */
+/** A participant without tools, or without an answer, is asked again only after it joins again. */
 const isFinal = (error: unknown): boolean =>
   error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
 

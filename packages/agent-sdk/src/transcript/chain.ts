@@ -17,7 +17,7 @@ export interface LogEntry {
   readonly commit: Commit
   /** What it counts as in prompts: as annotated, else by its type. */
   readonly priority: Priority
-  /** Somebody's last word on it. */
+  /** The latest annotation. */
   readonly annotation?: Annotation
   /** Tokens of the call that it came from. */
   readonly usage?: Usage

@@ -21,7 +21,7 @@ export interface Commit<C extends Content = Content> {
 export interface CommitOptions {
   /** One line about it; default: how its text begins. */
   readonly message?: string
-  /** Whatever else is worth knowing; it goes into no prompt. */
+  /** Any other data; it is not part of prompts. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
@@ -104,8 +104,8 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
 }
 
 /**
- * A copy as JSON carries it, frozen through and through: nobody can change a commit behind its hash. Bytes become
- * base64, as in the JSON of the providers that have some. Throws `TypeError` for what JSON cannot say.
+ * A deeply frozen JSON copy, so that a commit always matches its hash. Bytes become base64, as in the JSON of the
+ * providers that have some. Throws `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
   const text = JSON.stringify(value, bytesAsBase64)

@@ -3,7 +3,7 @@ import type { LogEntry } from './chain.js'
 import { type AssistantContent, contentHints, type Replay } from './content.js'
 
 export interface CompileOptions extends ReplayOptions {
-  /** Whether reasoning is shown that nobody has annotated; default: false. */
+  /** Whether reasoning without an annotation is included; default: false. */
   readonly includeReasoning?: boolean
   /**
    * Characters of texts and calls; default: any number. Of what is too long, earlier commits are left out:
@@ -78,7 +78,7 @@ export type PromptMessage = { readonly hash: string } & (
   | { readonly type: 'user'; readonly role: 'user'; readonly text: string; readonly from?: string }
   | {
       readonly type: 'reasoning'
-      /** What others thought is told to the model. */
+      /** Includes the reasoning of others. */
       readonly role: 'assistant' | 'user'
       readonly text: string
       readonly from?: string

@@ -25,14 +25,14 @@ export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
 export interface ChatResponse {
   /** The answer, without what was thought. */
   readonly text: string
-  /** What was thought, whether or not it was committed; `null` = nothing was told. */
+  /** What was thought, whether or not it was committed; `null` = the response has none. */
   readonly reasoning: string | null
   readonly reasoningCommit: Commit<ReasoningContent> | null
   readonly usage: Usage | null
   /** The answer. */
   readonly commit: Commit<AssistantContent>
   readonly generationConfig: GenerationConfig
-  /** What the model was told. */
+  /** The messages that were sent to the model. */
   readonly prompt: readonly PromptMessage[]
   /** To be answered by `tool`, each of them, before anything else. */
   readonly toolCalls: readonly ToolCall[]
@@ -101,7 +101,7 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
   throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
 }
 
-/** `model`, `temperature` and whatever else the client knows; handed through as it is. */
+/** `model`, `temperature` and other options of the client; passed through unchanged. */
 export type GenerationConfig = Readonly<Record<string, unknown>>
 
 /** A model, as a transcript needs it. */

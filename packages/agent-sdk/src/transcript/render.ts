@@ -87,7 +87,7 @@ interface Host {
   readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
 }
 
-/** Whether this is a terminal, and nobody asked for no colour (https://no-color.org). A page is no terminal. */
+/** Whether stdout is a terminal and `NO_COLOR` is not set (https://no-color.org). A page is no terminal. */
 function wantsColour(): boolean {
   const { process } = globalThis as Host
   return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''

@@ -56,7 +56,7 @@ export class Transcript {
     return this.#chain.commits
   }
 
-  /** Hash of the last commit; whoever knows it knows all that is before. `null` = there is none. */
+  /** Hash of the last commit, which covers all commits before it. `null` = there is none. */
   get head(): string | null {
     return this.#chain.head
   }
@@ -128,7 +128,7 @@ export class Transcript {
     this.#chain.annotate(hash, { priority, ...(reason !== undefined && { reason }) })
   }
 
-  /** The messages that a model would be told now. Reasoning is not among them unless it is asked for. */
+  /** The messages that a model would receive now, without reasoning unless it is asked for. */
   compile(options: CompileOptions = {}): PromptMessage[] {
     return compile(this.#chain.log(), { provider: this.#options.client?.provider, ...options })
   }

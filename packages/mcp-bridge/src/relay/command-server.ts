@@ -81,7 +81,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
-/** How long the end of the output may take to arrive once nobody is left who could write any. */
+/** How long the end of the output may take to arrive after the last writer has exited. */
 const LAST_OUTPUT_MS = 1000
 const LINE_LIMIT = { maxBytes: STDIO_DEFAULT_MAX_BUFFER_SIZE, longer: 'fail' } as const
 

@@ -41,7 +41,7 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Gets what the server tells that is about no call for certain, as it stands. */
+/** Called with each notification that belongs to no single call, unchanged. */
 export type OnNotification = (payload: McpRequestPayload) => void
 
 interface RelayOptions {
@@ -159,8 +159,8 @@ const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
- * Makes the acquaintance of a server. From then on the SDK's client answers what the server asks: it has nothing to
- * offer, so it declines sampling, elicitation and roots. A handler that the transport has keeps seeing each message.
+ * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it has no capabilities, so it
+ * declines sampling, elicitation and roots. The `onmessage` handler of the transport still receives each message.
  */
 async function performHandshake(transport: Transport, options: HandshakeOptions): Promise<Handshake> {
   const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
@@ -197,7 +197,7 @@ function pick({ name, version }: { name: string; version: string }) {
   return { name, version }
 }
 
-/** Since revision 2026-07-28 a server tells of changes only where it was asked to. */
+/** Since revision 2026-07-28 a server sends change notifications only to subscribers. */
 async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
   const filter = {

@@ -32,7 +32,7 @@ export class SpaceModel {
   readonly viewFilter: ViewFilter
   /** What of the log its reader wants to see. */
   readonly logFilter: LogFilter
-  /** What is told and measured while envelopes come. */
+  /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   #presence: PresenceFold = createPresenceFold()
   /** Who is in it, and what each is at. */

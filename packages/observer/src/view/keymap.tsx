@@ -115,7 +115,7 @@ function arrowKeys(keymap: Keymap): Keymap {
 /** What the keys of the page do, by the key. */
 export type Keymap = Readonly<Record<string, () => void>>
 
-/** Whether somebody is writing, or has a dialog before them. */
+/** Whether a text field has the focus or a dialog is open. */
 const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null

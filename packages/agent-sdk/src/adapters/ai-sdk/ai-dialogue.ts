@@ -81,7 +81,7 @@ export class AiDialogue implements Dialogue {
     try {
       const { fullStream } = this.#ai.streamText({
         ...this.#options.settings,
-        model: this.#options.model as LanguageModel, // It is told by its shape.
+        model: this.#options.model as LanguageModel, // Recognized by its shape.
         system: this.#system,
         messages: [...this.#messages],
         ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
@@ -117,7 +117,7 @@ const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedToo
 
 /** Providers report errors within a stream in forms of their own. */
 function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): Error {
-  // These quote what came, which may be what nobody is to know of the thinking.
+  // These quote the response, which may hold reasoning that must not be shown.
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
     return new Error(`the model's provider sent what makes no sense`, { cause: error })
   }

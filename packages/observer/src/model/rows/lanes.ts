@@ -6,7 +6,7 @@ import { createSlots } from './slots.js'
 
 /** What one participant thinks and does, in its order. */
 export interface Lane {
-  /** `null`: the conversation, which is nobody's. */
+  /** `null`: the conversation. */
   readonly owner: string | null
   readonly list: RowList
   /** How many runs, calls and messages there are in it. */

@@ -128,7 +128,7 @@ const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
-/** What somebody thinks, says or does that has no fields of its own to show. */
+/** The text of an envelope without fields of its own to show. */
 function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY

@@ -9,7 +9,7 @@ import { useSpace } from '../shared/use-space.js'
 /** So many capabilities are listed at first. */
 const maxListed = 20
 
-/** What somebody may do, by whom it has it, and what takes it back. */
+/** The capabilities of a participant, who granted them, and the controls to revoke them. */
 export function GrantedCapabilities({
   granted: { configured, grants, others },
 }: {
@@ -110,7 +110,7 @@ const terms = [
   ['10080', 'for a week'],
 ] as const
 
-/** Gives somebody what this reader holds, where that is permitted. */
+/** Grants capabilities of this reader to a participant, where that is permitted. */
 export function GrantForm({ recipient }: { recipient: string }): VNode | null {
   const { session, isLive, can } = useSpace()
   const [text, setText] = useState('')

@@ -4,7 +4,7 @@ import { loadChoices, saveChoices } from '../../connect/storage.js'
 import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
 import type { RowsHandle } from './virtual-rows.js'
 
-/** Milliseconds since 1970, told again every so many milliseconds while it is needed. */
+/** Milliseconds since 1970, updated every `everyMs` while needed. */
 export function useNow(isNeeded: boolean, everyMs = 1000): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -26,7 +26,7 @@ export function useStored(name: string, otherwise: string): [string, (value: str
   return [value, keep]
 }
 
-/** Milliseconds of each frame in which rows are made anew. */
+/** Milliseconds of each frame spent on rebuilding rows. */
 const frameBudgetMs = 12
 
 /** Applies the reader's choices to a long log, a little per frame. */
@@ -57,7 +57,7 @@ export function updateAddress(parts: AddressChange): void {
   if (hash !== location.hash) history.replaceState(null, '', hash)
 }
 
-/** So many folds are remembered. */
+/** Limit of remembered folds. */
 const maxFolds = 1000
 /** Pixels from the end within which a reader is at the live end. */
 const nearEndPx = 24
@@ -106,7 +106,7 @@ export function useScrollPosition(
   }, [log.envelopes.length])
 }
 
-/** The view draws what has come, and measures it: so many frames at most until a line is where it was. */
+/** Frames until the scroll position is given up: the view has to draw and measure new lines first. */
 const maxFrames = 60
 
 /** A reader who does one of these has a place of their own again. */
