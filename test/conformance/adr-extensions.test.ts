@@ -1,7 +1,7 @@
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, isKind } from '@meup/protocol'
 import { expect } from 'vitest'
-import { byId, hear } from '../../packages/agent-sdk/test/support/hear.js'
+import { byId, recordEnvelopes } from '../../packages/agent-sdk/test/support/record-envelopes.js'
 import { chat, type Example, request, stage } from '../support/replay.js'
 import { verifies } from '../verifies.js'
 
@@ -123,7 +123,7 @@ async function converse(thinks: boolean): Promise<unknown[]> {
   })
   const conversation: unknown[] = []
   for (const question of ['Weather today', 'Weather tomorrow']) {
-    const heard = hear(user)
+    const heard = recordEnvelopes(user)
     const asked = await user.chat(question)
     conversation.push(question)
     const reply = await heard.until((e) => e.kind === 'chat' && e.correlationId === asked.id)
@@ -160,7 +160,7 @@ verifies('M33', 'kinds and payload fields that nobody knows yet are kept', async
   await on.play(...examples)
   const relayed = on.heard.all.filter(({ from }) => from !== 'system:gateway')
   expect(relayed.map(withoutPlace)).toEqual(examples.map(({ id: _, ...example }) => example))
-  const again = hear(await on.latecomer())
+  const again = recordEnvelopes(await on.latecomer())
   await again.until(byId(relayed.at(-1)?.id ?? ''))
   expect(again.all.filter(({ from }) => from !== 'system:gateway')).toEqual(relayed)
 })

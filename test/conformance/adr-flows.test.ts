@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, answerFor, contextRoot, correlations, GATEWAY } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { deferred } from '../../packages/agent-sdk/test/support/deferred.js'
-import { byKind, hear } from '../../packages/agent-sdk/test/support/hear.js'
+import { byKind, recordEnvelopes } from '../../packages/agent-sdk/test/support/record-envelopes.js'
 import { Baton, shuffled } from '../support/baton.js'
 import { asDocumented, gist } from '../support/documented.js'
 import { verifies } from '../verifies.js'
@@ -29,7 +29,7 @@ async function reviewDeployment(turn: Turn): Promise<void> {
 async function ask(work: (turn: Turn) => Promise<void>): Promise<AnyEnvelope[]> {
   await using space = await createTestSpace({ participants: anything })
   const [user, agent, tools] = await Promise.all(['user', 'agent', 'tools'].map((name) => space.join(name)))
-  const heard = hear(await space.join('observer'))
+  const heard = recordEnvelopes(await space.join('observer'))
   tools?.tool('get_test_results', {}, () => 'security: 2 failed').tool('check_rollback_plan', {}, () => 'yes')
   void agent?.eachTurn(work)
   await user?.chat(question)
@@ -105,7 +105,7 @@ verifies('M31', 'the start is seen by others before the model has said a word', 
     ['user', 'agent', 'observer'].map((name) => space.join(name)),
   )
   if (!user || !agent || !observer) throw new Error('three have joined')
-  const [heard, model] = [hear(observer), deferred<string>()]
+  const [heard, model] = [recordEnvelopes(observer), deferred<string>()]
   let answered = false
   void model.promise.then(() => {
     answered = true
@@ -172,7 +172,7 @@ async function askBoth(order: readonly string[]): Promise<AnyEnvelope[]> {
     ['user', 'tools', 'observer'].map((name) => space.join(name)),
   )
   if (!user || !tools || !observer) throw new Error('three have joined')
-  const heard = hear(observer)
+  const heard = recordEnvelopes(observer)
   const baton = new Baton(order)
   for (const name of names) {
     tools.tool(views[name].tool, {}, () => 'done')

@@ -8,7 +8,7 @@ import {
   openedContext,
 } from '@meup/protocol'
 import { describe, expect } from 'vitest'
-import { byId, byKind, hear } from '../../packages/agent-sdk/test/support/hear.js'
+import { byId, byKind, recordEnvelopes } from '../../packages/agent-sdk/test/support/record-envelopes.js'
 import { chat, conclusion, type Example, request, stage, start, thought } from '../support/replay.js'
 import { verifies } from '../verifies.js'
 
@@ -79,7 +79,7 @@ describe('the flows with the ids of the document', () => {
     async () => {
       await using on = await stage('user', 'security-agent', 'perf-agent', 'tools')
       const narrow = on.seat('tools')
-      const heard = hear(narrow)
+      const heard = recordEnvelopes(narrow)
       await narrow.subscribe({ contexts: ['msg-201'] })
       await on.play(...several)
       await heard.until(byId('msg-211'))

@@ -14,7 +14,7 @@ export const sdk: readonly Mutant[] = [
   // Anybody takes back what somebody else has asked.
   {
     package: agentSdk,
-    function: 'Turns.#takeBack',
+    function: 'Turns.#onCancel',
     replace: ' && turn.from === cancel.from',
     by: '',
     tests: ['packages/agent-sdk/test/turns.test.ts'],

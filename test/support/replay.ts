@@ -1,14 +1,18 @@
 import type { Draft, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
-import { byId, type Hearing, hear } from '../../packages/agent-sdk/test/support/hear.js'
+import {
+  byId,
+  type EnvelopeRecorder,
+  recordEnvelopes,
+} from '../../packages/agent-sdk/test/support/record-envelopes.js'
 
 /** An envelope as the document writes it: with its sender. */
 export type Example = Draft & { readonly from: string }
 
 export interface Stage extends AsyncDisposable {
   /** What an observer is shown. */
-  readonly heard: Hearing
+  readonly heard: EnvelopeRecorder
   seat(name: string): SpaceClient
   /** Another seat of the observer's, entered now. */
   latecomer(): Promise<SpaceClient>
@@ -20,7 +24,7 @@ export interface Stage extends AsyncDisposable {
 export async function stage(...names: readonly string[]): Promise<Stage> {
   const participants = Object.fromEntries([...names, 'observer'].map((name) => [name, ['*']]))
   const space = await createTestSpace({ participants })
-  const heard = hear(await space.join('observer'))
+  const heard = recordEnvelopes(await space.join('observer'))
   const seats = new Map<string, SpaceClient>()
   for (const name of names) seats.set(name, await space.join(name))
   const seat = (name: string): SpaceClient => {

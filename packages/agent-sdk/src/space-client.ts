@@ -38,7 +38,7 @@ export class SpaceClient extends BaseClient {
     return client
   }
 
-  /** Offers a tool to the space. It is served in every context, whatever this connection filters. */
+  /** Offers a tool to the space. It is served in every context, regardless of the filters of this connection. */
   tool<Schema extends InputSchema>(
     name: string,
     definition: ToolDefinition<Schema>,

@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 /** Bot may propose, and take back what it has proposed; it may request of `free` alone. */
 const participants: Record<string, Capability[]> = {
@@ -21,10 +21,10 @@ async function cast() {
     const { arguments: args } = request.payload.params as { arguments: { a: number; b: number } }
     return String(args.a + args.b)
   })
-  return { space, ana, bot, tools, heard: hear(ana), [Symbol.asyncDispose]: () => space.close() }
+  return { space, ana, bot, tools, heard: recordEnvelopes(ana), [Symbol.asyncDispose]: () => space.close() }
 }
 
-const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+const catchFailure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => expect.unreachable('it was answered'),
     (error: unknown) => error,
@@ -123,11 +123,11 @@ describe('a call that its maker may not make', () => {
     here.tools.tool('break', {}, () => {
       throw new Error('it broke')
     })
-    const broken = failureOf(here.bot.call('tools/break'))
+    const broken = catchFailure(here.bot.call('tools/break'))
     await approveByHand(here.ana, await here.heard.until(byKind('mcp.proposal')))
     expect(await broken).toMatchObject({ name: 'ToolError', message: 'it broke' })
     const before = here.heard.all.length
-    const unknown = failureOf(here.bot.request('tools', 'no/method'))
+    const unknown = catchFailure(here.bot.request('tools', 'no/method'))
     const next = await here.heard.until(
       (e) => e.kind === 'mcp.proposal' && here.heard.all.indexOf(e) >= before,
     )
@@ -141,7 +141,7 @@ describe('a call that its maker may not make', () => {
 describe('a call that is not approved', () => {
   test('fails with the rejection, and is taken back so that nobody approves it later', async () => {
     await using here = await cast()
-    const call = failureOf(here.bot.call('tools/add', { a: 1, b: 2 }))
+    const call = catchFailure(here.bot.call('tools/add', { a: 1, b: 2 }))
     const proposal = await here.heard.until(byKind('mcp.proposal'))
     await reject(here.ana, proposal, { reason: 'policy', message: 'not on a Friday' })
     const error = await call
@@ -163,7 +163,7 @@ describe('a call that is not approved', () => {
   test('fails when its time is over', async () => {
     takeOverTime()
     await using here = await cast()
-    const call = failureOf(here.bot.call('tools/add', {}, { approvalMs: 300_000 }))
+    const call = catchFailure(here.bot.call('tools/add', {}, { approvalMs: 300_000 }))
     await here.heard.until(byKind('mcp.proposal'))
     await vi.advanceTimersByTimeAsync(200_000)
     await caughtUp(here.bot, here.heard)
@@ -178,9 +178,9 @@ describe('a call that is not approved', () => {
 
   test('fails when it is withdrawn', async () => {
     await using here = await cast()
-    const told = deferred<Proposal>()
-    const call = failureOf(here.bot.call('tools/add', {}, { onProposal: told.resolve }))
-    const proposal = await told.promise
+    const received = deferred<Proposal>()
+    const call = catchFailure(here.bot.call('tools/add', {}, { onProposal: received.resolve }))
+    const proposal = await received.promise
     await proposal.withdraw('found it elsewhere')
     expect(await call).toMatchObject({
       message: 'withdrawn: found it elsewhere',
@@ -192,7 +192,7 @@ describe('a call that is not approved', () => {
   test('is withdrawn when it is aborted', async () => {
     await using here = await cast()
     const stop = new AbortController()
-    const call = failureOf(here.bot.call('tools/add', {}, { signal: stop.signal }))
+    const call = catchFailure(here.bot.call('tools/add', {}, { signal: stop.signal }))
     const { id } = await here.heard.until(byKind('mcp.proposal'))
     stop.abort('changed my mind')
     const error = await call
@@ -207,7 +207,7 @@ describe('a call that is not approved', () => {
   test('is withdrawn when its run is interrupted', async () => {
     await using here = await cast()
     await using run = await here.bot.reason('sums')
-    const call = failureOf(run.call('tools/add', {}, { why: 'to know' }))
+    const call = catchFailure(run.call('tools/add', {}, { why: 'to know' }))
     await here.heard.until(byKind('mcp.proposal'))
     await here.ana.send({ kind: 'reasoning.cancel', context: run.context, payload: { reason: 'enough' } })
     expect(await call).toMatchObject({ message: 'aborted: interrupted by ana: enough' })
@@ -216,7 +216,7 @@ describe('a call that is not approved', () => {
 
   test('fails when the seat is left', async () => {
     await using here = await cast()
-    const call = failureOf(here.bot.call('tools/add'))
+    const call = catchFailure(here.bot.call('tools/add'))
     await here.heard.until(byKind('mcp.proposal'))
     here.bot.close()
     expect(await call).toMatchObject({ name: 'ConnectionError', code: 'closed' })
@@ -229,7 +229,7 @@ describe('a call that is not approved', () => {
       {},
       (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
     )
-    const call = failureOf(here.bot.call('tools/sleep', {}, { timeoutMs: 20 }))
+    const call = catchFailure(here.bot.call('tools/sleep', {}, { timeoutMs: 20 }))
     await approveByHand(here.ana, await here.heard.until(byKind('mcp.proposal')))
     expect(await call).toMatchObject({ name: 'ConnectionError', code: 'timeout' })
   })

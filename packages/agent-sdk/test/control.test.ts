@@ -3,14 +3,14 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { byId, byKind, caughtUp, hear } from './support/hear.js'
+import { byId, byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = { ana: ['*'], bot: ['*'], core: ['chat', 'reasoning.start', 'reasoning.conclusion'] }
 
 async function cast() {
   const space = await createTestSpace({ participants })
   const [ana, bot] = await Promise.all([space.join('ana'), space.join('bot')])
-  return { space, ana, bot, heard: hear(ana), [Symbol.asyncDispose]: () => space.close() }
+  return { space, ana, bot, heard: recordEnvelopes(ana), [Symbol.asyncDispose]: () => space.close() }
 }
 
 const ask = (ana: SpaceClient, what: string, payload = {}, to = ['bot']) =>
@@ -82,10 +82,10 @@ describe('the status of an agent', () => {
   test('that cannot be told is trouble', async () => {
     await using here = await cast()
     const core = await here.space.join('core')
-    const trouble = new Promise((resolve) => core.once('requestError', (...told) => resolve(told)))
+    const errors = new Promise((resolve) => core.once('requestError', (...received) => resolve(received)))
     core.control({})
     const { id } = await ask(here.ana, 'request-status', {}, ['core'])
-    expect(await trouble).toEqual([
+    expect(await errors).toEqual([
       expect.objectContaining({ code: 'capability_violation' }),
       expect.objectContaining({ id }),
     ])
@@ -95,9 +95,9 @@ describe('the status of an agent', () => {
 describe('the memory of an agent', () => {
   test('is its own: it is told what to do with it, and tells when it is compact', async () => {
     await using here = await cast()
-    const told: unknown[] = []
+    const received: unknown[] = []
     const note = (what: string) => (request: { payload: object; from: string }) =>
-      void told.push([what, request.from, request.payload])
+      void received.push([what, request.from, request.payload])
     const hooks = { forget: note('forget'), compact: note('compact'), clear: note('clear') }
     here.bot.control(hooks)
     await ask(here.ana, 'forget', { about: 'ana' })
@@ -108,7 +108,7 @@ describe('the memory of an agent', () => {
       to: ['ana'],
       correlationId: id,
     })
-    expect(told).toEqual([
+    expect(received).toEqual([
       ['forget', 'ana', { about: 'ana' }],
       ['clear', 'ana', {}],
       ['compact', 'ana', { to: 100 }],
@@ -128,12 +128,12 @@ describe('the memory of an agent', () => {
     await using here = await cast()
     const refuse = () => Promise.reject(new Error('not now'))
     here.bot.control({ compact: refuse, clear: refuse })
-    const trouble: unknown[] = []
-    here.bot.on('requestError', (error) => void trouble.push(error))
+    const errors: unknown[] = []
+    here.bot.on('requestError', (error) => void errors.push(error))
     await here.bot.chat('hello')
     await ask(here.ana, 'clear')
     await ask(here.ana, 'compact')
-    await eventually(() => expect(trouble).toEqual([new Error('not now'), new Error('not now')]))
+    await eventually(() => expect(errors).toEqual([new Error('not now'), new Error('not now')]))
     expect(await here.ana.requestStatus('bot')).toMatchObject({ messagesInContext: 1 })
     expect(here.heard.all.filter(byKind('participant.compact-done'))).toEqual([])
   })
@@ -154,7 +154,7 @@ describe('a restart', () => {
     expect(order).toEqual(['hook after restarted by ana', 'reconnecting'])
     const cancel = await here.heard.until(byKind('reasoning.cancel'))
     expect(cancel.payload).toEqual({ reason: 'left without a conclusion: restarted by ana' })
-    const heard = hear(here.bot)
+    const heard = recordEnvelopes(here.bot)
     const { id } = await here.ana.chat('another question')
     await heard.until(byId(id))
     await here.heard.until((e) => e.kind === 'reasoning.start' && e.correlationId === id)
@@ -244,13 +244,13 @@ describe('a shutdown', () => {
     })
     late.control({})
     here.bot.control({ shutdown: () => Promise.reject(new Error('not now')) })
-    const trouble = new Promise((resolve) => here.bot.once('requestError', resolve))
-    await hear(late).until(byId(past.id))
+    const errors = new Promise((resolve) => here.bot.once('requestError', resolve))
+    await recordEnvelopes(late).until(byId(past.id))
     await ask(here.ana, 'shutdown', {}, ['core'])
     await late.chat('still here')
     late.close()
     await ask(here.ana, 'shutdown')
-    expect(await trouble).toEqual(new Error('not now'))
+    expect(await errors).toEqual(new Error('not now'))
     await here.bot.chat('still here')
     await caughtUp(here.bot, here.heard)
   })

@@ -12,15 +12,15 @@ import { type Standing, standing } from './support/standing.js'
 let gateway: Standing
 beforeAll(async () => {
   gateway = await standing({ participants: { ana: ['*'], bot: ['chat', 'reasoning.*'] } })
-  await using bot = await connect(targetOf('bot'))
-  await using ana = await connect(targetOf('ana'))
+  await using bot = await connect(makeTarget('bot'))
+  await using ana = await connect(makeTarget('ana'))
   for (const message of ['one', 'two', 'three']) await ana.chat(message)
   await bot.reason('Looking')
 })
 afterAll(() => gateway.stop())
 
-const targetOf = (id: string) => ({ url: gateway.url, space: 'test', token: testToken(id) })
-const ana = (options?: HttpClientOptions) => new HttpClient(targetOf('ana'), options)
+const makeTarget = (id: string) => ({ url: gateway.url, space: 'test', token: testToken(id) })
+const ana = (options?: HttpClientOptions) => new HttpClient(makeTarget('ana'), options)
 
 /** Answers in a gateway's place. */
 async function answering(listener: RequestListener, options?: HttpClientOptions): Promise<HttpClient> {
@@ -113,9 +113,9 @@ test('a link is exchanged for the token that made it', async () => {
 describe('a request fails with', () => {
   test('the code of the gateway', async () => {
     const error = { name: 'ProtocolError', code: 'unauthorized' }
-    await expect(new HttpClient({ ...targetOf('ana'), token: 'wrong' }).readLogPage()).rejects.toMatchObject(
-      error,
-    )
+    await expect(
+      new HttpClient({ ...makeTarget('ana'), token: 'wrong' }).readLogPage(),
+    ).rejects.toMatchObject(error)
     await expect(ana().readContext('a/b')).rejects.toMatchObject({ code: 'not_found' })
   })
 

@@ -3,7 +3,13 @@ import { type AnyEnvelope, closeCodes, defaultLimits, ProtocolError } from '@meu
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { accepted, fromGateway, type ScriptedLine, scriptedDial, welcomeOf } from './support/scripted-line.js'
+import {
+  accepted,
+  fromGateway,
+  makeWelcome,
+  type ScriptedLine,
+  scriptedDial,
+} from './support/scripted-line.js'
 
 const request: DialRequest = { url: 'memory:', space: 'test' }
 
@@ -297,7 +303,7 @@ describe('what comes with the welcome', () => {
     const line = scriptedDial()
     const opening = SpaceClient.open(line.dial, request)
     const first = await line.next()
-    first.deliver(fromGateway('system.welcome', welcomeOf('me')), said(1), said(2))
+    first.deliver(fromGateway('system.welcome', makeWelcome('me')), said(1), said(2))
     const seat = await opening
     const seen: unknown[] = []
     seat.on('envelope', ({ id }) => void seen.push(id))

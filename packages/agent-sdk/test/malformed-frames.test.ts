@@ -4,7 +4,7 @@ import { connect } from '@meup/agent-sdk'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { eventually } from './support/eventually.js'
-import { accepted, fromGateway, welcomeOf } from './support/scripted-line.js'
+import { accepted, fromGateway, makeWelcome } from './support/scripted-line.js'
 
 /** The waits between tries are drawn between nothing and a bound. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.01))
@@ -13,7 +13,7 @@ afterEach(() => void vi.restoreAllMocks())
 type Frame = string | Buffer
 const json = (value: unknown): string => JSON.stringify(value)
 const welcome = (change: object = {}): string =>
-  json(fromGateway('system.welcome', { ...welcomeOf('bot'), ...change }))
+  json(fromGateway('system.welcome', { ...makeWelcome('bot'), ...change }))
 const question = (seq: number, change: object = {}): object => ({
   ...accepted('ana', { id: `q-${seq}`, kind: 'chat', to: ['bot'], payload: { message: 'hello' } }, seq),
   ...change,
@@ -47,10 +47,10 @@ async function fakeGateway(...greetings: readonly Frame[]) {
 async function answering(url: string) {
   const seat = await connect({ url, space: 'test', token: 'any' })
   onTestFinished(() => seat.close())
-  const trouble: unknown[] = []
-  seat.on('requestError', (error, request) => trouble.push(request ?? error))
+  const errors: unknown[] = []
+  seat.on('requestError', (error, request) => errors.push(request ?? error))
   void seat.eachTurn(async (turn) => void (await turn.reply(turn.trigger.id)))
-  return { seat, trouble }
+  return { seat, errors }
 }
 
 const frames: readonly (readonly [string, Frame])[] = [
@@ -83,12 +83,12 @@ const frames: readonly (readonly [string, Frame])[] = [
 
 test.for(frames)('an agent goes on after a frame that is malformed: %s', async ([, frame]) => {
   const gateway = await fakeGateway(welcome())
-  const { seat, trouble } = await answering(gateway.url)
+  const { seat, errors } = await answering(gateway.url)
   gateway.send(json(question(1)))
   gateway.send(frame)
   gateway.send(json(question(3)))
   await eventually(() => expect(gateway.chats).toEqual(['q-1', 'q-3']))
-  expect(trouble).toMatchObject([{ name: 'ConnectionError', code: 'malformed' }])
+  expect(errors).toMatchObject([{ name: 'ConnectionError', code: 'malformed' }])
   expect(gateway.sockets).toHaveLength(1)
   expect(seat.ended).toBeUndefined()
 })
@@ -139,7 +139,7 @@ function* mutations(value: unknown): Generator<unknown> {
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', arguments: { a: 1 } } }
 const sound: readonly object[] = [
   fromGateway('system.welcome', {
-    ...welcomeOf('bot'),
+    ...makeWelcome('bot'),
     contexts: [{ context: 'c', owner: 'ana', state: 'open', reasoningVisible: true, startedAt: 'now' }],
   }),
   fromGateway('system.error', { code: 'participant_paused', message: 'wait', retryAfterMs: 1, details: {} }),

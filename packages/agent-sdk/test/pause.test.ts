@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { caughtUp, hear } from './support/hear.js'
+import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = { ana: ['*'], bot: ['*'] }
 
@@ -88,14 +88,14 @@ describe('a participant that is paused', () => {
     await begun.promise
     await here.ana.pause(['bot'])
     await here.ana.chat('second')
-    await caughtUp(here.ana, hear(here.bot))
+    await caughtUp(here.ana, recordEnvelopes(here.bot))
     finish.resolve()
     expect(texts).toEqual(['first'])
     await here.ana.resume(['bot'])
     await eventually(() => expect(texts).toEqual(['first', 'second']))
     await here.ana.pause(['bot'])
     await here.ana.chat('third')
-    await caughtUp(here.ana, hear(here.bot))
+    await caughtUp(here.ana, recordEnvelopes(here.bot))
     here.bot.close()
     await done
   })
@@ -104,7 +104,7 @@ describe('a participant that is paused', () => {
 describe('a turn that a pause comes into', () => {
   test('waits with what it may not do, ends its runs, and goes on when it is resumed', async () => {
     await using here = await cast()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.ana.tool('look', {}, () => 'seen')
     const [begun, go] = [deferred(), deferred()]
     const done = deferred()
@@ -123,7 +123,7 @@ describe('a turn that a pause comes into', () => {
     await begun.promise
     await here.ana.pause(['bot'])
     go.resolve()
-    await caughtUp(here.ana, hear(here.bot))
+    await caughtUp(here.ana, recordEnvelopes(here.bot))
     expect(heard.all.filter(({ from }) => from === 'bot').map(({ kind }) => kind)).toEqual([
       'reasoning.start',
     ])
@@ -144,7 +144,7 @@ describe('a turn that a pause comes into', () => {
     await here.ana.send({ kind: 'reasoning.cancel', context: run.context })
     await thought
     const start = expect(here.bot.reason()).rejects.toMatchObject(refused)
-    await caughtUp(here.ana, hear(here.bot))
+    await caughtUp(here.ana, recordEnvelopes(here.bot))
     here.bot.close()
     await start
   })

@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
@@ -34,26 +34,30 @@ describe('progress', () => {
       progress(3, 3, 'almost')
       return 'done'
     })
-    const told: unknown[] = []
-    const { text } = await here.ana.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
-    told.push(text)
+    const received: unknown[] = []
+    const { text } = await here.ana.call(
+      'files/work',
+      {},
+      { onProgress: (progress) => received.push(progress) },
+    )
+    received.push(text)
     const reports = [
       { progress: 0 },
       { progress: 1.5, total: 3 },
       { progress: 3, total: 3, message: 'almost' },
     ]
-    expect(told).toEqual([...reports, 'done'])
+    expect(received).toEqual([...reports, 'done'])
   })
 
   test('is a notification to the asker alone, about the request, where it stands', async () => {
     await using here = await couple()
-    const heard = hear(here.files)
+    const heard = recordEnvelopes(here.files)
     works(here.files, ({ progress }) => progress(1))
     await here.ana.call('files/work', {}, { context: 'a/b', onProgress: () => {} })
-    const [asked, told] = await Promise.all([heard.until(byKind('mcp.request')), heard.until(isProgress)])
+    const [asked, received] = await Promise.all([heard.until(byKind('mcp.request')), heard.until(isProgress)])
     expect(asked.payload).toMatchObject({ params: { name: 'work', _meta: { progressToken: asked.id } } })
-    expect(told).toMatchObject({ from: 'files', to: ['ana'], context: 'a/b', correlationId: asked.id })
-    expect(told.payload).toEqual({
+    expect(received).toMatchObject({ from: 'files', to: ['ana'], context: 'a/b', correlationId: asked.id })
+    expect(received.payload).toEqual({
       jsonrpc: '2.0',
       method: 'notifications/progress',
       params: { progress: 1, progressToken: asked.id },
@@ -62,7 +66,7 @@ describe('progress', () => {
 
   test('is reported to nobody who did not ask for it', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     works(here.files, ({ progress }) => progress(1))
     await here.ana.call('files/work')
     await caughtUp(here.files, heard)
@@ -90,9 +94,13 @@ describe('progress', () => {
       return request.id
     })
     const ask = async (asker: SpaceClient) => {
-      const told: Progress[] = []
-      const { text } = await asker.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
-      expect(told.map(({ message }) => message)).toEqual([text])
+      const received: Progress[] = []
+      const { text } = await asker.call(
+        'files/work',
+        {},
+        { onProgress: (progress) => received.push(progress) },
+      )
+      expect(received.map(({ message }) => message)).toEqual([text])
       return text
     }
     expect(new Set(await Promise.all([ask(here.ana), ask(here.ana), ask(bob)])).size).toBe(3)
@@ -100,11 +108,11 @@ describe('progress', () => {
 
   test('is believed of the one who was asked alone, and no more once that one has answered', async () => {
     await using here = await couple()
-    const [bob, heard] = [await here.space.join('bob'), hear(here.ana)]
+    const [bob, heard] = [await here.space.join('bob'), recordEnvelopes(here.ana)]
     const go = deferred()
     works(here.files, () => go.promise)
-    const told: Progress[] = []
-    const asking = here.ana.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
+    const received: Progress[] = []
+    const asking = here.ana.call('files/work', {}, { onProgress: (progress) => received.push(progress) })
     const { id } = await heard.until(byKind('mcp.request'))
     const report = (seat: SpaceClient, params: object, correlationId = id) =>
       seat.send({
@@ -122,7 +130,7 @@ describe('progress', () => {
     await asking
     await report(here.files, { progressToken: id, progress: 6 })
     await caughtUp(here.files, heard)
-    expect(told).toEqual([{ progress: 4 }])
+    expect(received).toEqual([{ progress: 4 }])
   })
 
   test('is no request to those who are told', async () => {
@@ -142,26 +150,26 @@ describe('progress', () => {
 describe('whoever reports', () => {
   test('too often is heard with the latest, and can still answer', async () => {
     await using here = await couple()
-    const [heard, last] = [hear(here.ana), deferred()]
+    const [heard, last] = [recordEnvelopes(here.ana), deferred()]
     works(here.files, async ({ progress }) => {
       for (let n = 1; n <= 1000; n++) progress(n, 1000)
       await last.promise
       return 'done'
     })
-    const told: number[] = []
+    const received: number[] = []
     const onProgress = ({ progress }: Progress): void => {
-      told.push(progress)
+      received.push(progress)
       if (progress === 1000) last.resolve()
     }
     expect((await here.ana.call('files/work', {}, { onProgress })).text).toBe('done')
-    expect(told).toEqual([...told].sort((a, b) => a - b))
-    expect(told.length).toBeLessThan(50)
-    expect(heard.all.filter(isProgress)).toHaveLength(told.length)
+    expect(received).toEqual([...received].sort((a, b) => a - b))
+    expect(received.length).toBeLessThan(50)
+    expect(heard.all.filter(isProgress)).toHaveLength(received.length)
   })
 
   test('after the answer is not heard any more', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     let late: ToolContext['progress'] | undefined
     works(here.files, ({ progress }) => {
       late = progress
@@ -175,10 +183,10 @@ describe('whoever reports', () => {
   test('what it may not report is told once to whoever listens, and still answers', async () => {
     await using here = await couple()
     const shy = await here.space.join('shy')
-    const trouble: unknown[] = []
+    const errors: unknown[] = []
     const refused = deferred()
     shy.on('requestError', (error) => {
-      trouble.push(error)
+      errors.push(error)
       refused.resolve()
     })
     works(shy, async ({ progress }) => {
@@ -187,7 +195,7 @@ describe('whoever reports', () => {
       progress(2)
       return 'done'
     })
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     // Whoever is asked by name may report; here nobody is.
     const params = { name: 'work', _meta: { progressToken: 7 } }
     await here.ana.send({
@@ -196,17 +204,17 @@ describe('whoever reports', () => {
     })
     expect(await heard.until(byKind('mcp.response'))).toMatchObject({ from: 'shy' })
     expect(heard.all.filter(isProgress)).toEqual([])
-    expect(trouble).toMatchObject([{ code: 'capability_violation' }])
+    expect(errors).toMatchObject([{ code: 'capability_violation' }])
   })
 })
 
 describe('one handler for every request', () => {
   test('reports in the words of MCP, whatever it adds', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
-    here.files.serve(async (_, __, tell) => {
+    const heard = recordEnvelopes(here.ana)
+    here.files.serve(async (_, __, notify) => {
       const report = { progress: 1, odd: { kept: true }, progressToken: 'not its own' }
-      tell({ method: 'notifications/progress', params: report })
+      notify({ method: 'notifications/progress', params: report })
       return { result: {} }
     })
     const payload = { method: 'x/slow', params: { _meta: { progressToken: 7 } } }

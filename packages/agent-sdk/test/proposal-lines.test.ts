@@ -2,7 +2,13 @@ import { ProposalError, SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'
-import { accepted, fromGateway, type ScriptedLine, scriptedDial, welcomeOf } from './support/scripted-line.js'
+import {
+  accepted,
+  fromGateway,
+  makeWelcome,
+  type ScriptedLine,
+  scriptedDial,
+} from './support/scripted-line.js'
 
 /** What depends on the order in which things arrive, with the test at the gateway's end of the line. */
 
@@ -117,7 +123,7 @@ test('what is granted on the way is used at once, and told', async () => {
   const request = { kind: Kind.mcpRequest, to: ['tools'], payload: { method: 'tools/call' } }
   expect([seat.can(request), seat.capabilities]).toEqual([false, ['mcp.proposal']])
   first.welcome(may('mcp.proposal', 'mcp.request'))
-  first.welcome({ ...may('mcp.proposal', 'mcp.request'), subscription: welcomeOf('bot').subscription })
+  first.welcome({ ...may('mcp.proposal', 'mcp.request'), subscription: makeWelcome('bot').subscription })
   await eventually(() => expect(seat.can(request)).toBe(true))
   expect(changes).toEqual([['mcp.proposal', 'mcp.request']])
   const call = seat.call('tools/act').catch(() => {})

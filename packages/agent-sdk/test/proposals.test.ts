@@ -5,7 +5,7 @@ import type { Capability } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { eventually } from './support/eventually.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
@@ -34,9 +34,9 @@ const next = (seat: SpaceClient): Promise<OpenProposal> =>
   new Promise((resolve) => seat.proposals.once('proposal', resolve))
 
 const settlement = (seat: SpaceClient): Promise<[OpenProposal, Settlement]> =>
-  new Promise((resolve) => seat.proposals.once('settled', (...told) => resolve(told)))
+  new Promise((resolve) => seat.proposals.once('settled', (...received) => resolve(received)))
 
-const failureOf = (work: Promise<unknown>): Promise<Error> =>
+const catchFailure = (work: Promise<unknown>): Promise<Error> =>
   work.then(
     () => expect.unreachable('it did not fail'),
     (error: Error) => error,
@@ -68,7 +68,7 @@ describe('the proposals of a space', () => {
     await over.withdraw('no need')
     const [late, blind] = [await here.space.join('eve', { tail: 100 }), await here.space.join('eve')]
     await eventually(() => expect(late.proposals.list()).toHaveLength(1))
-    await caughtUp(here.ana, hear(late))
+    await caughtUp(here.ana, recordEnvelopes(late))
     expect(late.proposals.list().map(({ id }) => id)).toEqual([open.id])
     expect(blind.proposals.list()).toEqual([])
     await late.proposals.approve(open.id)
@@ -124,7 +124,7 @@ describe('the proposals of a space', () => {
     expect(here.ana.proposals.list()).toHaveLength(1000)
     expect(here.ana.proposals.get(all[0]?.id ?? '')).toBeUndefined()
     const params = { text: 'x'.repeat(250_000) }
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     for (let n = 0; n < 40; n++) await here.bot.propose({ to: 'tools', method: 'tools/call', params })
     await caughtUp(here.bot, heard)
     const kept = here.ana.proposals.list()
@@ -137,7 +137,7 @@ test('nobody pushes out what another proposes', async () => {
   await using here = await cast()
   const eve = await here.space.join('eve')
   const { id } = await here.bot.propose({ ...act, params: { text: 'x'.repeat(250_000) } })
-  const heard = hear(here.ana)
+  const heard = recordEnvelopes(here.ana)
   await Promise.all(Array.from({ length: 1000 }, () => eve.propose({ ...act, params: {} })))
   await caughtUp(eve, heard)
   expect(here.ana.proposals.list()).toHaveLength(1000)
@@ -147,7 +147,7 @@ test('nobody pushes out what another proposes', async () => {
 describe('approving', () => {
   test('makes the request of which it gives back the result', async () => {
     await using here = await cast()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const [coming, call] = [next(here.ana), here.bot.call('tools/act', { n: 1 }, { why: 'to act' })]
     const { id } = await coming
     expect(await here.ana.proposals.approve(id)).toMatchObject({ content: [{ text: 'tools/call done' }] })
@@ -172,7 +172,7 @@ describe('approving', () => {
     const params = '{"name":"act", "arguments":{"n":1.0,"e":1E2,"big":12345678901234567890,"t":"\\u0041"}}'
     const payload = `{"z":"params","par\\u0061ms":${params},"method":"tools/call"}`
     bot.send(`{"payload":${payload},"kind":"mcp.proposal","to":["tools"]}`)
-    const approval = failureOf(ana.proposals.approve((await coming).id))
+    const approval = catchFailure(ana.proposals.approve((await coming).id))
     await eventually(() => expect(frames.at(-1)).toContain(`"method":"tools/call","params":${params}}`))
     ana.close()
     await approval
@@ -184,7 +184,7 @@ describe('approving', () => {
     async () => {
       await using here = await cast()
       await using run = await here.bot.reason('what to do')
-      const heard = hear(here.ana)
+      const heard = recordEnvelopes(here.ana)
       const coming = next(here.ana)
       const proposal = await here.bot.propose({ ...act, correlationId: run.context, context: run.context })
       expect(await coming).toMatchObject({
@@ -202,10 +202,10 @@ describe('approving', () => {
   test('may say why, and fails as the tool fails', async () => {
     await using here = await cast()
     here.tools.serve(async () => ({ error: { code: -32000, message: 'out of order' } }))
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const coming = next(here.ana)
     await here.bot.propose({ ...act, rationale: 'please' })
-    const failure = await failureOf(
+    const failure = await catchFailure(
       here.ana.proposals.approve((await coming).id, { why: 'because I say so' }),
     )
     expect(failure).toMatchObject({ name: 'ToolError', code: -32000, message: 'out of order' })
@@ -218,12 +218,12 @@ describe('approving', () => {
     const proposal = await here.bot.propose(act)
     const { id } = await coming
     await toBot
-    expect(await failureOf(here.bot.proposals.approve(id))).toMatchObject({ code: 'capability_violation' })
+    expect(await catchFailure(here.bot.proposals.approve(id))).toMatchObject({ code: 'capability_violation' })
     const both = [here.ana.proposals.approve(id), eve.proposals.approve(id)]
     const results = await Promise.allSettled(both)
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     expect(here.asked).toHaveLength(1)
-    expect(await failureOf(here.ana.proposals.approve(id))).toMatchObject({
+    expect(await catchFailure(here.ana.proposals.approve(id))).toMatchObject({
       name: 'ProtocolError',
       code: 'proposal_not_found',
     })
@@ -240,8 +240,8 @@ describe('approving', () => {
     const proposal = await here.bot.propose(act)
     const { id } = await coming
     const stop = new AbortController()
-    const approval = failureOf(here.ana.proposals.approve(id, { signal: stop.signal }))
-    await hear(here.ana).until(byKind('mcp.request'))
+    const approval = catchFailure(here.ana.proposals.approve(id, { signal: stop.signal }))
+    await recordEnvelopes(here.ana).until(byKind('mcp.request'))
     stop.abort('enough')
     expect(await approval).toMatchObject({ code: 'aborted' })
     expect(await proposal.outcome).toMatchObject({
@@ -255,7 +255,7 @@ describe('rejecting', () => {
   test('says why, and closes it for this participant alone', async () => {
     await using here = await cast()
     const [eve, coming] = [await here.space.join('eve'), next(here.ana)]
-    const heard = hear(eve)
+    const heard = recordEnvelopes(eve)
     const content = { kind: 'mcp.proposal', to: ['tools'], payload: { method: 'ping' } }
     const { id } = await here.bot.send(content) // By a client that leaves it open after a rejection.
     await coming
@@ -263,7 +263,7 @@ describe('rejecting', () => {
     await here.ana.proposals.reject(id, { reason: 'policy', message: 'ask eve' })
     const rejection = { state: 'rejected', by: 'ana', reason: 'policy', message: 'ask eve' }
     expect(await settled).toEqual([expect.objectContaining({ id, rejectedBy: ['ana'] }), rejection])
-    expect(await failureOf(here.ana.proposals.reject(id, { reason: 'again' }))).toMatchObject({
+    expect(await catchFailure(here.ana.proposals.reject(id, { reason: 'again' }))).toMatchObject({
       code: 'proposal_not_found',
     })
     await caughtUp(here.ana, heard)

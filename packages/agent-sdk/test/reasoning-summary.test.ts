@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { tell } from '../../folds/test/support/turns.js'
-import { caughtUp, hear } from './support/hear.js'
+import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 /** What a model answers with: tools it has selected, with its reasons, or text. */
 interface Selection {
@@ -85,7 +85,7 @@ async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<
 async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], tools: ['*'] } })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])
-  const heard = hear(ana)
+  const heard = recordEnvelopes(ana)
   tools.tool('echo', { input: Type.Object({ n: Type.Number() }) }, ({ n }) => String(n))
   const turns = bot.turns()
   await ana.chat('which?')
@@ -93,8 +93,8 @@ async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await how(bot, turn)
   await caughtUp(bot, heard)
   const envelopes = heard.all as readonly Envelope[]
-  const told = tell(envelopes, 'bot')
-  return { envelopes, events: told.events, info: told.turns.at(-1) }
+  const folded = tell(envelopes, 'bot')
+  return { envelopes, events: folded.events, info: folded.turns.at(-1) }
 }
 
 verifies('I02', 'test_toolcall_reasoning_threaded_from_selection', async () => {
@@ -117,13 +117,13 @@ verifies(
   'saying why costs no call of the model and nothing in its prompts, and no alternatives',
   async () => {
     const [loud, quiet] = [scripted(), scripted()]
-    const told = await worked((_, turn) => thinkAloud(turn, loud))
+    const summary = await worked((_, turn) => thinkAloud(turn, loud))
     const untold = await worked((space, turn) => keepQuiet(space, turn, quiet))
-    expect(told.info?.reasoning?.narrative).toBe('First I look at both.')
+    expect(summary.info?.reasoning?.narrative).toBe('First I look at both.')
     expect(untold.info?.reasoning).toBeNull()
     expect(loud.prompts).toEqual(['which?', '1,2', '3'])
     expect(loud.prompts).toEqual(quiet.prompts)
-    expect(told.events.length).toBe(2)
-    expect(JSON.stringify(told)).not.toMatch(/alternatives|tools\/other/)
+    expect(summary.events.length).toBe(2)
+    expect(JSON.stringify(summary)).not.toMatch(/alternatives|tools\/other/)
   },
 )

@@ -2,7 +2,7 @@ import { type Reasoning, SpaceClient, type Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 import { accepted, type ScriptedLine, scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bot: ['*'], tools: ['*'] }
@@ -10,10 +10,10 @@ const participants = { ana: ['*'], bot: ['*'], tools: ['*'] }
 async function three() {
   const space = await createTestSpace({ participants })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])
-  return { ana, bot, tools, heard: hear(ana), [Symbol.asyncDispose]: () => space.close() }
+  return { ana, bot, tools, heard: recordEnvelopes(ana), [Symbol.asyncDispose]: () => space.close() }
 }
 
-const failureOf = (work: Promise<unknown>): Promise<Error> =>
+const catchFailure = (work: Promise<unknown>): Promise<Error> =>
   work.then(
     () => expect.unreachable('it did not fail'),
     (error: Error) => error,
@@ -37,7 +37,7 @@ test('an agent that may send the core kinds alone concludes what it leaves, and 
   const core = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion']
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: core } })
   const [ana, bot] = [await space.join('ana'), await space.join('bot')]
-  const heard = hear(ana)
+  const heard = recordEnvelopes(ana)
   const run = await bot.reason()
   await run[Symbol.asyncDispose]()
   await caughtUp(ana, heard)
@@ -105,7 +105,7 @@ describe('a run', () => {
     await using space = await createTestSpace({ participants: { bot: ['chat'] } })
     const bot = await space.join('bot')
     const before = bot.listenerCount('envelope')
-    expect(await failureOf(bot.reason())).toMatchObject({ code: 'capability_violation' })
+    expect(await catchFailure(bot.reason())).toMatchObject({ code: 'capability_violation' })
     expect(bot.listenerCount('envelope')).toBe(before)
   })
 
@@ -142,7 +142,7 @@ describe('leaving a run without a conclusion', () => {
       throw new Error('out of paper')
     })
     const left = leave(here.bot, (run) => run.call('tools/print', {}, { why: 'to have it on paper' }))
-    expect(await failureOf(left)).toMatchObject({ name: 'ToolError', message: 'out of paper' })
+    expect(await catchFailure(left)).toMatchObject({ name: 'ToolError', message: 'out of paper' })
     expect((await here.heard.until(byKind('reasoning.cancel'))).payload).toEqual({
       reason: 'left without a conclusion: tools/print: out of paper',
     })
@@ -151,7 +151,7 @@ describe('leaving a run without a conclusion', () => {
   test('tells why the conclusion was refused', async () => {
     await using here = await three()
     const left = leave(here.bot, (run) => run.conclude('x'.repeat(300_000)))
-    expect(await failureOf(left)).toMatchObject({ code: 'payload_too_large' })
+    expect(await catchFailure(left)).toMatchObject({ code: 'payload_too_large' })
     const { payload } = await here.heard.until(byKind('reasoning.cancel'))
     expect(payload).toEqual({ reason: expect.stringMatching(/^left without a conclusion: The envelope has/) })
   })
@@ -192,7 +192,7 @@ describe('interrupting a run', () => {
     await using here = await three()
     const { begun, stopped } = endless(here.tools)
     const run = await here.bot.reason('long work')
-    const call = failureOf(run.call('tools/wait', {}, { why: 'to wait' }))
+    const call = catchFailure(run.call('tools/wait', {}, { why: 'to wait' }))
     await begun
     await here.ana.send({ kind: 'reasoning.cancel', context: run.context, payload: { reason: 'enough' } })
     expect(await call).toMatchObject({ code: 'aborted', message: 'aborted: interrupted by ana: enough' })
@@ -211,7 +211,7 @@ describe('interrupting a run', () => {
     const [outer, other] = [await here.bot.reason('outer'), await here.bot.reason('other')]
     const inner = await outer.reason('inner')
     const innermost = await inner.reason('innermost')
-    const mine = hear(here.bot)
+    const mine = recordEnvelopes(here.bot)
     await here.ana.send({ kind: 'reasoning.cancel', context: inner.context })
     await caughtUp(here.ana, mine)
     expect([outer, other, inner, innermost].map(({ signal }) => signal.aborted)).toEqual([
@@ -254,7 +254,7 @@ describe('interrupting a run', () => {
     const asked = await here.ana.chat('think about it')
     const { value: turn } = (await turns.next()) as { value: Turn }
     const nested = await (await turn.reason()).reason()
-    const call = failureOf(nested.call('tools/wait', {}, { why: 'to wait' }))
+    const call = catchFailure(nested.call('tools/wait', {}, { why: 'to wait' }))
     await begun
     await here.ana.send({ kind: 'chat.cancel', correlationId: asked.id, payload: { reason: 'never mind' } })
     expect(await call).toMatchObject({ message: 'aborted: never mind' })

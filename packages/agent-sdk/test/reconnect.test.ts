@@ -9,9 +9,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { byId, type Hearing, hear } from './support/hear.js'
 import { proxy } from './support/proxy.js'
-import { fromGateway, welcomeOf } from './support/scripted-line.js'
+import { byId, type EnvelopeRecorder, recordEnvelopes } from './support/record-envelopes.js'
+import { fromGateway, makeWelcome } from './support/scripted-line.js'
 import { lastingMemory, type OpenStore, standing } from './support/standing.js'
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
@@ -32,7 +32,7 @@ const texts = (all: readonly AnyEnvelope[]): string[] =>
   all.flatMap((e) => (e.kind === 'chat' ? [e.payload.message] : []))
 
 /** Every seq after the first, each once, in order. */
-function expectNoGap({ all }: Hearing): void {
+function expectNoGap({ all }: EnvelopeRecorder): void {
   const seqs = all.map(({ seq = 0 }) => seq)
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 }
@@ -56,7 +56,7 @@ describe.each(stores)('a gateway that restarts, with %s', (_, open) => {
     await using gateway = await standing({ participants }, open())
     await using ana = await enter(gateway.url, 'ana')
     await using bob = await enter(gateway.url, 'bob')
-    const heard = hear(ana)
+    const heard = recordEnvelopes(ana)
     for (const text of numbers(0, 5)) await bob.chat(text)
     const down = [reconnecting(ana), reconnecting(bob)]
     await gateway.stop()
@@ -107,7 +107,7 @@ describe('a gateway that restarts', () => {
     await using ana = await enter(gateway.url, 'ana')
     await ana.chat('forgotten')
     const { epoch } = ana.welcome.space
-    const [heard, lost] = [hear(ana), new Promise((resolve) => ana.once('lost', resolve))]
+    const [heard, lost] = [recordEnvelopes(ana), new Promise((resolve) => ana.once('lost', resolve))]
     await gateway.stop()
     await gateway.start(lastingMemory())
     expect(await lost).toMatchObject({ resume: { status: 'lost', from: 1 } })
@@ -142,7 +142,7 @@ describe('a bad line', () => {
     await using ana = await enter(line.url, 'ana')
     await using bob = await enter(line.url, 'bob')
     await using witness = await enter(gateway.url, 'bot')
-    const [heard, log] = [hear(ana), hear(witness)]
+    const [heard, log] = [recordEnvelopes(ana), recordEnvelopes(witness)]
     const count = 400
     const sent: Promise<AnyEnvelope>[] = []
     for (const text of numbers(0, count)) {
@@ -164,7 +164,7 @@ describe('a bad line', () => {
     await using line = await proxy(gateway.port)
     await using ana = await enter(line.url, 'ana')
     await using bot = await enter(gateway.url, 'bot')
-    const [heard, working] = [hear(bot), new Set<AbortSignal>()]
+    const [heard, working] = [recordEnvelopes(bot), new Set<AbortSignal>()]
     bot
       .tool('now', {}, () => 'now')
       .tool('wait', {}, async (_, { signal }) => {
@@ -194,7 +194,7 @@ describe('a gateway that closes for a reason', () => {
     let connections = 0
     server.on('connection', (socket) => {
       connections++
-      socket.send(JSON.stringify(fromGateway('system.welcome', welcomeOf('ana'))))
+      socket.send(JSON.stringify(fromGateway('system.welcome', makeWelcome('ana'))))
       socket.on('message', () => socket.close(code, 'because'))
     })
     await new Promise((resolve) => server.once('listening', resolve))

@@ -4,7 +4,7 @@ import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { fakeSchema } from './support/fake-schema.js'
-import { byId, byKind, caughtUp, hear } from './support/hear.js'
+import { byId, byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants: Record<string, Capability[]> = { ana: ['*'], bob: ['*'], files: ['*'], mute: ['chat'] }
 
@@ -18,7 +18,7 @@ async function couple() {
 describe('a request', () => {
   test('is MCP on the wire, and gives back the result', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.files.serve(async ({ payload }) => ({ result: { asked: payload.method, with: payload.params } }))
     expect(await here.ana.request('files', 'resources/read', { uri: 'file:///a' })).toEqual({
       asked: 'resources/read',
@@ -40,7 +40,7 @@ describe('a request', () => {
 
   test('says where it stands and why it is made', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.files.tool('look', {}, () => 'seen')
     const place = { context: 'a/b', correlationId: 'question-1', parallelGroup: 3 }
     await here.ana.call('files/look', { at: 'it' }, { ...place, why: 'to see it' })
@@ -52,7 +52,7 @@ describe('a request', () => {
 
   test('leaves out what was not said', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.files.tool('look', {}, () => 'seen')
     await here.ana.call('files/look')
     const asked = await heard.until(byKind('mcp.request'))
@@ -114,7 +114,7 @@ function endless(files: SpaceClient) {
   return { begun: begun.promise, stopped: stopped.promise }
 }
 
-const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+const catchFailure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => expect.unreachable('it was answered'),
     (error: unknown) => error,
@@ -123,16 +123,16 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 describe('giving up', () => {
   test('a request that takes too long; the other side is told, and answers no more', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const { stopped } = endless(here.files)
-    const error = await failureOf(here.ana.call('files/wait', {}, { timeoutMs: 20, context: 'c' }))
+    const error = await catchFailure(here.ana.call('files/wait', {}, { timeoutMs: 20, context: 'c' }))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'timeout', message: 'no response within 20 ms' })
     expect(await stopped).toBe('no response within 20 ms')
     const asked = await heard.until(byKind('mcp.request'))
-    const told = await heard.until((e) => e.kind === 'mcp.request' && e.id !== asked.id)
-    expect(told).toMatchObject({ to: ['files'], context: 'c', correlationId: asked.id })
-    expect(told.payload).toMatchObject({
+    const received = await heard.until((e) => e.kind === 'mcp.request' && e.id !== asked.id)
+    expect(received).toMatchObject({ to: ['files'], context: 'c', correlationId: asked.id })
+    expect(received.payload).toMatchObject({
       method: 'notifications/cancelled',
       params: { requestId: asked.id, reason: 'no response within 20 ms' },
     })
@@ -144,7 +144,7 @@ describe('giving up', () => {
     await using here = await couple()
     const { begun, stopped } = endless(here.files)
     const stop = new AbortController()
-    const failed = failureOf(here.ana.call('files/wait', {}, { signal: stop.signal }))
+    const failed = catchFailure(here.ana.call('files/wait', {}, { signal: stop.signal }))
     await begun
     stop.abort('changed my mind')
     expect(await failed).toMatchObject({ code: 'aborted', message: 'aborted: changed my mind' })
@@ -161,11 +161,11 @@ describe('giving up', () => {
     })
     here.files.tool('deploy', { input }, () => void ran.push('deployed'))
     const stop = new AbortController()
-    const failed = failureOf(here.ana.call('files/deploy', {}, { signal: stop.signal }))
+    const failed = catchFailure(here.ana.call('files/deploy', {}, { signal: stop.signal }))
     await checked.promise
     stop.abort()
     await failed
-    await caughtUp(here.ana, hear(here.files))
+    await caughtUp(here.ana, recordEnvelopes(here.files))
     go.resolve()
     await here.ana.request('files', 'ping')
     expect(ran).toEqual([])
@@ -173,9 +173,11 @@ describe('giving up', () => {
 
   test('by a signal that was given before: nothing is asked', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.files.tool('look', {}, () => 'seen')
-    const error = await failureOf(here.ana.call('files/look', {}, { signal: AbortSignal.abort('too late') }))
+    const error = await catchFailure(
+      here.ana.call('files/look', {}, { signal: AbortSignal.abort('too late') }),
+    )
     expect(error).toMatchObject({ code: 'aborted', message: 'aborted: too late' })
     await caughtUp(here.ana, heard)
     expect(heard.all.filter(byKind('mcp.request'))).toEqual([])
@@ -183,7 +185,7 @@ describe('giving up', () => {
 
   test('a signal that comes after the answer changes nothing', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     here.files.tool('look', {}, () => 'seen')
     const stop = new AbortController()
     await here.ana.call('files/look', {}, { signal: stop.signal })
@@ -195,7 +197,7 @@ describe('giving up', () => {
   test('someone who is away answers when they are back', async () => {
     await using space = await createTestSpace({ participants })
     const ana = await space.join('ana')
-    const heard = hear(ana)
+    const heard = recordEnvelopes(ana)
     const asked = ana.call('files/look', {}, { timeoutMs: 10_000 })
     const { seq = 0, id } = await heard.until(byKind('mcp.request'))
     const files = await space.join('files', { after: seq - 1, epoch: ana.welcome.space.epoch })
@@ -207,21 +209,21 @@ describe('giving up', () => {
   test('closing ends every wait, and every tool that works', async () => {
     await using here = await couple()
     const { begun, stopped } = endless(here.files)
-    const failed = failureOf(here.ana.call('files/wait'))
+    const failed = catchFailure(here.ana.call('files/wait'))
     await begun
     here.files.close()
     expect(await stopped).toBe('the space was closed')
     here.ana.close()
     expect(await failed).toMatchObject({ name: 'ConnectionError', code: 'closed' })
-    expect(await failureOf(here.ana.call('files/wait'))).toMatchObject({ code: 'closed' })
+    expect(await catchFailure(here.ana.call('files/wait'))).toMatchObject({ code: 'closed' })
   })
 
   test('only the asker can take its request back', async () => {
     await using here = await couple()
-    const [bob, heard] = [await here.space.join('bob'), hear(here.files)]
+    const [bob, heard] = [await here.space.join('bob'), recordEnvelopes(here.files)]
     const { begun, stopped } = endless(here.files)
     const stop = new AbortController()
-    const failed = failureOf(here.ana.call('files/wait', {}, { signal: stop.signal }))
+    const failed = catchFailure(here.ana.call('files/wait', {}, { signal: stop.signal }))
     await begun
     const { id } = await heard.until(byKind('mcp.request'))
     const cancel = { method: 'notifications/cancelled', params: { requestId: id } }

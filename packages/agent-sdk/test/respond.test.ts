@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const participants = { ana: ['*'], files: ['*'] }
 
-const failureOf = (work: Promise<unknown>): Promise<ToolError> =>
+const catchFailure = (work: Promise<unknown>): Promise<ToolError> =>
   work.then(
     () => expect.unreachable('it was answered'),
     (error: ToolError) => error,
@@ -27,7 +27,7 @@ describe('an answer that cannot be sent', () => {
     await using space = await createTestSpace({ participants })
     const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
     files.tool('odd', {}, () => ({ content })).tool('fine', {}, () => 'fine')
-    const error = await failureOf(ana.call('files/odd'))
+    const error = await catchFailure(ana.call('files/odd'))
     expect(error).toMatchObject({ name: 'ToolError', code: -32603, message: expect.stringMatching(reason) })
     expect(error.message.length).toBeLessThan(1000)
     expect((await ana.call('files/fine')).text).toBe('fine')

@@ -1,7 +1,7 @@
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { PROTOCOL, ProtocolError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { byId, caughtUp, hear } from './support/hear.js'
+import { byId, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = { ana: ['*'], bot: ['chat'], cid: ['*'] }
 
@@ -18,7 +18,7 @@ describe('send', () => {
   test('resolves with the envelope as the space has it', async () => {
     await using space = await createTestSpace({ participants })
     const [ana, bot] = await Promise.all([space.join('ana'), space.join('bot')])
-    const heard = hear(bot)
+    const heard = recordEnvelopes(bot)
     const echo = await ana.send({ kind: 'test.thing', context: 'a/b', payload: { n: 1 } })
     expect(echo).toEqual({
       protocol: PROTOCOL,
@@ -44,7 +44,7 @@ describe('send', () => {
   test('the same again gives the original', async () => {
     await using space = await createTestSpace({ participants })
     const [ana, bot] = await Promise.all([space.join('ana'), space.join('bot')])
-    const heard = hear(bot)
+    const heard = recordEnvelopes(bot)
     const draft = { id: 'once', kind: 'chat', payload: { message: 'hello' } }
     const original = await ana.send(draft)
     expect(await ana.send(draft)).toEqual(original)
@@ -57,7 +57,7 @@ describe('what is refused', () => {
   test('for want of a capability says what the sender holds', async () => {
     await using space = await createTestSpace({ participants })
     const [bot, ana] = await Promise.all([space.join('bot'), space.join('ana')])
-    const heard = hear(ana)
+    const heard = recordEnvelopes(ana)
     const error = await refusal(bot.send({ kind: 'test.thing' }))
     expect(error).toMatchObject({ name: 'ProtocolError', code: 'capability_violation', retryable: false })
     expect(error.details).toEqual({ attemptedKind: 'test.thing', capabilities: ['chat'] })
@@ -134,7 +134,7 @@ describe('chat', () => {
   test('goes to everyone, to some, as an answer, in a context, in a format', async () => {
     await using space = await createTestSpace({ participants })
     const [ana, bot, cid] = await Promise.all([space.join('ana'), space.join('bot'), space.join('cid')])
-    const [toBot, toCid] = [hear(bot), hear(cid)]
+    const [toBot, toCid] = [recordEnvelopes(bot), recordEnvelopes(cid)]
     const open = await ana.chat('to all')
     expect(open).toMatchObject({ kind: 'chat', payload: { message: 'to all' } })
     expect(open).not.toHaveProperty('to')

@@ -2,7 +2,7 @@ import type { ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = { ana: ['*'], files: ['*'] }
 
@@ -12,7 +12,7 @@ async function couple() {
   return { ana, files, [Symbol.asyncDispose]: () => space.close() }
 }
 
-const failureOf = (work: Promise<unknown>): Promise<ToolError> =>
+const catchFailure = (work: Promise<unknown>): Promise<ToolError> =>
   work.then(
     () => expect.unreachable('it was answered'),
     (error: ToolError) => error,
@@ -37,7 +37,7 @@ describe('serving requests that no tool is for', () => {
   test('what it leaves unanswered is not offered', async () => {
     await using here = await couple()
     here.files.serve(async () => undefined)
-    expect(await failureOf(here.ana.request('files', 'prompts/list'))).toMatchObject({ code: -32601 })
+    expect(await catchFailure(here.ana.request('files', 'prompts/list'))).toMatchObject({ code: -32601 })
   })
 
   test('a handler that throws answers with an error, and goes on', async () => {
@@ -46,7 +46,7 @@ describe('serving requests that no tool is for', () => {
       if (payload.method === 'bad') throw new Error('no idea')
       return { result: { fine: true } }
     })
-    expect(await failureOf(here.ana.request('files', 'bad'))).toMatchObject({
+    expect(await catchFailure(here.ana.request('files', 'bad'))).toMatchObject({
       name: 'ToolError',
       code: -32603,
       message: 'no idea',
@@ -71,7 +71,7 @@ describe('serving requests that no tool is for', () => {
     await here.ana.send({ kind: 'mcp.request', to: ['files'], payload })
     expect(await notified.promise).toBe('notifications/initialized')
     const stop = new AbortController()
-    const failed = failureOf(here.ana.request('files', 'slow', {}, { signal: stop.signal }))
+    const failed = catchFailure(here.ana.request('files', 'slow', {}, { signal: stop.signal }))
     await begun.promise
     stop.abort('enough')
     await failed
@@ -80,7 +80,7 @@ describe('serving requests that no tool is for', () => {
 
   test('a request to everyone is its business only where a tool of its own is meant', async () => {
     await using here = await couple()
-    const [heard, served] = [hear(here.ana), [] as string[]]
+    const [heard, served] = [recordEnvelopes(here.ana), [] as string[]]
     here.files
       .tool('now', {}, () => 'now')
       .serve(async ({ payload }) => {
@@ -132,6 +132,6 @@ describe('leaving', () => {
     await here.files.leave(1)
     expect(await stopped.promise).toBe('the space was closed')
     here.ana.close()
-    await failureOf(asked)
+    await catchFailure(asked)
   })
 })

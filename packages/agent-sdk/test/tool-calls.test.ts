@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = { ana: ['*'], bot: ['*'], tools: ['*'] }
 const call = (n: number) => ({ tool: 'tools/echo', args: { n }, why: `number ${n}` })
@@ -12,7 +12,7 @@ const call = (n: number) => ({ tool: 'tools/echo', args: { n }, why: `number ${n
 async function working() {
   const space = await createTestSpace({ participants })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])
-  const heard = hear(ana)
+  const heard = recordEnvelopes(ana)
   tools.tool('echo', { input: Type.Object({ n: Type.Number() }) }, ({ n }) => String(n))
   tools.tool('fail', {}, () => {
     throw new Error('no')

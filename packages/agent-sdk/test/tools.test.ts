@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { byId, byKind, caughtUp, hear } from './support/hear.js'
+import { byId, byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
@@ -130,7 +130,7 @@ describe('the MCP of a participant', () => {
 
   test('answers no notification', async () => {
     await using here = await couple()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const [method, params] = ['notifications/initialized', { requestId: 'nothing' }]
     await here.ana.send({ kind: 'mcp.request', to: ['files'], payload: { method } })
     await here.ana.send({
@@ -181,9 +181,12 @@ describe('the MCP of a participant', () => {
         kind: 'mcp.request',
         payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'now' } },
       })
-    const told = new Promise<unknown[]>((resolve) => shy.once('requestError', (...all) => resolve(all)))
+    const received = new Promise<unknown[]>((resolve) => shy.once('requestError', (...all) => resolve(all)))
     await ask()
-    expect(await told).toMatchObject([{ code: 'capability_violation' }, { kind: 'mcp.request', from: 'ana' }])
+    expect(await received).toMatchObject([
+      { code: 'capability_violation' },
+      { kind: 'mcp.request', from: 'ana' },
+    ])
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     await ask()
     await eventually(() => expect(printed).toHaveBeenCalledOnce())
@@ -194,7 +197,7 @@ describe('the MCP of a participant', () => {
 describe('a request to everyone', () => {
   test('is answered by those who have the tool, and by nobody else', async () => {
     await using here = await couple()
-    const [more, heard] = [await here.space.join('more'), hear(here.ana)]
+    const [more, heard] = [await here.space.join('more'), recordEnvelopes(here.ana)]
     for (const seat of [here.files, more]) seat.tool('who', {}, () => seat.id)
     here.files.tool('own', {}, () => 'mine')
     const ask = (method: string, params: object) =>
@@ -219,7 +222,7 @@ describe('a request to everyone', () => {
 
   test('to several is answered by each of them', async () => {
     await using here = await couple()
-    const [more, heard] = [await here.space.join('more'), hear(here.ana)]
+    const [more, heard] = [await here.space.join('more'), recordEnvelopes(here.ana)]
     here.files.tool('who', {}, () => 'files')
     const payload = { method: 'tools/call', params: { name: 'who' } }
     const asked = await here.ana.send({ kind: 'mcp.request', to: ['files', 'more'], payload })
@@ -235,7 +238,7 @@ describe('a request to everyone', () => {
 
   test('is no business of its sender', async () => {
     await using here = await couple()
-    const heard = hear(here.files)
+    const heard = recordEnvelopes(here.files)
     here.files.tool('now', {}, () => 'now')
     const payload = { method: 'tools/call', params: { name: 'now' } }
     const { id } = await here.files.send({ kind: 'mcp.request', payload })
@@ -249,7 +252,7 @@ describe('a request to everyone', () => {
 describe('whatever a seat leaves out of its view', () => {
   verifies('M19', 'a request in a context that is filtered from view is answered', async () => {
     await using here = await couple()
-    const heard = hear(here.files)
+    const heard = recordEnvelopes(here.files)
     here.files.tool('now', {}, () => 'now')
     await here.files.subscribe({
       reasoning: 'none',

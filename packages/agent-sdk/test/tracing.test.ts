@@ -2,7 +2,7 @@ import { readEnvironment } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { formatTraceparent, getSpanId, getTraceId } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
-import { caughtUp, hear } from './support/hear.js'
+import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants = {
   ana: ['*'],
@@ -20,7 +20,7 @@ async function spaceWith(tracing: boolean) {
     ['bot', 'helper', 'tools'].map((id) => space.join(id, { tracing })),
   )
   if (bot === undefined || helper === undefined || tools === undefined) throw new Error('nobody is there')
-  const heard = hear(ana)
+  const heard = recordEnvelopes(ana)
   tools.tool('meta', {}, (_, { request }) => ({ meta: request.payload.params?._meta ?? null }))
   const { epoch } = ana.welcome.space
   const place = (trace: string, span: string): string =>

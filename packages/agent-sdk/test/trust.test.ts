@@ -2,7 +2,7 @@ import type { OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { byId, byKind, caughtUp, hear } from './support/hear.js'
+import { byId, byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
@@ -17,7 +17,7 @@ async function cast() {
   return { space, ana, bot, tools, [Symbol.asyncDispose]: () => space.close() }
 }
 
-const failureOf = (work: Promise<unknown>): Promise<Error> =>
+const catchFailure = (work: Promise<unknown>): Promise<Error> =>
   work.then(
     () => expect.unreachable('it did not fail'),
     (error: Error) => error,
@@ -44,7 +44,7 @@ describe('a grant', () => {
     const less = changed(here.bot)
     await here.ana.revoke(grant, 'no longer')
     expect(await less).toEqual(participants.bot)
-    expect(await failureOf(here.bot.request('tools', 'look', {}, { propose: false }))).toMatchObject({
+    expect(await catchFailure(here.bot.request('tools', 'look', {}, { propose: false }))).toMatchObject({
       code: 'capability_violation',
     })
   })
@@ -61,7 +61,7 @@ describe('a grant', () => {
 
   test('of more than its grantor holds is refused', async () => {
     await using here = await cast()
-    expect(await failureOf(here.bot.grant('tools', ['space.kick']))).toMatchObject({
+    expect(await catchFailure(here.bot.grant('tools', ['space.kick']))).toMatchObject({
       code: 'grant_exceeds_own',
     })
   })
@@ -90,7 +90,7 @@ describe('allowing always', () => {
     expect(here.bot.can(request(['tools'], 'prompts/get', { name: 'w*' }))).toBe(false)
     expect(here.bot.can(request(['ana'], 'tools/call', { name: 'w*' }))).toBe(false)
     expect(here.bot.can(request([], 'tools/call', { name: 'w*' }))).toBe(false)
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     await here.bot.request('tools', 'tools/call', { name: 'w*', arguments: { n: 3 } })
     await caughtUp(here.bot, heard)
     expect(heard.all.filter(byKind('mcp.proposal'))).toEqual([])
@@ -124,8 +124,8 @@ describe('allowing always', () => {
     const coming = next(here.ana)
     await here.bot.send({ kind: 'mcp.proposal', payload: { method: 'ping' } })
     const { id } = await coming
-    const heard = hear(here.ana)
-    expect(await failureOf(here.ana.proposals.allowAlways(id))).toBeInstanceOf(TypeError)
+    const heard = recordEnvelopes(here.ana)
+    expect(await catchFailure(here.ana.proposals.allowAlways(id))).toBeInstanceOf(TypeError)
     await caughtUp(here.ana, heard)
     expect(heard.all.filter(({ kind }) => kind === 'mcp.request' || kind === 'capability.grant')).toEqual([])
   })
@@ -134,7 +134,7 @@ describe('allowing always', () => {
 describe('an invitation', () => {
   test('makes a participant that enters with the token', async () => {
     await using here = await cast()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const { token, ...rest } = await here.ana.invite('eve', ['chat'], { reason: 'to help' })
     expect(rest).toEqual({ participantId: 'eve', status: 'created', url: '/spaces/test/ws' })
     if (token === undefined) throw new Error('eve needs a token')
@@ -147,8 +147,10 @@ describe('an invitation', () => {
 
   test('is refused as a grant is', async () => {
     await using here = await cast()
-    expect(await failureOf(here.bot.invite('eve', ['chat']))).toMatchObject({ code: 'capability_violation' })
-    expect(await failureOf(here.ana.invite('bot', ['chat']))).toMatchObject({ code: 'forbidden' })
+    expect(await catchFailure(here.bot.invite('eve', ['chat']))).toMatchObject({
+      code: 'capability_violation',
+    })
+    expect(await catchFailure(here.ana.invite('bot', ['chat']))).toMatchObject({ code: 'forbidden' })
   })
 })
 
@@ -157,7 +159,7 @@ describe('a kick', () => {
     await using here = await cast()
     await here.ana.kick('bot', { reason: 'too loud' })
     expect(await here.bot.closed()).toMatchObject({ name: 'ProtocolError', code: 'forbidden' })
-    expect(await failureOf(here.space.join('bot'))).toMatchObject({ code: 'forbidden' })
+    expect(await catchFailure(here.space.join('bot'))).toMatchObject({ code: 'forbidden' })
     const { token, status } = await here.ana.invite('bot', ['chat'])
     expect([token, status]).toEqual([undefined, 'readmitted'])
     await (await here.space.join('bot')).chat('back again')

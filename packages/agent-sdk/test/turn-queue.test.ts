@@ -4,7 +4,7 @@ import { correlations } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { type Hearing, hear } from './support/hear.js'
+import { type EnvelopeRecorder, recordEnvelopes } from './support/record-envelopes.js'
 
 async function crowd() {
   const names = ['ana', 'bob', 'cleo', 'dan', 'eve', 'bot'] as const
@@ -31,7 +31,7 @@ const ask = (asker: SpaceClient, times: number) =>
   Promise.all(Array.from({ length: times }, (_, n) => asker.chat(`${n}`, { to: ['bot'] })))
 
 /** What the bot has refused to an asker. */
-function refused(heard: Hearing, to: string): Set<string> {
+function refused(heard: EnvelopeRecorder, to: string): Set<string> {
   const chats = heard.all.filter(({ kind, from }) => kind === 'chat' && from === 'bot')
   for (const chat of chats) expect(chat.to).toEqual([to])
   return new Set(chats.flatMap(correlations))
@@ -39,7 +39,7 @@ function refused(heard: Hearing, to: string): Set<string> {
 
 test('one asker has a quarter of the open turns; what it asks beyond that is refused to it alone', async () => {
   const { ana, bob, release, errors, handled } = await crowd()
-  const [anaHeard, bobHeard] = [hear(ana), hear(bob)]
+  const [anaHeard, bobHeard] = [recordEnvelopes(ana), recordEnvelopes(bob)]
   await ask(ana, 250)
   const late = await ask(ana, 20)
   const [{ id } = { id: '' }] = await ask(bob, 1)
@@ -52,7 +52,7 @@ test('one asker has a quarter of the open turns; what it asks beyond that is ref
 
 test('messages beyond a thousand open turns are refused to their askers, and the developer is told once', async () => {
   const { ana, bob, cleo, dan, eve, release, errors, handled } = await crowd()
-  const [anaHeard, eveHeard] = [hear(ana), hear(eve)]
+  const [anaHeard, eveHeard] = [recordEnvelopes(ana), recordEnvelopes(eve)]
   for (const each of [ana, bob, cleo, dan]) await ask(each, 250)
   const late = await ask(ana, 40)
   const other = await eve.chat('and I?', { to: ['bot'] })

@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 /** For machines that do much else. */
 const within = { timeout: 15_000 }
@@ -16,7 +16,7 @@ async function three() {
   return { ana, bob, bot, [Symbol.asyncDispose]: () => space.close() }
 }
 
-const endOf = (signal: AbortSignal): Promise<unknown> =>
+const whenAborted = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(signal.reason)
     signal.addEventListener('abort', () => resolve(signal.reason))
@@ -60,7 +60,7 @@ describe('what begins a turn', () => {
     await using here = await three()
     const turns = here.bot.turns()
     const { id } = await here.ana.chat('early')
-    await caughtUp(here.ana, hear(here.bot))
+    await caughtUp(here.ana, recordEnvelopes(here.bot))
     const { value } = await turns.next()
     expect((value as Turn).trigger.id).toBe(id)
   })
@@ -69,7 +69,7 @@ describe('what begins a turn', () => {
 describe('a turn', () => {
   test('knows its question, and answers it in the main conversation', async () => {
     await using here = await three()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const question = await Promise.all([here.bot.turns().next(), here.ana.chat('why?')])
     const [{ value: turn }, asked] = question as [{ value: Turn }, { id: string }]
     expect([turn.text, turn.from, turn.trigger.id]).toEqual(['why?', 'ana', asked.id])
@@ -117,11 +117,11 @@ describe('one after the other', () => {
 
   test('a turn that is over cannot be taken back', async () => {
     await using here = await three()
-    const [heard, all] = [hear(here.bot), [] as Turn[]]
+    const [heard, all] = [recordEnvelopes(here.bot), [] as Turn[]]
     const done = (async () => {
       for await (const turn of here.bot.turns()) {
         all.push(turn)
-        if (turn.text === 'second') await endOf(turn.signal)
+        if (turn.text === 'second') await whenAborted(turn.signal)
       }
     })()
     const asked = [await here.ana.chat('first'), await here.ana.chat('second')]
@@ -149,7 +149,7 @@ describe('one after the other', () => {
 describe('several at once', () => {
   test('each in its own context, as many as asked for', async () => {
     await using here = await three()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     const all = deferred()
     let running = 0
     void here.bot.eachTurn(async (turn) => {
@@ -177,17 +177,17 @@ describe('several at once', () => {
   test('and no more than that', async () => {
     await using here = await three()
     const [gates, begun] = [[deferred(), deferred(), deferred()], [] as string[]]
-    let [running, most] = [0, 0]
+    let [running, maxRunning] = [0, 0]
     const done = here.bot.eachTurn(
       async ({ text }) => {
-        most = Math.max(most, ++running)
+        maxRunning = Math.max(maxRunning, ++running)
         begun.push(text)
         await gates[Number(text)]?.promise
         running--
       },
       { concurrency: 2 },
     )
-    const heard = hear(here.bot)
+    const heard = recordEnvelopes(here.bot)
     for (const text of ['0', '1', '2']) await here.ana.chat(text)
     await caughtUp(here.ana, heard)
     await eventually(() => expect(begun).toEqual(['0', '1']))
@@ -196,7 +196,7 @@ describe('several at once', () => {
     for (const gate of gates) gate.resolve()
     here.bot.close()
     await done
-    expect(most).toBe(2)
+    expect(maxRunning).toBe(2)
   })
 
   test('one that fails is reported, and the others go on', async () => {
@@ -243,7 +243,7 @@ describe('several at once', () => {
     await here.ana.chat('go')
     const turn = await begun.promise
     here.bot.close()
-    expect(await endOf(turn.signal)).toBe('the space was closed')
+    expect(await whenAborted(turn.signal)).toBe('the space was closed')
     expect(ended).toBe(false)
     finish.resolve()
     await done
@@ -253,11 +253,11 @@ describe('several at once', () => {
 describe('taking a question back', () => {
   test('aborts its turn, if the asker does it', async () => {
     await using here = await three()
-    const heard = hear(here.bot)
+    const heard = recordEnvelopes(here.bot)
     const turns = new Map<string, Turn>()
     const working = here.bot.eachTurn(async (turn) => {
       turns.set(turn.text, turn)
-      await endOf(turn.signal)
+      await whenAborted(turn.signal)
     })
     const [one, two] = [await here.ana.chat('one'), await here.ana.chat('two')]
     await vi.waitFor(() => expect([...turns.keys()]).toEqual(['one', 'two']), within)

@@ -2,7 +2,7 @@ import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
-import { byId, hear } from './support/hear.js'
+import { byId, recordEnvelopes } from './support/record-envelopes.js'
 import { standing } from './support/standing.js'
 
 /** Two connections of ana, and a participant whose tool works until it is cancelled. */
@@ -62,7 +62,7 @@ test('calls of the SDK are cancelled one by one, too', async () => {
 
 test('a cancellation without correlationId cancels the one call that it can mean, or none', async () => {
   const { one, other, files, running } = await twice()
-  const heard = hear(files)
+  const heard = recordEnvelopes(files)
   const calls = [await callAs(one, 1), await callAs(other, 1), await callAs(one, '1')]
   await eventually(() => expect(running.size).toBe(3))
   await heard.until(byId((await cancelAs(one, 1)).id))

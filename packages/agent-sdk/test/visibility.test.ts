@@ -3,7 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { ContextInfo } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { byKind, caughtUp, hear } from './support/hear.js'
+import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 import { scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'test.*'], guest: ['test.*'] }
@@ -18,10 +18,10 @@ function changesAt(seat: SpaceClient): VisibilityChange[] {
 async function three() {
   const space = await createTestSpace({ participants })
   const [ana, bot, guest] = [await space.join('ana'), await space.join('bot'), await space.join('guest')]
-  return { space, ana, bot, guest, heard: hear(ana), changes: changesAt(guest) }
+  return { space, ana, bot, guest, heard: recordEnvelopes(ana), changes: changesAt(guest) }
 }
 
-const thoughts = (heard: ReturnType<typeof hear>) => heard.all.filter(byKind('reasoning.thought'))
+const thoughts = (heard: ReturnType<typeof recordEnvelopes>) => heard.all.filter(byKind('reasoning.thought'))
 
 describe('a run', () => {
   test('is hidden and shown by whoever reasons, from any of its contexts', async () => {
@@ -58,7 +58,7 @@ describe('a run', () => {
   test('is known to be hidden or shown, and each change is told once', async () => {
     const here = await three()
     await using _ = here.space
-    const heard = hear(here.guest)
+    const heard = recordEnvelopes(here.guest)
     const run = await here.bot.reason()
     const { context } = run
     await here.ana.setVisibility(context, true)
@@ -89,7 +89,7 @@ describe('a run', () => {
   verifies('O17', 'that is none, is over, or is another’s changes nothing', async () => {
     const here = await three()
     await using _ = here.space
-    const heard = hear(here.guest)
+    const heard = recordEnvelopes(here.guest)
     const [one, other, past] = [await here.bot.reason(), await here.bot.reason(), await here.bot.reason()]
     await past.conclude()
     const attempts = [
@@ -122,7 +122,7 @@ describe('whoever comes later', () => {
     await run.hide()
     const late = await here.space.join('guest', { after: 0 })
     const changes = changesAt(late)
-    const heard = hear(late)
+    const heard = recordEnvelopes(late)
     await caughtUp(here.bot, heard)
     expect(heard.all.filter(byKind('observe.visibility'))).toHaveLength(4)
     expect(changes).toEqual([])
@@ -153,9 +153,9 @@ describe('whoever comes later', () => {
     })
     const seat = await opening
     const changes = changesAt(seat)
-    const told = new Promise((resolve) => seat.once('welcome', resolve))
+    const received = new Promise((resolve) => seat.once('welcome', resolve))
     line.welcome({ contexts: [at('same', false), at('shown', true), at('hidden', false), at('new', false)] })
-    await told
+    await received
     expect(changes).toEqual([
       { context: 'shown', reasoningVisible: true },
       { context: 'ended', reasoningVisible: true },

@@ -3,8 +3,8 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { closeCodes, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { eventually } from './support/eventually.js'
-import { byId, caughtUp, hear } from './support/hear.js'
-import { fromGateway, scriptedDial, welcomeOf } from './support/scripted-line.js'
+import { byId, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
+import { fromGateway, makeWelcome, scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bob: ['*'], cid: ['*'] }
 
@@ -28,7 +28,7 @@ describe('envelopes', () => {
   test('are iterated from the call on, in order, none lost while the loop is busy', async () => {
     await using here = await couple()
     const [first, last] = [await here.ana.chat('before'), 'after']
-    await caughtUp(here.ana, hear(here.bob))
+    await caughtUp(here.ana, recordEnvelopes(here.bob))
     const envelopes = here.bob.envelopes()
     const sent = await Promise.all(['a', 'b', 'c', last].map((text) => here.ana.chat(text)))
     const seen = []
@@ -65,7 +65,7 @@ describe('envelopes', () => {
     await using here = await couple()
     const envelopes = here.bob.envelopes()
     const { id } = await here.ana.chat('last words')
-    await caughtUp(here.ana, hear(here.bob))
+    await caughtUp(here.ana, recordEnvelopes(here.bob))
     here.bob.close()
     const ids = []
     for await (const envelope of envelopes) ids.push(envelope.id)
@@ -114,7 +114,7 @@ describe('status and closed', () => {
 describe('subscribe', () => {
   test('takes effect at once, and resolves with the welcome that says so', async () => {
     await using here = await couple()
-    const heard = hear(here.bob)
+    const heard = recordEnvelopes(here.bob)
     await here.ana.send({ id: 'run', kind: 'reasoning.start' })
     const thought = (id: string) =>
       here.ana.send({ id, kind: 'reasoning.thought', context: 'run', payload: { message: id } })
@@ -169,7 +169,7 @@ describe('subscribe', () => {
   test('is kept over a reconnect; what was refused is not', async () => {
     const { seat, first, next } = await scripted()
     const answer = (change: Partial<WelcomePayload['subscription']>) => ({
-      subscription: { ...welcomeOf('me').subscription, ...change },
+      subscription: { ...makeWelcome('me').subscription, ...change },
     })
     const granted = seat.subscribe({ reasoning: 'none' })
     first.welcome(answer({ reasoning: 'none' }), first.sent.at(-1))
@@ -251,12 +251,12 @@ describe('who is there', () => {
     await using here = await couple()
     const cid = await here.space.join('cid')
     cid.close()
-    const heard = hear(here.ana)
+    const heard = recordEnvelopes(here.ana)
     await heard.until((e) => e.kind === 'system.presence' && e.payload.event === 'leave')
     const late = await here.space.join('bob', { after: 0 })
     const statuses = new Set<unknown>()
     late.on('envelope', () => statuses.add(presence(late).cid))
-    const replayed = hear(late)
+    const replayed = recordEnvelopes(late)
     await replayed.until((e) => e.kind === 'system.presence' && e.payload.event === 'leave')
     expect([...statuses]).toEqual(['away'])
   })

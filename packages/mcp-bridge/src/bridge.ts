@@ -20,8 +20,8 @@ export interface Bridge {
 
 /**
  * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
- * [MEUP-3.8]. What the server tells of a call goes to its caller, changes of a resource to those who have subscribed to
- * it, changes of its lists to everyone. What nobody may be told for certain goes to the log.
+ * [MEUP-3.8]. Notifications about a call go to its caller, changes of a resource to its subscribers, changes of lists to
+ * everyone. Notifications that cannot be attributed for certain go to the log.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Dropped until the participant is connected.
@@ -40,8 +40,8 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   announce = (payload) => {
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
-      // One by one: an envelope to somebody who has left the space is refused.
-      for (const each of resources.subscribersOf(payload)) announcements.send(payload, each)
+      // One envelope each: the gateway refuses an envelope to a participant who has left.
+      for (const each of resources.listSubscribers(payload)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
       log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
@@ -119,7 +119,7 @@ class ResourceSubscriptions {
     return [...this.#byUri.values()].filter((each) => each.has(from)).length < maxOwnSubscriptions
   }
 
-  subscribersOf({ params }: McpRequestPayload): string[] {
+  listSubscribers({ params }: McpRequestPayload): string[] {
     return [...(this.#byUri.get(String(params?.uri)) ?? [])]
   }
 }
@@ -175,8 +175,8 @@ type Notify = (notification: McpRequestPayload) => void
 const quietMs = 60_000
 
 /**
- * Finds the call that a notification is about where the server does not say so, as with log messages over stdio. Others
- * must not read about a private call: it is about the one call that is running, if nobody else's has run lately.
+ * Finds the call that a notification without a reference is about, such as a log message over stdio. To keep private calls
+ * private, it is attributed only if one call is running and no other participant has called lately.
  */
 class Callers {
   readonly #running = new Map<Request, Notify>()

@@ -56,10 +56,10 @@ describe('progress', () => {
     }
     const asked = [await ask(ana, 'a', 'same'), await ask(eve, 'b', 'same'), await ask(eve, 'c', 7)]
     await until(() => heard.filter(({ kind }) => kind === 'mcp.response').length === 3)
-    const told = heard.filter(
+    const received = heard.filter(
       ({ payload }) => 'method' in payload && payload.method === 'notifications/progress',
     )
-    expect(told).toMatchObject(
+    expect(received).toMatchObject(
       (['same', 'same', 7] as const).map((progressToken, i) => ({
         from: 'files',
         to: [asked[i]?.from],
@@ -74,12 +74,12 @@ describe('progress', () => {
     const { ana, eve } = await bridged(
       way === 'stdio' ? run('sdkServer') : { name: 'files', url: (await serveHttp('modern')).url },
     )
-    const told: Progress[][] = [[], []]
+    const received: Progress[][] = [[], []]
     const calls = [ana, eve].map((asker, i) =>
-      asker.call('files/count', { to: 3 }, { onProgress: (progress) => told[i]?.push(progress) }),
+      asker.call('files/count', { to: 3 }, { onProgress: (progress) => received[i]?.push(progress) }),
     )
     await Promise.all(calls)
-    for (const progress of told) {
+    for (const progress of received) {
       expect(progress).toMatchObject([1, 2, 3].map((n) => ({ progress: n, total: 3 })))
     }
   })
@@ -87,10 +87,10 @@ describe('progress', () => {
 
 /** Calls a tool that logs, once all of them are to; ends with what it was told. */
 async function logged(asker: SpaceClient, data: string): Promise<unknown[]> {
-  const told: unknown[] = []
-  const options = { onNotification: ({ params }: { params?: object }) => told.push(params) }
+  const received: unknown[] = []
+  const options = { onNotification: ({ params }: { params?: object }) => received.push(params) }
   await asker.call('files/log', { data }, options)
-  return told
+  return received
 }
 
 describe('a log message about a call', () => {
@@ -119,8 +119,8 @@ describe('a log message about a call', () => {
     async (era) => {
       const { ana, eve } = await bridged({ name: 'files', url: (await serveHttp(era)).url })
       const data = Array.from({ length: 4 }, (_, n) => `call ${n}`)
-      const told = await Promise.all(data.map((text, n) => logged(n % 2 === 0 ? ana : eve, text)))
-      expect(told).toMatchObject(data.map((text) => [{ data: text }]))
+      const received = await Promise.all(data.map((text, n) => logged(n % 2 === 0 ? ana : eve, text)))
+      expect(received).toMatchObject(data.map((text) => [{ data: text }]))
     },
   )
 })
@@ -151,8 +151,8 @@ test('that a resource has changed is told to those who have subscribed to it', a
   const line = `${updated}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
   await ana.request('files', 'tools/call', { name: 'line', arguments: { line } })
   await until(() => heard.some(({ from, to }) => from === 'files' && to?.includes('eve') === true))
-  const told = heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
-  expect(told).toMatchObject([{ to: ['eve'], payload: { params: { uri } } }])
+  const received = heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
+  expect(received).toMatchObject([{ to: ['eve'], payload: { params: { uri } } }])
 })
 
 describe('subscriptions to resources', () => {
@@ -160,7 +160,7 @@ describe('subscriptions to resources', () => {
   const params = { uri, name: 'mirror' }
   const updated = (of: string): string =>
     `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${of}"}}`
-  const tell = (seat: SpaceClient, ...of: string[]) => {
+  const notifyUpdated = (seat: SpaceClient, ...of: string[]) => {
     const line = [...of.map(updated), '{"jsonrpc":"2.0","id":$ID,"result":{}}'].join('\n')
     return seat.request('files', 'tools/call', { name: 'line', arguments: { line } })
   }
@@ -188,7 +188,7 @@ describe('subscriptions to resources', () => {
       if (n < 5) await eve.request('files', 'resources/unsubscribe', of)
     }
     const heard = heardBy(ana)
-    await tell(ana, 'file:///104', 'file:///105')
+    await notifyUpdated(ana, 'file:///104', 'file:///105')
     await until(() => news(heard).length > 0)
     await ana.request('files', 'tools/call', { name: 'seen' })
     expect(news(heard)).toMatchObject([{ to: ['eve'], payload: { params: { uri: 'file:///104' } } }])
@@ -198,7 +198,7 @@ describe('subscriptions to resources', () => {
     const { ana, eve } = await bridged()
     for (const each of [ana, eve]) await each.request('files', 'resources/subscribe', params)
     const heard = heardBy(ana)
-    await tell(ana, ...Array.from({ length: 20 }, () => uri))
+    await notifyUpdated(ana, ...Array.from({ length: 20 }, () => uri))
     await until(() => news(heard).length >= 4)
     expect(news(heard).map(({ to }) => to?.join())).toEqual(['ana', 'eve', 'ana', 'eve'])
   })

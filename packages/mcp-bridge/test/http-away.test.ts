@@ -5,7 +5,7 @@ import type { McpServerOptions } from '@meup/mcp-bridge'
 import { startMcpServer } from '@meup/mcp-bridge'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
-import { relayTo, untilTold } from './support/relay-to.js'
+import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
 const failed = (message: RegExp) => ({
@@ -43,7 +43,7 @@ describe('a server that goes away', () => {
   test.for(['sessions', 'modern'] as const)('is missed even when nobody asks: %s', async (manner) => {
     const server = await serveHttp(manner)
     const { relay, notifications } = await relayTo(server)
-    await untilTold(server, notifications) // The stream that news come over is what shows it.
+    await untilNotified(server, notifications) // The stream that news come over is what shows it.
     await server.stop()
     expect((await relay.closed).reason).toContain('could not be reached')
   })
@@ -105,7 +105,7 @@ describe('a server that refuses one call', () => {
 })
 
 describe('a server that cannot be connected to', () => {
-  const trouble = async (options: Partial<McpServerOptions> & { url: string }): Promise<string> => {
+  const getStartError = async (options: Partial<McpServerOptions> & { url: string }): Promise<string> => {
     const connecting = startMcpServer({ name: 'remote', ...options })
     return connecting.then(
       async (relay) => {
@@ -141,13 +141,15 @@ describe('a server that cannot be connected to', () => {
 
   test.for(refusals)('it %s', async ([message, response]) => {
     const { url } = await answering(response)
-    expect(await trouble({ url })).toBe(`the tool server "remote" at ${url} is not available: it ${message}`)
+    expect(await getStartError({ url })).toBe(
+      `the tool server "remote" at ${url} is not available: it ${message}`,
+    )
   })
 
   test('because nobody is there', async () => {
     const server = await serveHttp('stateless')
     await server.stop()
-    expect(await trouble({ url: `${server.url}?key=secret` })).toMatch(
+    expect(await getStartError({ url: `${server.url}?key=secret` })).toMatch(
       /^the tool server "remote" at http:\/\/127\.0\.0\.1:\d+\/mcp is not available: it could not be reached: .*ECONNREFUSED/,
     )
   })
@@ -155,13 +157,15 @@ describe('a server that cannot be connected to', () => {
   test('because it never answers', async () => {
     const server = await serveHttp('stateless')
     server.interposeOn(() => new Promise(() => {}))
-    expect(await trouble({ url: server.url, startTimeoutMs: 50 })).toMatch(/is not available: it .*timed out/)
+    expect(await getStartError({ url: server.url, startTimeoutMs: 50 })).toMatch(
+      /is not available: it .*timed out/,
+    )
   })
 
   test('because it sends elsewhere, where the headers must not go', async () => {
     const [server, elsewhere] = [await serveHttp('stateless'), await serveHttp('stateless')]
     server.interposeOn(() => new Response(null, { status: 307, headers: { location: elsewhere.url } }))
-    expect(await trouble({ url: server.url, headers: { authorization: 'Bearer secret' } })).toContain(
+    expect(await getStartError({ url: server.url, headers: { authorization: 'Bearer secret' } })).toContain(
       elsewhere.url,
     )
     expect(elsewhere.requests).toEqual([])
@@ -175,12 +179,12 @@ describe('a server that cannot be connected to', () => {
       'the address of the tool server "remote" holds a password; give it in a header',
     ],
   ])('because its address is none: %s', async ([url = '', message]) => {
-    expect(await trouble({ url })).toBe(message)
+    expect(await getStartError({ url })).toBe(message)
   })
 
   test('because its headers cannot be sent; what they hold is not told', async () => {
     const headers = { 'x-key': 'line one\nsecret line two' }
-    expect(await trouble({ url: 'http://127.0.0.1:9/', headers })).toBe(
+    expect(await getStartError({ url: 'http://127.0.0.1:9/', headers })).toBe(
       'the header x-key for the tool server "remote" holds what no header can',
     )
   })

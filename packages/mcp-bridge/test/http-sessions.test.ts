@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
 import { eventually } from './support/processes.js'
-import { relayTo, untilTold } from './support/relay-to.js'
+import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
 describe('a session', () => {
@@ -50,10 +50,10 @@ describe('a session', () => {
   test('that is lost while nobody asks is begun anew, so that news go on', async () => {
     const server = await serveHttp('sessions')
     const { relay, notifications } = await relayTo(server)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     await server.forget()
     await eventually(() => server.sessions.size === 1)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')
   })
 

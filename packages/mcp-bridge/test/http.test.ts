@@ -3,7 +3,7 @@ import type { McpRequestPayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { type Manner, serveHttp } from './support/http-server.js'
 import { eventually } from './support/processes.js'
-import { relayTo, untilTold } from './support/relay-to.js'
+import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
 const revisions = [
@@ -45,18 +45,20 @@ describe.for(revisions)('a server over HTTP: %s', ([manner, protocolVersion]) =>
   test('reports progress of each call to whoever made it, under its own token', async () => {
     const { relay, notifications } = await relayTo(await serveHttp(manner))
     const asked = (progressToken: string | number) => {
-      const told: McpRequestPayload[] = []
+      const received: McpRequestPayload[] = []
       const request = call('count', { to: 2 }, { _meta: { progressToken } })
-      const answered = relay.request(request, { onNotification: (notification) => told.push(notification) })
-      return answered.then(() => told.map(({ method, params }) => ({ method, params })))
+      const answered = relay.request(request, {
+        onNotification: (notification) => received.push(notification),
+      })
+      return answered.then(() => received.map(({ method, params }) => ({ method, params })))
     }
     const reports = (progressToken: string | number) =>
       [1, 2].map((progress) => ({
         method: 'notifications/progress',
         params: { progressToken, progress, total: 2, message: `${progress} of 2` },
       }))
-    const told = await Promise.all([asked('same'), asked('same'), asked(0), asked('0')])
-    expect(told).toEqual([reports('same'), reports('same'), reports(0), reports('0')])
+    const received = await Promise.all([asked('same'), asked('same'), asked(0), asked('0')])
+    expect(received).toEqual([reports('same'), reports('same'), reports(0), reports('0')])
     expect(notifications).toEqual([])
   })
 
@@ -95,16 +97,16 @@ describe('news of changes', () => {
   test('reach everyone over the stream of a session', async () => {
     const server = await serveHttp('sessions')
     const { notifications } = await relayTo(server)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     expect(notifications[0]).toMatchObject({ method: 'notifications/tools/list_changed' })
   })
 
   test('reach everyone over a subscription, also after that was cut off', async () => {
     const server = await serveHttp('modern')
     const { relay, notifications } = await relayTo(server)
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     server.cut()
-    await untilTold(server, notifications)
+    await untilNotified(server, notifications)
     const methods = notifications.map(({ method }) => method)
     expect(new Set(methods)).toEqual(new Set(['notifications/tools/list_changed']))
     expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')

@@ -7,7 +7,7 @@ const report = (progress: string, token = '$TOKEN') =>
 const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"done":true}}'
 
 /** Calls a tool that writes these lines, and gives back what the caller is told of its progress. */
-async function told(lines: string[], progressToken: unknown, running = serve('rawServer')) {
+async function callWithLines(lines: string[], progressToken: unknown, running = serve('rawServer')) {
   const { relay } = await running
   const heard: McpRequestPayload[] = []
   const request = call('line', { line: lines.join('\n') }, { _meta: { progressToken } })
@@ -21,7 +21,7 @@ describe('progress of a call', () => {
   test.for(['mine', '', '7', 7, 0, -1, 1.5, 1000])(
     'comes back under the token it was asked for: %j',
     async (token) => {
-      const { heard } = await told([report('"progress":1'), answer], token)
+      const { heard } = await callWithLines([report('"progress":1'), answer], token)
       expect(heard.map(({ params }) => params?.progressToken)).toEqual([token])
     },
   )
@@ -32,7 +32,7 @@ describe('progress of a call', () => {
       report('"progress":2'),
       answer,
     ]
-    const { heard, response } = await told(lines, 'p')
+    const { heard, response } = await callWithLines(lines, 'p')
     expect(JSON.stringify(heard)).toBe(
       JSON.stringify(lines.slice(0, 2).map((line) => JSON.parse(line.replace('$TOKEN', '"p"')))),
     )
@@ -46,13 +46,13 @@ describe('progress of a call', () => {
     ['no params', '{"jsonrpc":"2.0","method":"notifications/progress"}'],
   ])('under %s is told to nobody', async ([, line = '']) => {
     const running = serve('rawServer')
-    await told([answer], 'p', running)
-    const { heard, running: after } = await told([line, answer], 'p', running)
+    await callWithLines([answer], 'p', running)
+    const { heard, running: after } = await callWithLines([line, answer], 'p', running)
     expect([heard, after.notifications, after.lines]).toEqual([[], [], []])
   })
 
   test('of a call that asks for none is told to nobody', async () => {
-    const { heard, running } = await told([report('"progress":1', '1000'), answer], undefined)
+    const { heard, running } = await callWithLines([report('"progress":1', '1000'), answer], undefined)
     expect([heard, running.notifications]).toEqual([[], []])
   })
 
@@ -65,7 +65,7 @@ describe('progress of a call', () => {
     const given = running.relay.request(request, { signal: asker.signal, onNotification })
     asker.abort()
     await given
-    await told([report('"progress":1', '1000'), answer], 'q', Promise.resolve(running))
+    await callWithLines([report('"progress":1', '1000'), answer], 'q', Promise.resolve(running))
     expect([heard, running.notifications]).toEqual([[], []])
   })
 })
@@ -74,7 +74,7 @@ describe('a call that the server cancels', () => {
   test('is answered with its reason, once', async () => {
     const cancel =
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID,"reason":"overworked"}}'
-    const { response, running } = await told([cancel, answer], 'p')
+    const { response, running } = await callWithLines([cancel, answer], 'p')
     const message = 'the tool server "files" cancelled the call: overworked'
     expect(response).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32800, message } })
     expect([running.notifications, running.lines]).toEqual([[], []])
@@ -82,7 +82,7 @@ describe('a call that the server cancels', () => {
 
   test('leaves others alone', async () => {
     const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"my question"}}'
-    const { response, running } = await told([cancel, answer], 'p')
+    const { response, running } = await callWithLines([cancel, answer], 'p')
     expect(response).toHaveProperty('result.done', true)
     expect(running.notifications).toEqual([])
   })

@@ -178,15 +178,15 @@ describe('what the server starts itself', () => {
 
   test('notifications are passed on as they are', async () => {
     const { relay, notifications, lines } = await serve('rawServer')
-    const told = [
+    const sent = [
       '{"params":{"extra":{"z":1,"a":2}},"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
       '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"odd","data":[]}}',
       '{"jsonrpc":"2.0","method":"notifications/x-own"}',
     ]
     await relay.request(
-      call('line', { line: [...told, '{"jsonrpc":"2.0","id":$ID,"result":{}}'].join('\n') }),
+      call('line', { line: [...sent, '{"jsonrpc":"2.0","id":$ID,"result":{}}'].join('\n') }),
     )
-    expect(notifications.map((each) => JSON.stringify(each))).toEqual(told)
+    expect(notifications.map((each) => JSON.stringify(each))).toEqual(sent)
     expect(lines).toEqual([])
   })
 

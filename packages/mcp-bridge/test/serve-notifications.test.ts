@@ -13,10 +13,10 @@ test('progress and log messages of a call reach the client that has made it, and
   })
   onTestFinished(() => space.close())
   const camera = await space.join('camera')
-  camera.serve(async ({ payload }, _, tell) => {
+  camera.serve(async ({ payload }, _, notify) => {
     if (payload.method !== 'tools/call') return undefined
-    tell({ method: 'notifications/progress', params: { progress: 1, message: 'painting' } })
-    tell({ method: 'notifications/message', params: { level: 'info', logger: 'lens', data: 'loading' } })
+    notify({ method: 'notifications/progress', params: { progress: 1, message: 'painting' } })
+    notify({ method: 'notifications/message', params: { level: 'info', logger: 'lens', data: 'loading' } })
     return { result: { content: [{ type: 'text', text: 'a picture' }] } }
   })
   const served = {

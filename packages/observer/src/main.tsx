@@ -1,5 +1,115 @@
-import { render } from 'preact'
-import { App } from './view/app.js'
+import type { HttpTarget } from '@meup/agent-sdk/http'
+import { render, type VNode } from 'preact'
+import { useEffect, useReducer, useState } from 'preact/hooks'
+import { Session } from './connect/session.js'
+import { loadLastSpace, loadToken, removeToken, saveToken } from './connect/storage.js'
+import { readRoute, writeRoute } from './model/index.js'
+import { useStored } from './view/shared/hooks.js'
+import { Entrance, url } from './view/sign-in.js'
+import { SpacePage } from './view/space-page.js'
+
+const codePattern = /^#\/open\/([\w-]{1,128})$/
+
+/** Removes the code from the address and the browser history, and returns it. */
+function consumeCode(): string | undefined {
+  if (!location.hash.startsWith('#/open/')) return undefined
+  const [, code] = codePattern.exec(location.hash) ?? []
+  history.replaceState(null, '', location.pathname)
+  return code
+}
+
+/** Read once, before the page is rendered. */
+const firstCode = consumeCode()
+
+/** The root component: the sign-in, then the space. */
+function App(): VNode {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const [session, setSession] = useState<Session | undefined>()
+  const [route, setRoute] = useState(() => readRoute(location.hash))
+  const [code, setCode] = useState(firstCode)
+  /** Where one was when a link was opened. */
+  const [before, setBefore] = useState<HttpTarget | undefined>()
+  const [theme, setTheme] = useStored('meup-theme', 'auto')
+
+  const show = (next: Session | undefined): void => {
+    session?.close()
+    setSession(next)
+    void next?.open()
+  }
+  const enter = (place: HttpTarget): void => show(new Session(place, () => redraw()))
+  const leave = (): void => {
+    if (session !== undefined) removeToken(session.place.space)
+    show(undefined)
+  }
+
+  useEffect(() => {
+    const turned = (): void => {
+      const next = consumeCode()
+      if (next !== undefined) {
+        setBefore(session?.place)
+        show(undefined)
+        setCode(next)
+      }
+      setRoute(readRoute(location.hash))
+    }
+    addEventListener('hashchange', turned)
+    return () => removeEventListener('hashchange', turned)
+  })
+  useEffect(() => {
+    const { space } = route
+    if (space === undefined || session?.place.space === space) return
+    const token = loadToken(space)
+    if (token !== undefined) enter({ url, space, token })
+    else if (session !== undefined) show(undefined)
+  }, [route.space])
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme
+  }, [theme])
+  const { stage } = session ?? {}
+  useEffect(() => {
+    if (session === undefined || stage === undefined) return
+    if (stage.at === 'live') saveToken(session.place)
+    if (stage.at === 'ended' && stage.isRefused) removeToken(session.place.space)
+  }, [session, stage])
+
+  const isTurnedAway = stage?.at === 'ended' && stage.isRefused && session?.present.log.last === 0
+  if (session === undefined || isTurnedAway) {
+    return (
+      <Entrance
+        key={`${route.space} ${code}`}
+        code={code}
+        space={route.space}
+        problem={stage?.at === 'ended' ? stage.reason : undefined}
+        enter={(place) => {
+          const kept = route.space === place.space ? readRoute(location.hash) : {}
+          history.replaceState(null, '', writeRoute({ ...kept, space: place.space }))
+          setCode(undefined)
+          setRoute(readRoute(location.hash))
+          enter(place)
+        }}
+        stay={() => {
+          setCode(undefined)
+          const space = loadLastSpace()
+          const token = loadToken(space)
+          const place = before ?? (token !== undefined ? { url, space, token } : undefined)
+          if (place !== undefined) enter(place)
+        }}
+      />
+    )
+  }
+  return (
+    <SpacePage
+      key={session.place.space}
+      session={session}
+      theme={theme}
+      setTheme={setTheme}
+      leave={leave}
+      linked={route.seq}
+      moment={route.moment}
+      redraw={() => redraw()}
+    />
+  )
+}
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')

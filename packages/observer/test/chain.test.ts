@@ -38,20 +38,20 @@ class Gateway {
 
   /** Computes all hashes, whatever was there. */
   chain(): void {
-    let hash = this.previousOf(1)
+    let hash = this.getPreviousHash(1)
     for (const [index, entry] of this.entries.entries()) {
       const place = Buffer.alloc(8)
       place.writeBigUInt64BE(BigInt(index + 1))
-      hash = sha256(hash, place, this.leafOf(entry))
+      hash = sha256(hash, place, this.hashLeaf(entry))
       entry.hash = hash
     }
   }
 
-  leafOf({ salt, body }: Entry): Buffer {
+  hashLeaf({ salt, body }: Entry): Buffer {
     return sha256(salt, Buffer.from(body))
   }
 
-  previousOf(seq: number): Buffer {
+  getPreviousHash(seq: number): Buffer {
     return this.entries[seq - 2]?.hash ?? sha256(Buffer.from(this.epoch))
   }
 
@@ -62,13 +62,13 @@ class Gateway {
     const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
     const middle = entries.slice(begin).map((entry, index) => {
       const seq = begin + index + 1
-      if (entry.isWithheld) return exportLine({ seq, leaf: hex(this.leafOf(entry)) })
+      if (entry.isWithheld) return exportLine({ seq, leaf: hex(this.hashLeaf(entry)) })
       return exportLine({ seq, salt: hex(entry.salt), body: entry.body })
     })
     return [
-      exportLine({ epoch, first: begin + 1, previous: hex(this.previousOf(begin + 1)) }),
+      exportLine({ epoch, first: begin + 1, previous: hex(this.getPreviousHash(begin + 1)) }),
       ...middle,
-      exportLine({ epoch, head: entries.length, hash: hex(this.previousOf(entries.length + 1)) }),
+      exportLine({ epoch, head: entries.length, hash: hex(this.getPreviousHash(entries.length + 1)) }),
     ]
   }
 
@@ -109,7 +109,7 @@ describe('a log that is whole', () => {
     expect(await check.check()).toEqual({ first: 1, head: 30, read: 24, compared: 16 })
     expect(gateway.asked).toEqual([-1, 20, 30])
     for (const seq of [0, 1, 20, 30]) {
-      expect(check.hashes.get(seq)).toBe(gateway.previousOf(seq + 1).toString('hex'))
+      expect(check.hashes.get(seq)).toBe(gateway.getPreviousHash(seq + 1).toString('hex'))
     }
     expect(check.hashes.get(31)).toBeUndefined()
   })

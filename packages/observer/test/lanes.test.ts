@@ -23,7 +23,7 @@ function story(): Script {
   return script
 }
 
-const lanesOf = (model: SpaceModel) => model.lists.lanes.all.map(shown)
+const listLanes = (model: SpaceModel) => model.lists.lanes.all.map(shown)
 const whole = [
   [null, 'ana: Is it ready?', 'bot: Yes.'],
   ['bot', 'bot thinks [some] Looking', '  lint ∥ test', '  read success'],
@@ -32,7 +32,7 @@ const whole = [
 
 describe('lanes', () => {
   test('are one for each who thinks, after the conversation; calls of a batch stand side by side', () => {
-    expect(lanesOf(story().read())).toEqual(whole)
+    expect(listLanes(story().read())).toEqual(whole)
   })
 
   test('are the same in whatever pieces the log comes', () => {
@@ -44,25 +44,25 @@ describe('lanes', () => {
         let at = late
         for (const size of [...sizes, envelopes.length]) {
           model.append(envelopes.slice(at, at + size), 0)
-          void lanesOf(model)
+          void listLanes(model)
           at += size
         }
-        for (const _ of model.mergeInSteps(envelopes.slice(0, late), 3)) void lanesOf(model)
+        for (const _ of model.mergeInSteps(envelopes.slice(0, late), 3)) void listLanes(model)
         model.chooseAll('closed')
         const fresh = story().read()
         fresh.chooseAll('closed')
-        expect(lanesOf(model)[0]).toEqual(lanesOf(fresh)[0])
-        expect(new Set(lanesOf(model))).toEqual(new Set(lanesOf(fresh)))
+        expect(listLanes(model)[0]).toEqual(listLanes(fresh)[0])
+        expect(new Set(listLanes(model))).toEqual(new Set(listLanes(fresh)))
       }),
     )
   })
 
   test('share what is folded with the stream', () => {
     const model = story().read()
-    void lanesOf(model)
+    void listLanes(model)
     const [, heading] = model.lists.stream.rows
     model.choose(heading?.type === 'heading' ? heading.context : '', 'closed')
-    expect(lanesOf(model)[1]).toEqual(['bot', 'bot thinks [closed] Looking'])
+    expect(listLanes(model)[1]).toEqual(['bot', 'bot thinks [closed] Looking'])
   })
 
   test('are empty, and not there, where a filter leaves nothing in them', () => {

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
 const heights = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 3000 })
-const rowsOf = (each: readonly number[]) => each.map((height) => ({ height }))
+const makeRows = (each: readonly number[]) => each.map((height) => ({ height }))
 
 test('a layout finds the row at every pixel', () => {
   fc.assert(
     fc.property(heights, fc.nat(), (each, somewhere) => {
       const layout = new Layout()
-      layout.update(rowsOf(each))
+      layout.update(makeRows(each))
       const total = each.reduce((sum, height) => sum + height, 0)
       expect(layout.height).toBe(total)
       const offset = somewhere % total
@@ -27,9 +27,9 @@ test('a layout that is updated from where it changed is the same as a new one', 
       const from = somewhere % one.length
       const next = [...one.slice(0, from), ...other]
       const [updated, fresh] = [new Layout(), new Layout()]
-      updated.update(rowsOf(one))
-      updated.update(rowsOf(next), from)
-      fresh.update(rowsOf(next))
+      updated.update(makeRows(one))
+      updated.update(makeRows(next), from)
+      fresh.update(makeRows(next))
       expect(next.map((_, index) => updated.getTop(index))).toEqual(
         next.map((_, index) => fresh.getTop(index)),
       )

@@ -199,7 +199,7 @@ test('a very long log loses its beginning, but not what still goes on', () => {
   const run = script.start('bot', 'Looking')
   const proposal = script.propose('bot', run.id, 'release')
   for (let count = 0; count < 200; count++) script.chat('ana', `message ${count}`)
-  const model = new SpaceModel({ most: 100, slack: 20 })
+  const model = new SpaceModel({ maxEnvelopes: 100, slack: 20 })
   for (let at = 0; at < script.envelopes.length; at += 10) {
     model.append(script.envelopes.slice(at, at + 10), 0)
     expect(model.log.envelopes.length).toBeLessThanOrEqual(120)

@@ -25,7 +25,7 @@ function story(): Script {
 }
 
 /** The present of a space whose log is there from its start. */
-function presentOf(script: Script): SpaceModel {
+function buildPresent(script: Script): SpaceModel {
   const model = new SpaceModel()
   model.onWelcome(welcome(['ana', 'bot'], script.envelopes.length), 0)
   model.append(script.envelopes, 0)
@@ -83,7 +83,7 @@ const step = fc.record({
   about: fc.nat(),
 })
 
-function scriptOf(steps: readonly { what: string; who: string; about: number }[]): Script {
+function buildScript(steps: readonly { what: string; who: string; about: number }[]): Script {
   const script = new Script()
   script.chat('ana', 'good morning')
   for (const { what, who: from, about } of steps) {
@@ -100,7 +100,7 @@ function scriptOf(steps: readonly { what: string; who: string; about: number }[]
       Date.UTC(2026, 0, 1, 12) + (envelopes.length + (about % 20)) * 1000,
     ).toISOString()
     const request = { method: 'tools/call', params: { name: 'release' } }
-    const tell: Record<string, () => unknown> = {
+    const actions: Record<string, () => unknown> = {
       chat: () => script.chat(from, `message ${envelopes.length}`, { correlationId }),
       start: () => script.start(from, 'Looking', { correlationId }),
       nest: () => script.start(from, 'Deeper', inRun),
@@ -124,7 +124,7 @@ function scriptOf(steps: readonly { what: string; who: string; about: number }[]
       leave: () => script.presence('leave', `guest-${about % 3}`),
       status: () => script.say({ from, kind: 'participant.status', payload: { load: about % 9 } }),
     }
-    tell[what]?.()
+    actions[what]?.()
   }
   return script
 }
@@ -143,7 +143,7 @@ describe('a moment of the past', () => {
     })
     fc.assert(
       fc.property(seqs, (jumps) => {
-        const past = new Past(presentOf(script))
+        const past = new Past(buildPresent(script))
         for (const seq of jumps) {
           past.seek(seq)
           expect(seen(arrived(past))).toEqual(seen(then(script, seq)))
@@ -156,10 +156,10 @@ describe('a moment of the past', () => {
     const steps = fc.array(step, { minLength: 20, maxLength: 80 })
     const jumps = fc.array(fc.nat(), { minLength: 1, maxLength: 8 })
     fc.assert(
-      fc.property(steps, fc.integer({ min: 1, max: 30 }), jumps, (told, between, places) => {
-        const script = scriptOf(told)
+      fc.property(steps, fc.integer({ min: 1, max: 30 }), jumps, (drawn, between, places) => {
+        const script = buildScript(drawn)
         const { length } = script.envelopes
-        const past = new Past(presentOf(script), between)
+        const past = new Past(buildPresent(script), between)
         for (const seq of [length, ...places.map((place) => 1 + (place % length)), length]) {
           past.seek(seq)
           expect(known(arrived(past))).toEqual(known(then(script, seq)))
@@ -171,7 +171,7 @@ describe('a moment of the past', () => {
   test('that is earlier takes no more than the envelopes from the checkpoint before it', () => {
     const script = new Script()
     for (let count = 0; count < 2000; count++) script.chat('ana', `message ${count}`)
-    const past = new Past(presentOf(script), 500)
+    const past = new Past(buildPresent(script), 500)
     past.seek(2000)
     arrived(past)
     for (const seq of [1999, 1250, 1240, 501, 499, 2]) {
@@ -185,7 +185,7 @@ describe('a moment of the past', () => {
   test('is approached a little at a time', () => {
     const script = new Script()
     for (let count = 0; count < 1000; count++) script.chat('ana', `message ${count}`)
-    const past = new Past(presentOf(script))
+    const past = new Past(buildPresent(script))
     past.seek(10)
     arrived(past)
     past.seek(1000)
@@ -203,7 +203,7 @@ describe('a moment of the past', () => {
 
   test('stays while the present goes on', () => {
     const script = story()
-    const present = presentOf(script)
+    const present = buildPresent(script)
     const past = new Past(present)
     past.seek(7)
     const before = seen(arrived(past))
@@ -250,7 +250,7 @@ describe('a moment of the past', () => {
     script.thought('bot', run.id, 'hm')
     script.conclude('bot', run.id, 'done')
     script.chat('ana', 'fine')
-    const present = presentOf(script)
+    const present = buildPresent(script)
     present.choose(run.id, 'all')
     const past = new Past(present)
     past.seek(3)
@@ -267,7 +267,7 @@ describe('playing', () => {
     for (let count = 0; count < 5; count++) script.chat('ana', `message ${count}`)
     const late = script.chat('ana', 'much later')
     script.envelopes[5] = { ...late, ts: new Date(Date.parse(late.ts) + 3_600_000).toISOString() }
-    const past = new Past(presentOf(script))
+    const past = new Past(buildPresent(script))
     past.seek(1)
     past.play(999, 1)
     expect(past.target).toBe(1)

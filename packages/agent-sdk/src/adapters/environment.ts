@@ -26,7 +26,7 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   if (space === undefined) throw missing('the space', 'set MEUP_SPACE')
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
-  const nearby = isElsewhere ? undefined : folder // Nobody else's gateway is told the tokens that lie here.
+  const nearby = isElsewhere ? undefined : folder // Local tokens are sent to the local gateway only.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
   const tracing = given.tracing ?? traceEndpoint(env) !== undefined
   return { ...given, url, space, ...(token !== undefined && { token }), ...(tracing && { tracing }) }

@@ -11,11 +11,11 @@ const logMethod = 'notifications/message'
 
 /** Milliseconds between two notifications in the long run, and how many may be sent at once. */
 const [intervalMs, burst] = [100, 20]
-/** What may wait to be told about one call: notifications, and characters of them. What comes beyond is dropped. */
+/** Notifications, and characters of them, that may be queued for one call; later ones are dropped. */
 const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
 /** Notifications that may be sent beyond the share when a call ends: what is joined fits into few. */
 const maxLast = 4
-/** Characters of log messages that are told as one. */
+/** Characters of log messages that are joined into one notification. */
 const maxJoinedChars = 32 * 1024
 
 interface Waiting {
@@ -28,15 +28,15 @@ interface Waiting {
 }
 
 /**
- * What a client tells an asker while it works on a request: progress, log messages, partial output [MEUP-3.8]. However
- * fast that comes, it does not use up the rate that answers need: only the latest progress is sent, log messages are
- * joined, and before its answer the asker is told how many notifications were dropped.
+ * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. They are throttled so
+ * that answers keep their share of the rate limit: only the latest progress is sent, log messages are joined, and the
+ * number of dropped notifications is sent before the answer.
  */
 export class RequestNotifications {
   readonly #client: Pick<BaseClient, 'send'>
   readonly #onError: (error: unknown, request: Request) => void
   readonly #waiting = new Map<Request, Waiting>()
-  /** Requests of which nothing more is told. */
+  /** Requests that get no more notifications. */
   readonly #closed = new WeakSet<Request>()
   /** Until when the notifications already sent have used up their share. */
   #budgetUntil = 0
@@ -47,7 +47,7 @@ export class RequestNotifications {
     this.#onError = onError
   }
 
-  /** Tells the asker alone. An asker that gave no progress token wants to know of no progress. */
+  /** Sends to the asker only. Progress is dropped where the request has no progress token. */
   notify(request: Request, { method, params }: Notification): void {
     if (this.#closed.has(request)) return
     if (method === progressMethod) {
@@ -58,7 +58,7 @@ export class RequestNotifications {
     this.#flush()
   }
 
-  /** The request is about to be answered; `isAwaited`: somebody still waits for that. */
+  /** The request is about to be answered; `isAwaited`: the asker still waits for the answer. */
   end(request: Request, isAwaited: boolean): void {
     const waiting = this.#waiting.get(request)
     if (waiting !== undefined && isAwaited) this.#finish(waiting)
@@ -117,7 +117,7 @@ export class RequestNotifications {
   #sendNext(waiting: Waiting): void {
     const { progress, others } = waiting
     waiting.progress = undefined
-    const next = progress ?? takeJoined(others)
+    const next = progress ?? shiftJoined(others)
     if (next === undefined) return
     if (progress === undefined) waiting.chars = others.reduce((sum, each) => sum + countChars(each), 0)
     this.#send(waiting, next)
@@ -164,7 +164,7 @@ const createDraft = ({ id, from, context }: Request, notification: Notification)
 const countChars = (notification: Notification): number => JSON.stringify(notification).length
 
 /** Takes the first; of log messages also those that follow it and differ in nothing but their text. */
-function takeJoined(others: Notification[]): Notification | undefined {
+function shiftJoined(others: Notification[]): Notification | undefined {
   const first = others.shift()
   if (first === undefined || !isTextLog(first)) return first
   let { data } = first.params

@@ -1,7 +1,7 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ToolResult } from '../client/calls.js'
-import { ConnectionError } from '../client/errors.js'
+import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { CallOptions, Draft } from '../client/types.js'
@@ -9,7 +9,7 @@ import type { CallOptions, Draft } from '../client/types.js'
 export interface ReasonOptions {
   /** Ids of earlier envelopes, or names of data, that this builds on. */
   readonly references?: readonly string[]
-  /** `model`, `approach`, `confidence` and whatever else is worth knowing. */
+  /** `model`, `approach`, `confidence` and any other fields. */
   readonly metadata?: object
 }
 
@@ -84,7 +84,7 @@ export class Reasoning implements AsyncDisposable {
     return new Reasoning(space, id, groups, signal).#start(fields, message, options)
   }
 
-  /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
+  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -154,7 +154,7 @@ export class Reasoning implements AsyncDisposable {
       const call = { ...options, signal, context: this.context }
       return await retryAfterPause(this.#space, () => this.#space.call(tool, args, call), signal)
     } catch (error) {
-      this.#lastFailure = `${tool}: ${messageOf(error)}`
+      this.#lastFailure = `${tool}: ${getErrorMessage(error)}`
       throw error
     }
   }
@@ -189,7 +189,7 @@ export class Reasoning implements AsyncDisposable {
       return echo
     } catch (error) {
       this.#isClosed = false
-      this.#lastFailure = messageOf(error)
+      this.#lastFailure = getErrorMessage(error)
       throw error
     }
   }
@@ -203,7 +203,7 @@ export class Reasoning implements AsyncDisposable {
     return retryAfterPause(this.#space, () => this.#space.send(draft), this.signal)
   }
 
-  /** Somebody else's cancel is a request to stop; the gateway's, or one of this participant's, has closed it already. */
+  /** A cancel by another participant is a request to stop; one by the gateway or this participant has closed the run. */
   #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
     const { from, payload } = envelope
@@ -217,9 +217,7 @@ export class Reasoning implements AsyncDisposable {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** Numbers the concurrent groups of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
+/** Numbers the concurrent groups of a turn 0, 1, 2, … across its contexts [MEUP-1.1]. */
 export class ParallelGroups {
   #next = 0
 

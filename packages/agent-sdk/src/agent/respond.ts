@@ -1,16 +1,16 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { ConnectionError } from '../client/errors.js'
+import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { retryRateLimited } from '../client/retry.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** Characters of a refusal that the asker is told: it may quote what was refused. */
+/** Characters of a refusal that are sent to the asker: it may quote what was refused. */
 const maxReasonChars = 500
 
 export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 
-/** Answers a request. What the space does not take as a result, it may take as an error: nobody waits in vain. */
+/** Answers a request. If the gateway refuses the result, an error is sent, so that the asker does not wait for its timeout. */
 export async function respond(
   space: Pick<BaseClient, 'send'>,
   request: Request,
@@ -30,7 +30,7 @@ export async function respond(
   } catch (error) {
     if (!canReplyWithError(error)) throw error
     const refused = (): Promise<unknown> => {
-      const reason = messageOf(error).slice(0, maxReasonChars).toWellFormed()
+      const reason = getErrorMessage(error).slice(0, maxReasonChars).toWellFormed()
       return retryRateLimited(() => send(failure(internalError, `the response was refused: ${reason}`)))
     }
     const excerpt = isTooLarge(error) && createExcerpt(payload.method, answer, error)
@@ -47,8 +47,6 @@ function canReplyWithError(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== 'capability_violation'
   return !(error instanceof ConnectionError)
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Bytes of the text of a result that is too large to be sent whole. */
 const maxExcerptBytes = 16 * 1024

@@ -10,8 +10,8 @@ import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
-import type { ClientHandler } from '../client/handler.js'
 import type { Requests } from '../client/requests.js'
+import type { ClientHandler } from '../client/types.js'
 import { type Notification, progressMethod, RequestNotifications } from './notifications.js'
 import { Reasoning, type ReasonOptions } from './reasoning.js'
 import { failure, internalError, respond } from './respond.js'
@@ -28,7 +28,7 @@ export interface ToolContext {
   /** Aborted when the asker cancels or the space closes. */
   readonly signal: AbortSignal
   readonly request: Request
-  /** Tells the asker how far the work is; one that did not ask for it is not told. `value` grows, up to `total`. */
+  /** Reports progress to the asker if it asked for that. `value` grows, up to `total`. */
   progress(value: number, total?: number, message?: string): void
   /** Opens a run about this request. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
@@ -37,11 +37,11 @@ export interface ToolContext {
 /** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
 export type ToolHandler<Schema extends InputSchema> = (args: InputOf<Schema>, context: ToolContext) => unknown
 
-/** `tell` passes a notification of MCP about this request on to its asker, until it is answered. */
+/** `notify` passes a notification of MCP about this request on to its asker, until it is answered. */
 export type Fallback = (
   request: Request,
   signal: AbortSignal,
-  tell: (notification: Notification) => void,
+  notify: (notification: Notification) => void,
 ) => Promise<McpResponsePayload | undefined>
 
 interface Tool {
@@ -279,7 +279,7 @@ async function checkInput(
   return { problem: text.join('; ') }
 }
 
-/** What `tools/list` tells of the arguments. */
+/** The JSON Schema of the arguments, as `tools/list` returns it. */
 function toJsonSchema(schema: InputSchema): Record<string, unknown> {
   if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
   return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
@@ -291,7 +291,7 @@ const isTypeBox = (schema: InputSchema): schema is TSchema =>
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
 
-/** Requests past this many are forgotten, oldest first: their answers would be for nobody. */
+/** Limit of requests that wait for the end of a replay; the oldest are dropped. */
 const maxWaiting = 10_000
 
 /** Requests of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. */

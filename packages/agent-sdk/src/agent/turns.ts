@@ -84,7 +84,7 @@ export interface TurnOptions {
 const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 const maxShare = 0.25
 
-/** A message with a correlationId answers somebody else, and is no question. */
+/** A message with a correlationId is an answer, and begins no turn. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
@@ -220,7 +220,7 @@ export class Turns {
         if (!this.#admit(turn)) return
         this.#options.onOpen?.(turn)
         push(turn)
-      } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
+      } else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
     }
     const closed = (): void => {
       this.#busyReplies.close()
@@ -234,7 +234,7 @@ export class Turns {
     }
   }
 
-  #takeBack(cancel: EnvelopeOf<typeof Kind.chatCancel>): void {
+  #onCancel(cancel: EnvelopeOf<typeof Kind.chatCancel>): void {
     const taken = new Set(correlations(cancel))
     for (const turn of this.#open) {
       if (taken.has(turn.trigger.id) && turn.from === cancel.from)

@@ -14,7 +14,6 @@ import { Calls, readToolResult, type ToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { freshId } from './fresh-id.js'
-import type { ClientHandler, WelcomeInfo } from './handler.js'
 import {
   type Grant,
   type GrantOptions,
@@ -39,9 +38,11 @@ import type {
   CallOptions,
   ChatOptions,
   ClientContext,
+  ClientHandler,
   ConnectionStatus,
   Draft,
   SpaceEvents,
+  WelcomeInfo,
 } from './types.js'
 import { streamEvents, type WaitOptions } from './wait.js'
 
@@ -118,7 +119,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.#welcome
   }
 
-  /** Why the client was closed for good; `undefined` while it is open. */
+  /** Why the client was closed; `undefined` while it is open. */
   get ended(): { readonly error: Error | undefined } | undefined {
     return this.#ended
   }
@@ -198,7 +199,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
 
   /**
    * Makes an MCP request of a participant and returns its result; throws `ToolError` for its error. A request that this
-   * participant may propose but not make is proposed; it throws `ProposalError` unless somebody approves it.
+   * participant may propose but not make is proposed; it throws `ProposalError` unless the proposal is approved.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)
@@ -273,7 +274,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   /**
    * Hides or shows the thoughts of a run, even if `context` is nested, from everyone but their senders: in a run of this
    * participant its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` when the run has ended, with
-   * `forbidden` without a capability for a run of somebody else.
+   * `forbidden` without a capability for runs of other participants.
    */
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     const payload = { context: contextRoot(context), reasoningVisible }

@@ -84,7 +84,7 @@ export class Calls {
     }
   }
 
-  /** Cancels the request at its receiver. Errors are ignored: the receiver then works in vain. */
+  /** Cancels the request at its receiver. Errors are ignored: the receiver then finishes unneeded work. */
   #giveUp(requestId: string, { to, options }: Call, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',

@@ -10,9 +10,9 @@ import {
 } from '@meup/protocol'
 import { ConnectionError, errorDetails } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
-import type { WelcomeInfo } from './handler.js'
 import type { OutboundSafety } from './outbound-safety.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
+import type { WelcomeInfo } from './types.js'
 import type { Waiter } from './wait.js'
 
 interface ConnectionEvents {
@@ -25,7 +25,7 @@ interface ConnectionEvents {
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The connection was lost. The next attempt starts after `inMs`. */
   onReconnecting(inMs: number, reason: string): void
-  /** The connection is closed for good. */
+  /** The connection is closed and will not be restored. */
   onClose(error: Error | undefined): void
 }
 
@@ -282,12 +282,12 @@ class Pending {
   }
 
   acknowledge(echo: AnyEnvelope): void {
-    for (const { resolve } of this.#take(echo.id)) resolve(echo)
+    for (const { resolve } of this.#removeWaiters(echo.id)) resolve(echo)
   }
 
   /** Whether the error was about a pending envelope. */
   refuse(id: string, payload: ErrorPayload | ProtocolError): boolean {
-    const waiters = this.#take(id)
+    const waiters = this.#removeWaiters(id)
     const { code, message } = payload
     const details = payload instanceof ProtocolError ? payload.details : errorDetails(payload)
     for (const { reject } of waiters) reject(new ProtocolError(code, message, details))
@@ -300,10 +300,10 @@ class Pending {
   }
 
   fail(error: Error): void {
-    for (const id of [...this.#sent.keys()]) for (const { reject } of this.#take(id)) reject(error)
+    for (const id of [...this.#sent.keys()]) for (const { reject } of this.#removeWaiters(id)) reject(error)
   }
 
-  #take(id: string): readonly Waiter<AnyEnvelope>[] {
+  #removeWaiters(id: string): readonly Waiter<AnyEnvelope>[] {
     const waiters = this.#sent.get(id)?.waiters ?? []
     this.#sent.delete(id)
     return waiters

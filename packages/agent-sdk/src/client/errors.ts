@@ -74,3 +74,6 @@ export function readRefusal(body: string): ProtocolError | undefined {
     return undefined
   }
 }
+
+export const getErrorMessage = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -11,7 +11,7 @@ import { ConnectionError } from './errors.js'
 
 const encoder = new TextEncoder()
 
-/** A payload that goes out to the letter, such as with the numbers of somebody else: JSON.parse makes 1.0 a 1. */
+/** A payload that is sent exactly as given: parsing it would change numbers, such as 1.0 to 1. */
 export class Verbatim {
   constructor(readonly json: string) {}
 }
@@ -27,8 +27,8 @@ export interface Frame {
 export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
 
 /**
- * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
- * not know the id then, and its answer would reach nobody who waits.
+ * An envelope as a text frame. Throws the `ProtocolError` that the gateway would send for a frame it cannot read: without
+ * the id, that error could not be matched to the pending request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const text = toJson(envelope)
@@ -104,11 +104,11 @@ const optional =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value)
-const listOf =
+const isListOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check)
-const objectOf =
+const isObjectOf =
   (checks: Readonly<Record<string, Check>>): Check =>
   (value) =>
     isObject(value) && firstWrong(value, checks) === undefined
@@ -119,22 +119,22 @@ const envelopeChecks: Readonly<Record<string, Check>> = {
   from: isText,
   ts: isText,
   seq: optional((value) => Number.isSafeInteger(value) && Number(value) >= 1),
-  to: optional(listOf(isText)),
-  correlationId: optional((value) => isText(value) || listOf(isText)(value)),
+  to: optional(isListOf(isText)),
+  correlationId: optional((value) => isText(value) || isListOf(isText)(value)),
   context: optional(isText),
   rationale: optional(isText),
   payload: isObject,
 }
 
-const capabilities = listOf((value) => isText(value) || isObject(value))
+const capabilities = isListOf((value) => isText(value) || isObject(value))
 
 const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   [Kind.systemWelcome]: {
-    you: objectOf({ id: isText, capabilities }),
-    participants: listOf(objectOf({ id: isText, capabilities, status: isText })),
-    space: objectOf({ id: isText, epoch: isText, head: isNumber }),
-    resume: objectOf({ status: isText, from: isNumber, to: isNumber }),
-    contexts: listOf(objectOf({ context: isText, owner: isText, hiddenBy: optional(listOf(isText)) })),
+    you: isObjectOf({ id: isText, capabilities }),
+    participants: isListOf(isObjectOf({ id: isText, capabilities, status: isText })),
+    space: isObjectOf({ id: isText, epoch: isText, head: isNumber }),
+    resume: isObjectOf({ status: isText, from: isNumber, to: isNumber }),
+    contexts: isListOf(isObjectOf({ context: isText, owner: isText, hiddenBy: optional(isListOf(isText)) })),
     subscription: isObject,
     limits: isObject,
   },
@@ -147,7 +147,7 @@ const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
   },
   [Kind.systemPresence]: {
     event: isText,
-    participant: objectOf({ id: isText, capabilities: optional(capabilities) }),
+    participant: isObjectOf({ id: isText, capabilities: optional(capabilities) }),
   },
   [Kind.chat]: { message: isText },
   [Kind.chatCancel]: { reason: optional(isText) },
@@ -155,5 +155,5 @@ const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
   [Kind.mcpProposal]: { method: isText, params: optional(isObject), expiresAt: optional(isText) },
   [Kind.observeVisibility]: { context: isText, reasoningVisible: isFlag },
   [Kind.participantPause]: { timeoutSeconds: optional(isNumber) },
-  [Kind.participantRequestStatus]: { fields: optional(listOf(isText)) },
+  [Kind.participantRequestStatus]: { fields: optional(isListOf(isText)) },
 }

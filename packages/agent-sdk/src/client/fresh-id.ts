@@ -6,9 +6,9 @@ const digits = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz
 const timeDigits = 7
 
 /**
- * An id for an envelope that nobody else has [MEUP-1.10]: seven characters of time, and 84 random bits. A log looks up every
- * id; those that are made one after the other stand together in its index, so that a new one costs half of what it
- * would cost if it were random from its beginning. `now`: milliseconds since the epoch.
+ * A unique envelope id [MEUP-1.10]: seven characters of time and 84 random bits. Ids sort by time, so that consecutive ids
+ * are neighbors in the index of a log; that halves the cost of inserting one compared to fully random ids. `now`:
+ * milliseconds since the epoch.
  */
 export function freshId(now = Date.now()): string {
   let time = ''

@@ -9,7 +9,7 @@ const decoder = new TextDecoder()
  * again [MEUP-6.1].
  */
 export class OutboundSafety {
-  /** The usual rules take a while to compile; whoever only listens does not wait for it. */
+  /** Compiled with the first text to send: the default rules take a while, and clients that only listen need none. */
   #guard: EnvelopeGuard<SafetySettings, Finding> | undefined
 
   /** Throws `SafetyError` for settings that cannot be used. */
@@ -35,7 +35,7 @@ export class OutboundSafety {
 
 function createGuard(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySettings, Finding> {
   const failed = (error: unknown): void =>
-    console.warn(`the guard failed, and a text was withheld: ${nameOf(error)}`)
+    console.warn(`the guard failed, and a text was withheld: ${getErrorName(error)}`)
   const compile = (each: SafetySettings) => compileSafety(each, { failed })
   return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
 }
@@ -47,4 +47,4 @@ const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields 
   [fields.context, fields.rationale].every((text) => text === undefined || typeof text === 'string')
 
 /** Its message may quote the text. */
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+const getErrorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

@@ -1,7 +1,6 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
-import type { ClientHandler } from './handler.js'
 import {
   type Proposal,
   type ProposalDraft,
@@ -12,7 +11,7 @@ import {
 } from './proposal.js'
 import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
-import type { ClientContext, Draft } from './types.js'
+import type { ClientContext, ClientHandler, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
 
 /** The open proposals of this participant. */
@@ -101,7 +100,7 @@ class OwnProposal implements Proposal {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.outcome.catch(() => {}) // Whoever does not ask for the outcome need not hear that there is none.
+    this.outcome.catch(() => {}) // Callers that do not await the outcome get no unhandled rejection.
   }
 
   /** The space has the proposal; its expiry starts. */
@@ -152,7 +151,7 @@ class OwnProposal implements Proposal {
     )
   }
 
-  /** The first rejection settles the proposal. It is withdrawn, so that nobody approves it later. */
+  /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
   #onRejected(by: string, payload: { reason: string; message?: string }): void {
     this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
     void this.#tryWithdraw('rejected')

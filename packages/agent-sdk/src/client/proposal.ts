@@ -50,8 +50,8 @@ export interface Proposal {
   readonly id: string
   /**
    * Settles with the first decision: the first approval, once its response is there, or the first rejection, after
-   * which the proposal is withdrawn, lest somebody else carry out what nobody waits for any more. Rejects with
-   * `ConnectionError` when the connection is closed for good or the response takes too long.
+   * which the proposal is withdrawn so that it cannot be fulfilled later. Rejects with `ConnectionError` when the client
+   * is closed or the response takes too long.
    */
   readonly outcome: Promise<ProposalOutcome>
   /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` when it is settled. */

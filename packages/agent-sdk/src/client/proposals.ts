@@ -13,11 +13,10 @@ import { EventEmitter } from 'eventemitter3'
 import { defined } from './defined.js'
 import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
-import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
 import { pickReasons, prunedThrough, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
-import type { ClientContext } from './types.js'
+import type { ClientContext, ClientHandler } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
 /** A proposal that waits for a decision. */
@@ -97,7 +96,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
 
   /**
    * Makes the proposed request exactly as proposed and returns its result; throws `ToolError` for its error. Rejects with
-   * `ProtocolError` where this participant may not make it, or somebody else approved it first. A timeout does not cancel
+   * `ProtocolError` where this participant may not make it, or it was already approved. A timeout does not cancel
    * the request: its answer is for the proposer.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
@@ -225,7 +224,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     }
   }
 
-  /** Nobody can decide on a pruned proposal. */
+  /** A pruned proposal cannot be decided. */
   #onPruned(through: number): void {
     for (const [id, { seq }] of this.#open) {
       if (seq <= through) this.#settle(id, { state: 'withdrawn', reason: 'pruned' })

@@ -18,7 +18,7 @@ import {
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
-import type { ClientHandler } from './handler.js'
+import type { ClientHandler } from './types.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** The participants of the space, from the welcome and presence. */
@@ -82,9 +82,9 @@ export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | '
 export interface VisibilityChange {
   /** The context of the run. */
   readonly context: string
-  /** Whether nobody hides the run. */
+  /** Whether no participant hides the run. */
   readonly reasoningVisible: boolean
-  /** Who hides the run; absent = nobody. */
+  /** Who hides the run; absent = it is visible. */
   readonly hiddenBy?: readonly string[]
   /** Absent if the run ended, which shows it, or if this happened while disconnected. */
   readonly by?: string
@@ -109,7 +109,7 @@ export class Runs implements ClientHandler {
     return [...this.#open.values()]
   }
 
-  /** Who hides the run; `undefined` = nobody. */
+  /** Who hides the run; `undefined` = it is visible. */
   hiddenBy(context: string): string[] | undefined {
     return this.#open.get(contextRoot(context))?.hiddenBy
   }

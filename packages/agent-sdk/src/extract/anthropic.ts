@@ -37,7 +37,7 @@ export function anthropicReader(collector: Collector): (chunk: Json) => void {
     else if (type === 'content_block_start') begin(index, record(chunk.content_block) ?? {})
     else if (type === 'content_block_delta') {
       const delta = record(chunk.delta) ?? {}
-      appendTo(known ?? begin(index, beginningOf(delta)), delta, collector)
+      appendTo(known ?? begin(index, getBlockStart(delta)), delta, collector)
     } else if (type === 'content_block_stop') {
       if (known !== undefined) endBlock(known, collector)
       blocks.delete(index)
@@ -49,7 +49,7 @@ export function anthropicReader(collector: Collector): (chunk: Json) => void {
 }
 
 /** What a block was whose beginning got lost. */
-function beginningOf(delta: Json): Json {
+function getBlockStart(delta: Json): Json {
   const isThought = 'thinking' in delta || 'signature' in delta
   return isThought ? { type: 'thinking', thinking: '', signature: '' } : {}
 }

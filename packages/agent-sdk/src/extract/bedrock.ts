@@ -27,12 +27,12 @@ export function bedrockReader(collector: Collector): (chunk: Json) => void {
       collector.redacted()
       return
     }
-    const told = record(reasoningText) ?? { text, signature }
+    const reasoning = record(reasoningText) ?? { text, signature }
     const thought = thoughts.get(index) ?? { text: '', signature: '' }
     thoughts.set(index, thought)
-    thought.text += string(told.text) ?? ''
-    thought.signature += string(told.signature) ?? ''
-    collector.reasoning('reasoningContent', string(told.text) ?? '', `block-${index}`)
+    thought.text += string(reasoning.text) ?? ''
+    thought.signature += string(reasoning.signature) ?? ''
+    collector.reasoning('reasoningContent', string(reasoning.text) ?? '', `block-${index}`)
   }
 
   function endBlock(index: unknown): void {
@@ -49,7 +49,7 @@ export function bedrockReader(collector: Collector): (chunk: Json) => void {
 
   return (chunk) => {
     const message = record(record(chunk.output)?.message)
-    const event = eventOf(chunk)
+    const event = unwrapEvent(chunk)
     if (message !== undefined) {
       for (const [index, content] of records(message.content).entries()) {
         readDelta(index, content)
@@ -70,7 +70,7 @@ export function bedrockReader(collector: Collector): (chunk: Json) => void {
 const names = ['contentBlockStart', 'contentBlockDelta', 'contentBlockStop', 'messageStop', 'metadata']
 const marks = ['contentBlockIndex', 'stopReason', 'metrics']
 
-function eventOf(chunk: Json): Json | undefined {
+function unwrapEvent(chunk: Json): Json | undefined {
   const named = names.map((name) => record(chunk[name])).find((each) => each !== undefined)
   return named ?? (marks.some((mark) => mark in chunk) ? chunk : undefined)
 }

@@ -88,7 +88,7 @@ type Detail = Record<string, unknown>
 function detailsReader(collector: Collector): DetailsReader {
   const all: Detail[] = []
 
-  function detailOf(piece: Json): number {
+  function findDetail(piece: Json): number {
     const last = all.length - 1
     if (isFilled(piece.data)) return -1
     // Where there are no numbers, a signature ends a detail.
@@ -100,7 +100,7 @@ function detailsReader(collector: Collector): DetailsReader {
   return (details, isWhole) => {
     if (!Array.isArray(details)) return
     for (const piece of records(details)) {
-      let place = isWhole ? -1 : detailOf(piece)
+      let place = isWhole ? -1 : findDetail(piece)
       const known = all[place]
       if (known === undefined) {
         const begun = { ...piece }
@@ -125,10 +125,10 @@ const goesOn = (known: Json | undefined, { type, index, id }: Json): boolean =>
 
 function append(known: Detail, piece: Json): void {
   for (const [name, value] of Object.entries(piece)) {
-    const told = known[name]
+    const previous = known[name]
     const isText = name === 'text' || name === 'summary'
-    if (isText && typeof told === 'string' && typeof value === 'string') known[name] = told + value
-    else if (isFilled(value) || told === undefined) known[name] = value
+    if (isText && typeof previous === 'string' && typeof value === 'string') known[name] = previous + value
+    else if (isFilled(value) || previous === undefined) known[name] = value
   }
 }
 

@@ -8,7 +8,7 @@ import { readUsage } from './usage.js'
 const cutOff =
   /length|max_(?:output_)?tokens|context_window|error|failed|incomplete|cancel|timeout|safety|filter/i
 
-/** What was found in a response so far. The readers of the providers' forms tell it what they meet, in order. */
+/** Collects the parts of a response. The readers of the provider formats call its methods in the order of the response. */
 export class Collector {
   readonly #prefilled: boolean
   readonly #thoughts = new Thoughts()
@@ -55,7 +55,7 @@ export class Collector {
     if (text === '') return
     // Where thoughts come apart from the text, its beginning is no thought.
     this.#tags ??= new TagReader({ prefilled: this.#prefilled && this.#thoughts.isEmpty })
-    this.#take(this.#tags.push(text))
+    this.#onPieces(this.#tags.push(text))
   }
 
   /** Has to be sent back as it is. */
@@ -100,11 +100,11 @@ export class Collector {
   finish(reason: unknown): void {
     if (!isFilled(reason) || reason === 'null') return
     this.#finish = reason
-    this.#take(this.#tags?.flush() ?? [])
+    this.#onPieces(this.#tags?.flush() ?? [])
     this.endCalls()
   }
 
-  takeEvents(): StreamEvent[] {
+  drainEvents(): StreamEvent[] {
     const events = this.#events
     this.#events = []
     return events
@@ -115,19 +115,19 @@ export class Collector {
    * is all there is, even if no provider says so.
    */
   end(isWhole: boolean): Extraction | null {
-    const told = this.#tags?.end()
-    if (told !== undefined) this.#thoughts.settleTags(told.reasoning)
+    const tagged = this.#tags?.end()
+    if (tagged !== undefined) this.#thoughts.settleTags(tagged.reasoning)
     const isEmpty = !this.#isAnswered && this.#thoughts.isEmpty && this.#opaque.length === 0
     if (isEmpty && this.#calls.size === 0 && this.#tokens === undefined) return null
     const { origin = this.#sealed, text: reasoning = null } = this.#thoughts.best ?? {}
     const isCut = this.#finish === undefined ? this.#isThinking && !isWhole : cutOff.test(this.#finish)
-    const isTruncated = told?.isTruncated === true || (this.#endsInThought && isCut)
+    const isTruncated = tagged?.isTruncated === true || (this.#endsInThought && isCut)
     const isRedacted = this.#isRedacted || (reasoning === null && this.#sealed !== undefined)
     return {
       reasoning,
       format: origin === undefined ? 'parsed' : places[origin].format,
       source: origin === undefined ? (this.#tokens ? 'usage' : 'none') : places[origin].source,
-      text: told?.text ?? '',
+      text: tagged?.text ?? '',
       toolCalls: this.#calls.all,
       opaque: this.#opaque,
       ...(isRedacted && { redacted: true }),
@@ -137,11 +137,11 @@ export class Collector {
   }
 
   #add(origin: Origin, text: string, part: string | number): void {
-    const told = this.#thoughts.add(origin, text, part)
-    if (told !== undefined) this.#events.push({ type: 'reasoning', text: told })
+    const added = this.#thoughts.add(origin, text, part)
+    if (added !== undefined) this.#events.push({ type: 'reasoning', text: added })
   }
 
-  #take(pieces: readonly Piece[]): void {
+  #onPieces(pieces: readonly Piece[]): void {
     for (const { type, text } of pieces) {
       if (type === 'reasoning') this.#add('tags', text, 0)
       else {
@@ -174,7 +174,7 @@ class Thoughts {
     return this.#byOrigin.size === 0
   }
 
-  /** Parts are put a blank line apart. Gives what can be told at once: nothing of a place if there is a better one. */
+  /** Parts are put a blank line apart. Returns the text to stream: `undefined` if a preferred origin has text. */
   add(origin: Origin, text: string, part: string | number): string | undefined {
     const known = this.#byOrigin.get(origin)
     const more = known === undefined || known.part === part ? text : `\n\n${text}`
@@ -230,7 +230,7 @@ class ToolCalls {
     return this.#drafts.length
   }
 
-  /** Calls that nobody could make, for want of a name, are left out. */
+  /** Calls without a name are left out: they cannot be made. */
   get all(): ToolCall[] {
     return this.#drafts.filter(isNamed).map(asCall)
   }

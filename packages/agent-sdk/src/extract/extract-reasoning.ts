@@ -53,7 +53,7 @@ export class ReasoningStream {
   push(chunk: unknown): StreamEvent[] {
     if (this.#extraction !== undefined) return []
     for (const event of this.#eventsIn(chunk)) this.#read(event)
-    return this.#collector.takeEvents()
+    return this.#collector.drainEvents()
   }
 
   /** What the response was, now that nothing follows; the same again if called again. */
@@ -94,9 +94,9 @@ export function reasoningBy(client: unknown, response: unknown): FoundReasoning 
   if (!canExtract(client)) return null
   const found = client.extractReasoning(response)
   if (Array.isArray(found)) return asFound(found[0], found[1])
-  const told = record(found)
-  if (told === undefined) return asFound(found, undefined)
-  return asFound('reasoning' in told ? told.reasoning : told.text, told.format)
+  const parts = record(found)
+  if (parts === undefined) return asFound(found, undefined)
+  return asFound('reasoning' in parts ? parts.reasoning : parts.text, parts.format)
 }
 
 interface Extracting {

@@ -27,14 +27,14 @@ export class EventText {
     const events = lines.flatMap((each) => {
       const line = this.#line + each
       this.#line = ''
-      return this.#take(line)
+      return this.#onLine(line)
     })
     this.#line += rest
-    return rest.endsWith('}') ? [...events, ...this.#takeWhole()] : events
+    return rest.endsWith('}') ? [...events, ...this.#readWholeObject()] : events
   }
 
   /** The events that a line completes: the one before it, and itself if it is one. */
-  #take(line: string): unknown[] {
+  #onLine(line: string): unknown[] {
     if (line.startsWith('data:')) {
       this.#data.push(line.slice('data:'.length))
       return []
@@ -46,7 +46,7 @@ export class EventText {
   }
 
   /** A whole object needs no end of its line: SDKs give events without one. */
-  #takeWhole(): unknown[] {
+  #readWholeObject(): unknown[] {
     const json = this.#line.replace(/^data:/, '').trimStart()
     if (this.#data.length > 0 || !json.startsWith('{')) return []
     const event = parsed(json)

@@ -14,61 +14,62 @@ const isLast = /^response\.(?:completed|incomplete|failed)$/
 
 /**
  * OpenAI's Responses, and those of others in their form. A stream says everything several times: in pieces, and then each
- * text, item and the whole response again. What is said again only adds what was not heard before.
+ * text, item and the whole response again. A repetition only adds what is missing.
  */
 export function responsesReader(collector: Collector): (chunk: Json) => void {
-  const heard = new Map<string, string>()
+  const received = new Map<string, string>()
   const ended = new Set<unknown>()
   /** Of the items of this response, by their ids, which some proxies change from event to event. */
   let keys = new Map<unknown, string>()
   let responses = 0
 
-  function keyOf(index: unknown, id: unknown): string {
+  function getItemKey(index: unknown, id: unknown): string {
     const key =
       typeof index === 'number' ? `item-${responses}-${index}` : (keys.get(id) ?? `item-${responses}-${id}`)
     if (id !== undefined) keys.set(id, key)
     return key
   }
 
-  function hear(item: string, kind: Kind, at: unknown, text: string): void {
+  function append(item: string, kind: Kind, at: unknown, text: string): void {
     const key = `${item} ${kind} ${at}`
-    heard.set(key, (heard.get(key) ?? '') + text)
+    received.set(key, (received.get(key) ?? '') + text)
     if (kind === 'text') collector.text(text)
     else if (kind === 'arguments') collector.callPart(item, { json: text })
     else collector.reasoning(kind, text, key)
   }
 
-  function hearAgain(item: string, kind: Kind, at: unknown, whole: unknown): void {
-    const known = heard.get(`${item} ${kind} ${at}`) ?? ''
-    if (typeof whole === 'string' && whole.startsWith(known)) hear(item, kind, at, whole.slice(known.length))
+  function appendMissing(item: string, kind: Kind, at: unknown, whole: unknown): void {
+    const known = received.get(`${item} ${kind} ${at}`) ?? ''
+    if (typeof whole === 'string' && whole.startsWith(known))
+      append(item, kind, at, whole.slice(known.length))
   }
 
-  function hearParts(item: string, kind: Kind, parts: unknown): void {
+  function appendParts(item: string, kind: Kind, parts: unknown): void {
     if (!Array.isArray(parts)) return
-    for (const [at, part] of records(parts).entries()) hearAgain(item, kind, at, part.text)
+    for (const [at, part] of records(parts).entries()) appendMissing(item, kind, at, part.text)
   }
 
   function endItem(key: string, item: Json): void {
     if (ended.has(key) || ended.has(item.id)) return
     ended.add(key)
     if (isFilled(item.id)) ended.add(item.id)
-    if (item.type === 'message') hearParts(key, 'text', item.content)
+    if (item.type === 'message') appendParts(key, 'text', item.content)
     else if (item.type === 'reasoning') {
-      hearParts(key, 'summary', item.summary)
-      hearParts(key, 'reasoning_text', item.content)
+      appendParts(key, 'summary', item.summary)
+      appendParts(key, 'reasoning_text', item.content)
       collector.endThought()
       collector.opaque(item)
       if (isFilled(item.encrypted_content)) collector.sealed('summary')
     } else if (isCall(item)) {
       beginCall(key, item, collector)
-      hearAgain(key, 'arguments', undefined, item.arguments)
+      appendMissing(key, 'arguments', undefined, item.arguments)
       collector.endCalls(key)
     }
   }
 
   function endResponse(response: Json): void {
     for (const [index, item] of records(response.output ?? []).entries()) {
-      endItem(keys.get(item.id) ?? keyOf(index, item.id), item)
+      endItem(keys.get(item.id) ?? getItemKey(index, item.id), item)
     }
     collector.usage(response.usage)
     collector.finish(response.status)
@@ -76,12 +77,12 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
 
   function readEvent(type: string, chunk: Json): void {
     const item = record(chunk.item) ?? {}
-    const key = keyOf(chunk.output_index, chunk.item_id ?? item.id)
+    const key = getItemKey(chunk.output_index, chunk.item_id ?? item.id)
     const place = texts.get(type.replace(/\.(?:delta|done)$/, '') as never)
     if (place !== undefined) {
       const at = chunk[place.at]
-      if (type.endsWith('.done')) hearAgain(key, place.kind, at, chunk.text ?? chunk.arguments)
-      else hear(key, place.kind, at, string(chunk.delta) ?? '')
+      if (type.endsWith('.done')) appendMissing(key, place.kind, at, chunk.text ?? chunk.arguments)
+      else append(key, place.kind, at, string(chunk.delta) ?? '')
     } else if (type === 'response.created') {
       responses++
       keys = new Map()

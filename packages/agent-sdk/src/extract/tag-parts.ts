@@ -78,14 +78,14 @@ export class Parts {
   }
 
   /** What can be given out since the last time. */
-  take(isLast: boolean): Piece[] {
+  drain(isLast: boolean): Piece[] {
     const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
     this.#given = []
     return given
   }
 
   /** All of it, as it turned out to be. */
-  told(): Record<Kind, string> {
+  joinTexts(): Record<Kind, string> {
     const trim = new Trim()
     for (const { kind, raw, isAfterTag } of this.#all) {
       trim.begin(kind, isAfterTag)
@@ -111,8 +111,8 @@ export interface Piece {
 }
 
 /**
- * Takes away the white space around thoughts, as the text comes: what is around them is for the eye of nobody. Thoughts
- * are put a blank line apart. A text without thoughts stays as it is.
+ * Removes the white space around thoughts as the text streams in, and separates thoughts by a blank line. A text without
+ * thoughts stays as it is.
  */
 class Trim {
   reasoning = ''

@@ -1,7 +1,7 @@
 import { Parts, type Piece } from './tag-parts.js'
 import { anyCloser, loneClosers, nextPlace, type OpenToken, type Token, tokenAt } from './tag-tokens.js'
 
-export interface Told {
+export interface TagTexts {
   readonly reasoning: string
   readonly text: string
   /** The last thought has no end. */
@@ -9,12 +9,11 @@ export interface Told {
 }
 
 /**
- * Tells thoughts in tags from the answer, as the text comes in, in pieces of whatever size. A tag counts at the beginning
- * of the text, or where a thought has counted before; in code it is only spoken of.
+ * Separates thoughts in tags from the answer while the text streams in, in pieces of any size. A tag counts at the beginning
+ * of the text, or after an earlier thought; in code it is text.
  *
- * Three things show late, so that what was given out as it came is put right in the end: that what was taken for the
- * answer was a thought whose beginning nobody marked, that a thought ended in a fence that was never closed, and that a tag
- * in the midst of a line was only spoken of.
+ * Three things are known late, and correct what was streamed: that the text was a thought without an opening tag, that a
+ * thought ended within a code fence that was never closed, and that a tag within a line was only mentioned.
  */
 export class TagReader {
   readonly #parts: Parts
@@ -40,24 +39,24 @@ export class TagReader {
 
   push(raw: string): Piece[] {
     this.#read(this.#held + raw, false)
-    return this.#parts.take(false)
+    return this.#parts.drain(false)
   }
 
-  /** Gives out what was held back, but for half the end of a thought: that is no thought, whatever follows. */
+  /** Returns what was held back, except for an incomplete closing tag. */
   flush(): Piece[] {
     const half = this.#held.toLowerCase()
     const isHalfEnd = [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
     if (!isHalfEnd) this.#read(this.#held, true)
-    return this.#parts.take(true)
+    return this.#parts.drain(true)
   }
 
   /** To be called once. */
-  end(): Told {
+  end(): TagTexts {
     this.flush()
     const isOpen = this.#closers !== undefined && !this.#parts.isEmpty
     if (isOpen && this.#spare !== undefined) this.#parts.thoughtEndedAt(this.#spare.from, this.#spare.to)
     const isTruncated = isOpen && this.#spare === undefined && !this.#parts.thoughtWasText()
-    return { ...this.#parts.told(), isTruncated }
+    return { ...this.#parts.joinTexts(), isTruncated }
   }
 
   #read(text: string, isLast: boolean): void {
@@ -138,7 +137,7 @@ export class TagReader {
     return loneClosers.has(token.name) && !this.#code.isInside && this.#endsUnmarked(tag)
   }
 
-  /** The end of a thought that nobody saw begin: what was taken for an answer was the thought. */
+  /** A closing tag without an opening one: the text before it was a thought. */
   #endsUnmarked(tag: string): boolean {
     if (this.#isMentioned) return false
     if (this.#isCalling || this.#parts.isBlank) return true

@@ -54,10 +54,10 @@ const calls = [
   '[tool_calls]',
 ]
 
-/** What ends a thought whose beginning the model's template wrote: nobody knows what that was. */
+/** Closing tags of thoughts whose opening tag the model's template wrote and the response does not hold. */
 export const anyCloser: ReadonlySet<string> = new Set([...pairs.map(([, close]) => close), ...ends])
 
-/** What ends a thought even if nobody saw it begin; other models end any message with `<|end|>`. */
+/** Closing tags that count without an opening one. `<|end|>` is none: some models end every message with it. */
 export const loneClosers: ReadonlySet<string> = new Set(pairs.map(([, close]) => close))
 
 const literals = new Map<string, Token>([

@@ -11,8 +11,8 @@ export function readUsage(usage: Json): Usage {
 function reasoningTokens(usage: Json): number | undefined {
   const { completion_tokens_details: chat, output_tokens_details: output, completionTokensDetails } = usage
   const details = record(chat) ?? record(output) ?? record(completionTokensDetails)
-  const told = [details?.reasoning_tokens, details?.thinking_tokens, details?.reasoningTokens]
-  return first([...told, usage.reasoning_tokens, usage.thoughtsTokenCount])
+  const fromDetails = [details?.reasoning_tokens, details?.thinking_tokens, details?.reasoningTokens]
+  return first([...fromDetails, usage.reasoning_tokens, usage.thoughtsTokenCount])
 }
 
 function outputTokens(usage: Json, reasoning: number): number | undefined {
@@ -29,7 +29,7 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
   return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
 }
 
-/** Gemini counts reasoning beside the answer, and so does xAI in its chat, where the sum tells, or that it is more. */
+/** Gemini counts reasoning apart from the answer; so does xAI chat, which shows in the total or in reasoning > answer. */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
   const [prompt, total] = [count(usage.prompt_tokens), count(usage.total_tokens)]

@@ -112,7 +112,7 @@ export interface AuditQuery {
   readonly until?: string | undefined
 }
 
-/** A step of the audit, with what it tells of its turn. */
+/** A step of the audit, with the fields of its turn. */
 export interface AuditStep extends Omit<ReasoningStep, 'source'> {
   readonly seq: number
   readonly thread_id: string

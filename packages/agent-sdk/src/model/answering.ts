@@ -37,7 +37,7 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits)
   }
 
-  /** Resolves when the turn has its answer, or who asked was told that there is none. */
+  /** Resolves when the turn was answered, or its asker was notified that there is no answer. */
   async run(): Promise<void> {
     const { space } = this.#turn
     const { model } = this.#parts.dialogue
@@ -75,8 +75,8 @@ export class Answering {
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
-      const { heard, signal: interrupt } = this.#steering.listen()
-      for (const { from, payload } of heard) dialogue.addUserMessage(from, payload.message)
+      const { messages, signal: interrupt } = this.#steering.listen()
+      for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const tools = await toolbox.offered()
       const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
@@ -133,7 +133,7 @@ export class Answering {
     return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
   }
 
-  /** Ends the run, and tells who asked; whoever has stopped it knows already. */
+  /** Ends the run and notifies the asker, unless the asker stopped it. */
   async #fail(run: Run, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return

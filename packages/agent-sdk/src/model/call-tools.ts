@@ -8,7 +8,7 @@ import { ProposalError } from '../client/proposal.js'
 import { retryAfterPause, retryRateLimited } from '../client/retry.js'
 import type { CallOptions } from '../client/types.js'
 import type { CallResult, WantedCall } from './dialogue.js'
-import { isRecord, rationaleOf, splitRationale } from './rationale.js'
+import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import type { OfferedTool } from './toolbox.js'
 
 /** Characters of a result that a model gets. */
@@ -75,7 +75,7 @@ function checkCall({ name, input, problem }: WantedCall, parts: CallToolsOptions
   const missing = (Array.isArray(required) ? required : []).filter((key) => !(String(key) in args))
   if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
   const { commentary, summary } = parts
-  const why = rationaleOf({ given, args, commentary, summary })
+  const why = chooseRationale({ given, args, commentary, summary })
   return { tool: `${tool.participant}/${tool.name}`, args, why }
 }
 
@@ -101,7 +101,7 @@ function formatResult({ text, content, data, approvedBy }: ToolResult): string {
   return `${leave}${cut(all, maxResultChars)}`
 }
 
-/** An error as a model can read it. One that nobody foresaw is thrown on. */
+/** An error as text for the model. Unexpected errors are rethrown. */
 function formatError(error: unknown): string {
   if (error instanceof ToolError) return error.message || 'the tool failed'
   if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`

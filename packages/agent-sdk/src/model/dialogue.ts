@@ -29,7 +29,7 @@ export interface CallResult {
 export interface Spent {
   readonly input: number
   readonly output: number
-  /** Among the output, where the provider tells. */
+  /** Part of the output; absent where the provider does not report it. */
   readonly reasoning: number
 }
 
@@ -49,7 +49,7 @@ export interface ModelStep {
 export interface Dialogue {
   /** What the model is called. */
   readonly model: string
-  /** Somebody says something to the model. */
+  /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
   /** The results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void

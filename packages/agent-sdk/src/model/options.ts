@@ -5,8 +5,8 @@ import type { ToolChoice } from './toolbox.js'
 
 /**
  * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
- * `thoughts`: also what the provider tells of the thinking for people to read. `trace`: also the raw chain of thought, for
- * this participant and for those who may observe what is targeted, nobody else.
+ * `thoughts`: also the reasoning summary of the provider. `trace`: also the raw chain of thought, visible only to this
+ * participant and to those who may observe targeted envelopes.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
@@ -19,22 +19,22 @@ export interface AgentLimits {
   readonly turnMs?: number
   /** Milliseconds that a tool has to answer; default 60,000. */
   readonly toolMs?: number
-  /** Milliseconds that a proposal stays open for somebody to approve; default 600,000. */
+  /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'> {
-  /** Which tools of other participants the model may call; default: whatever they offer. */
+  /** Which tools of other participants the model may call; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
-  /** How many earlier messages of the conversation the model is told; default 40. */
+  /** How many earlier messages of the conversation the model receives; default 40. */
   readonly memory?: number
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number
   readonly clock?: Clock
-  /** Told of what goes wrong beside the answer, such as a thought that could not be said; default: prints it. */
+  /** Called with errors that do not fail the answer, such as a thought that could not be sent; default: prints them. */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 

@@ -1,5 +1,5 @@
 import { cut } from '@meup/folds'
-import { TagReader, type Told } from '../extract/tag-reader.js'
+import { TagReader, type TagTexts } from '../extract/tag-reader.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -32,12 +32,12 @@ interface Reasons {
   readonly args: Schema
   /** What the model said along with its calls. */
   readonly commentary: string
-  /** What the provider tells of the thinking, for people to read. */
+  /** The reasoning summary of the provider. */
   readonly summary: string
 }
 
 /** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
-export function rationaleOf({ given, args, commentary, summary }: Reasons): string | undefined {
+export function chooseRationale({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) =>
     splitTaggedThoughts(text).text.trim(),
@@ -56,8 +56,8 @@ function freeKey(properties: Schema): string {
   }
 }
 
-/** Tells a model's text from what it thinks in tags, `<think>` and the like. */
-export function splitTaggedThoughts(text: string): Told {
+/** Separates a model's text from its thoughts in tags such as `<think>`. */
+export function splitTaggedThoughts(text: string): TagTexts {
   const reader = new TagReader({ prefilled: false })
   reader.push(text)
   return reader.end()

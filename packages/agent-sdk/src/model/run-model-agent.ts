@@ -20,9 +20,9 @@ type AgentClient = BaseClient & {
 }
 
 /**
- * Answers what this participant is asked with a model, whichever `begin` talks to; what is asked before it is there waits
- * for it. Resolves when the space is closed, rejects when `begin` does. Whoever has asked and says more meanwhile steers
- * the answer; it begins no other turn.
+ * Answers the turns of this participant with the model of `begin`; turns wait until `begin` resolves. Resolves when the
+ * space is closed, rejects when `begin` does. Further messages of an asker steer the running answer instead of
+ * beginning another turn.
  */
 export async function runModelAgent(
   space: AgentClient,

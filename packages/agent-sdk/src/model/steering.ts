@@ -15,7 +15,7 @@ export class Steering {
   readonly #turn: Turn
   /** Ids of what is answered: the trigger, and what came while it was thought about. */
   readonly #asked: string[]
-  #unheard: Chat[] = []
+  #unread: Chat[] = []
   #isOpen = true
   #interrupt = new AbortController()
   #stopper: string | undefined
@@ -36,7 +36,7 @@ export class Steering {
 
   /** Something was said that the model does not know yet. */
   get isWaiting(): boolean {
-    return this.#unheard.length > 0
+    return this.#unread.length > 0
   }
 
   /** Nothing that is said from now on is about this turn. */
@@ -50,7 +50,7 @@ export class Steering {
     return isMine && this.#steer(message)
   }
 
-  /** An envelope of somebody else's while the run in this context goes on. */
+  /** An envelope of another participant while the run in this context is open. */
   onEnvelope(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return
@@ -64,15 +64,15 @@ export class Steering {
   }
 
   /** What was said meanwhile, and a signal that is aborted when more is said. */
-  listen(): { readonly heard: readonly Chat[]; readonly signal: AbortSignal } {
+  listen(): { readonly messages: readonly Chat[]; readonly signal: AbortSignal } {
     this.#interrupt = new AbortController()
-    return { heard: this.#unheard.splice(0), signal: this.#interrupt.signal }
+    return { messages: this.#unread.splice(0), signal: this.#interrupt.signal }
   }
 
   /** Whether the answer can name one more message as what it answers. */
   #steer(message: Chat): boolean {
     if (this.#asked.length >= maxCorrelations) return false
-    this.#unheard.push(message)
+    this.#unread.push(message)
     this.#asked.push(message.id)
     this.#interrupt.abort('somebody has said something')
     return true

@@ -12,14 +12,14 @@ import type { Clock, ReasoningDetail } from './options.js'
 export interface Run
   extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose>,
     Record<'thought' | 'cancel', (text: string) => Promise<unknown>> {
-  /** `undefined`: nobody is told what is thought. */
+  /** `undefined`: the reasoning is not published. */
   readonly context: string | undefined
   /** Where its calls belong. */
   readonly place: Pick<CallOptions, 'context' | 'correlationId'>
   conclude(message: string | undefined, options: { readonly metadata: object }): Promise<unknown>
 }
 
-/** Opens a run about a turn. Where the space takes no start, that is told, and the answer is found in silence. */
+/** Opens a run for a turn. If the gateway refuses it, the error is reported and the reasoning is not published. */
 export async function openRun(turn: Turn, metadata: object, onError: (error: unknown) => void): Promise<Run> {
   try {
     const run = await retryRateLimited(() => turn.reason(undefined, { metadata }))
@@ -71,7 +71,7 @@ export class Thinking {
     this.#aside = new ThoughtStream(whisper, clock, onError)
   }
 
-  /** What was told of the thinking of this step for people to read. */
+  /** The reasoning summary of this step so far. */
   get summary(): string {
     return this.#detail === 'summary' ? '' : this.#summary
   }

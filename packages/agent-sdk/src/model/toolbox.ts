@@ -19,7 +19,7 @@ export type ToolChoice = string | SpaceTool
 const listTimeoutMs = 5000
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
-/** Tools of one participant, and characters of them as JSON: a model is told of all of them at each step. */
+/** Tools of one participant, and characters of them as JSON: the model receives all of them at each step. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
@@ -49,15 +49,15 @@ export class Toolbox {
     }
   }
 
-  /** By the names that the model gets to see. What a participant does not tell in time, it does not have. */
+  /** By the names that the model sees. Tools that a participant does not list in time are left out. */
   async offered(): Promise<Map<string, OfferedTool>> {
     const here = this.#space.participants.filter(
       ({ id, status }) => status === 'present' && this.#isChosen(id),
     )
-    const lists = await Promise.all(here.map(({ id }) => this.#toolsOf(id)))
-    const told = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
+    const lists = await Promise.all(here.map(({ id }) => this.#listTools(id)))
+    const own = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
     const found = lists.flat().filter(({ participant, name }) => this.#isChosen(participant, name))
-    const tools = [...told, ...found].map((tool) => {
+    const tools = [...own, ...found].map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
@@ -78,7 +78,7 @@ export class Toolbox {
     })
   }
 
-  #toolsOf(id: string): Promise<readonly SpaceTool[]> {
+  #listTools(id: string): Promise<readonly SpaceTool[]> {
     const payload = { jsonrpc: '2.0', method: 'tools/list', params: {} }
     if (!this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })) return Promise.resolve([])
     const known = this.#known.get(id) ?? this.#ask(id)
@@ -118,7 +118,7 @@ export class Toolbox {
   }
 }
 
-/** One that says that it has none, or says nothing, is not asked again before it comes anew. */
+/** A participant without tools, or without an answer, is asked again only after it joins again. */
 const isFinal = (error: unknown): boolean =>
   error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
 

@@ -3,7 +3,7 @@ import type { Dial, DialRequest } from '../client/transport.js'
 import { SpaceClient } from '../space-client.js'
 
 export interface TestSpace extends AsyncDisposable {
-  /** Enters the space as one of its participants; whoever was invited needs its token. */
+  /** Enters the space as one of its participants; invited participants need their token. */
   join(
     participant: string,
     how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing'>,

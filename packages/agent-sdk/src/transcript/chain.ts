@@ -8,16 +8,16 @@ import {
   contentHints,
   mustFit,
   type Priority,
+  Usage,
 } from './content.js'
 import { TranscriptError } from './errors.js'
-import { Usage } from './usage.js'
 
 /** A commit, and what is known beside it. */
 export interface LogEntry {
   readonly commit: Commit
   /** What it counts as in prompts: as annotated, else by its type. */
   readonly priority: Priority
-  /** Somebody's last word on it. */
+  /** The latest annotation. */
   readonly annotation?: Annotation
   /** Tokens of the call that it came from. */
   readonly usage?: Usage
@@ -62,34 +62,34 @@ export class Chain {
   }
 
   annotate(hash: string, annotation: Annotation): void {
-    this.#placeOf(hash)
+    this.#findPlace(hash)
     mustFit(Annotation, annotation, 'annotation', 'invalid_content')
     this.#annotations.set(hash, Object.freeze({ ...annotation }))
   }
 
   record(hash: string, usage: Usage): void {
-    this.#placeOf(hash)
+    this.#findPlace(hash)
     this.#usage.set(hash, Object.freeze({ ...usage }))
   }
 
   /** Oldest first. */
   log({ type, from, after, through }: LogFilter = {}): LogEntry[] {
-    const first = after === undefined ? 0 : this.#placeOf(after) + 1
-    const end = through === undefined ? this.#commits.length : this.#placeOf(through) + 1
+    const first = after === undefined ? 0 : this.#findPlace(after) + 1
+    const end = through === undefined ? this.#commits.length : this.#findPlace(through) + 1
     return this.#commits
       .slice(first, end)
       .filter(({ content }) => type === undefined || content.content_type === type)
       .filter(({ content }) => from === undefined || ('from' in content && content.from === from))
-      .map((commit) => this.#entryOf(commit))
+      .map((commit) => this.#toLogEntry(commit))
   }
 
-  #entryOf(commit: Commit): LogEntry {
+  #toLogEntry(commit: Commit): LogEntry {
     const [annotation, usage] = [this.#annotations.get(commit.hash), this.#usage.get(commit.hash)]
     const priority = annotation?.priority ?? contentHints[commit.content.content_type].defaultPriority
     return { commit, priority, ...(annotation && { annotation }), ...(usage && { usage }) }
   }
 
-  #placeOf(hash: string): number {
+  #findPlace(hash: string): number {
     const place = this.#places.get(hash)
     if (place === undefined) throw new TranscriptError('unknown_commit', `no commit has the hash ${hash}`)
     return place
@@ -124,7 +124,7 @@ const TranscriptRecord = Type.Object(
 )
 export type TranscriptRecord = Static<typeof TranscriptRecord>
 
-export function recordOf(chain: Chain): TranscriptRecord {
+export function toRecord(chain: Chain): TranscriptRecord {
   const notes = chain.log().flatMap(({ commit: { hash }, annotation, usage }) => {
     if (annotation === undefined && usage === undefined) return []
     return { hash, ...(annotation && { annotation }), ...(usage && { usage }) }
@@ -133,7 +133,7 @@ export function recordOf(chain: Chain): TranscriptRecord {
 }
 
 /** Throws `invalid_record` where it is none, or where it was changed. */
-export function chainOf(record: TranscriptRecord): Chain {
+export function toChain(record: TranscriptRecord): Chain {
   mustFit(TranscriptRecord, record, 'record', 'invalid_record')
   const { head, commits, notes } = frozenJson(record)
   const verdict = verifyCommits(commits, head)

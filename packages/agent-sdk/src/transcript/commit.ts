@@ -21,7 +21,7 @@ export interface Commit<C extends Content = Content> {
 export interface CommitOptions {
   /** One line about it; default: how its text begins. */
   readonly message?: string
-  /** Whatever else is worth knowing; it goes into no prompt. */
+  /** Any other data; it is not part of prompts. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
@@ -35,17 +35,17 @@ export function seal<C extends Content>(
 ): Commit<C> {
   checkContent(content)
   const line = message ?? lineOf(content)
-  const body = jsonOf({ parent, content, message: line, ...(metadata && { metadata }) })
-  return Object.freeze({ hash: hashOf(body), ...body })
+  const body = freezeJson({ parent, content, message: line, ...(metadata && { metadata }) })
+  return Object.freeze({ hash: hashCommit(body), ...body })
 }
 
 /** Of everything but the hash itself. */
-function hashOf(commit: Omit<Commit, 'hash'>): string {
+function hashCommit(commit: Omit<Commit, 'hash'>): string {
   const json = utf8ToBytes(JSON.stringify(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
 }
 
-function jsonOf<Value>(value: Value): Value {
+function freezeJson<Value>(value: Value): Value {
   try {
     return frozenJson(value)
   } catch (cause) {
@@ -71,7 +71,7 @@ export function verifyCommits(commits: readonly Commit[], head?: string | null):
   let parent: string | null = null
   for (const [at, commit] of commits.entries()) {
     if (commit.parent !== parent) return { ok: false, at, problem: 'parent' }
-    if (hashOf(commit) !== commit.hash) return { ok: false, at, problem: 'hash' }
+    if (hashCommit(commit) !== commit.hash) return { ok: false, at, problem: 'hash' }
     parent = commit.hash
   }
   if (head !== undefined && head !== parent) return { ok: false, at: commits.length, problem: 'head' }
@@ -104,8 +104,8 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
 }
 
 /**
- * A copy as JSON carries it, frozen through and through: nobody can change a commit behind its hash. Bytes become
- * base64, as in the JSON of the providers that have some. Throws `TypeError` for what JSON cannot say.
+ * A deeply frozen JSON copy, so that a commit always matches its hash. Bytes become base64, as in the JSON of the
+ * providers that have some. Throws `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
   const text = JSON.stringify(value, bytesAsBase64)

@@ -3,7 +3,7 @@ import type { LogEntry } from './chain.js'
 import { type AssistantContent, contentHints, type Replay } from './content.js'
 
 export interface CompileOptions extends ReplayOptions {
-  /** Whether reasoning is shown that nobody has annotated; default: false. */
+  /** Whether reasoning without an annotation is included; default: false. */
   readonly includeReasoning?: boolean
   /**
    * Characters of texts and calls; default: any number. Of what is too long, earlier commits are left out:
@@ -78,7 +78,7 @@ export type PromptMessage = { readonly hash: string } & (
   | { readonly type: 'user'; readonly role: 'user'; readonly text: string; readonly from?: string }
   | {
       readonly type: 'reasoning'
-      /** What others thought is told to the model. */
+      /** Includes the reasoning of others. */
       readonly role: 'assistant' | 'user'
       readonly text: string
       readonly from?: string
@@ -135,13 +135,13 @@ function shorten(
   compileWithout: (hashes: ReadonlySet<string>) => PromptMessage[],
 ): PromptMessage[] {
   const whole = compileWithout(new Set())
-  if (charsOf(whole) <= maxChars) return whole
+  if (countChars(whole) <= maxChars) return whole
   const expendable = leastFirst(entries)
   const without = (count: number) => compileWithout(new Set(expendable.slice(0, count)))
   let [tooFew, enough] = [0, expendable.length]
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2)
-    if (charsOf(without(middle)) <= maxChars) enough = middle
+    if (countChars(without(middle)) <= maxChars) enough = middle
     else tooFew = middle
   }
   return without(enough)
@@ -161,7 +161,7 @@ function leastFirst(entries: readonly LogEntry[]): string[] {
     .map(({ hash }) => hash)
 }
 
-const charsOf = (messages: readonly PromptMessage[]): number =>
+const countChars = (messages: readonly PromptMessage[]): number =>
   messages.reduce((sum, message) => {
     const calls = message.type === 'assistant' ? message.toolCalls : undefined
     return sum + message.text.length + (calls === undefined ? 0 : JSON.stringify(calls).length)

@@ -3,11 +3,11 @@ import { Value } from '@sinclair/typebox/value'
 import type { Format, ToolCall } from '../extract/index.js'
 import { TranscriptError, type TranscriptErrorCode } from './errors.js'
 
-/** Whether prompts show a commit. `PINNED` also says that whatever shortens them must keep it. */
+/** Whether prompts show a commit. `PINNED` commits are also kept when a prompt is shortened. */
 export const Priority = { PINNED: 'pinned', NORMAL: 'normal', SKIP: 'skip' } as const
 export type Priority = (typeof Priority)[keyof typeof Priority]
 
-/** Somebody's word on a commit. */
+/** Sets the priority of a commit. */
 export const Annotation = Type.Object(
   { priority: Type.Enum(Priority), reason: Type.Optional(Type.String()) },
   { additionalProperties: false },
@@ -21,7 +21,7 @@ export function mustFit(schema: TSchema, value: unknown, what: string, code: Tra
 }
 
 const closed = { additionalProperties: false }
-/** Who said it, where several talk; absent = whoever the type stands for. */
+/** The speaker, where there are several; absent = the one that the type stands for. */
 const from = Type.Optional(Type.String({ minLength: 1 }))
 
 /** Where reasoning was read: a field, text taken as it is, tags, blocks of Anthropic. */
@@ -44,7 +44,7 @@ const Replay = Type.Object(
   {
     /** Where in a response they were found, which is where they go in a request. */
     source: Type.String(),
-    /** Whose they are: nobody else can read them. */
+    /** The provider that they belong to; no other can read them. */
     provider: Type.Optional(Type.String()),
     /** In the order in which they came. */
     items: Type.Array(Type.Unknown(), { minItems: 1 }),
@@ -116,10 +116,24 @@ export interface ContentHints {
   readonly compressionPriority: number
 }
 
-/** What becomes of each type where nobody says otherwise. */
+/** The default priority of each type. */
 export const contentHints = {
   user: { defaultPriority: 'normal', defaultRole: 'user', compressionPriority: 50 },
   reasoning: { defaultPriority: 'skip', defaultRole: 'assistant', compressionPriority: 40 },
   assistant: { defaultPriority: 'normal', defaultRole: 'assistant', compressionPriority: 50 },
   tool: { defaultPriority: 'normal', defaultRole: 'tool', compressionPriority: 30 },
 } as const satisfies Readonly<Record<ContentType, ContentHints>>
+
+const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])
+
+/** Tokens of one call; `null` = its provider did not say. */
+export const Usage = Type.Object(
+  {
+    input: tokens,
+    /** Reasoning is among them. */
+    output: tokens,
+    reasoning: tokens,
+  },
+  { additionalProperties: false },
+)
+export type Usage = Static<typeof Usage>

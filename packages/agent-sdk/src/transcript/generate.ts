@@ -6,13 +6,13 @@ import {
   reasoningBy,
   type ToolCall,
 } from '../extract/index.js'
-import { record, records } from '../extract/json.js'
+import { count, record, records } from '../extract/json.js'
+import { readUsage } from '../extract/usage.js'
 import type { Chain } from './chain.js'
 import { type Commit, seal } from './commit.js'
 import { type CompileOptions, compile, type PromptMessage } from './compile.js'
-import type { AssistantContent, ReasoningContent, Replay } from './content.js'
+import type { AssistantContent, ReasoningContent, Replay, Usage } from './content.js'
 import { TranscriptError } from './errors.js'
-import { type Usage, usageOf } from './usage.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
   /** Whether the reasoning of this call is committed; default: as the transcript was opened. */
@@ -25,14 +25,14 @@ export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
 export interface ChatResponse {
   /** The answer, without what was thought. */
   readonly text: string
-  /** What was thought, whether or not it was committed; `null` = nothing was told. */
+  /** What was thought, whether or not it was committed; `null` = the response has none. */
   readonly reasoning: string | null
   readonly reasoningCommit: Commit<ReasoningContent> | null
   readonly usage: Usage | null
   /** The answer. */
   readonly commit: Commit<AssistantContent>
   readonly generationConfig: GenerationConfig
-  /** What the model was told. */
+  /** The messages that were sent to the model. */
   readonly prompt: readonly PromptMessage[]
   /** To be answered by `tool`, each of them, before anything else. */
   readonly toolCalls: readonly ToolCall[]
@@ -101,7 +101,7 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
   throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
 }
 
-/** `model`, `temperature` and whatever else the client knows; handed through as it is. */
+/** `model`, `temperature` and other options of the client; passed through unchanged. */
 export type GenerationConfig = Readonly<Record<string, unknown>>
 
 /** A model, as a transcript needs it. */
@@ -145,7 +145,7 @@ function readResponse(client: ModelClient, response: unknown): Reading {
     toolCalls: withIds(extraction.toolCalls),
     reasoning: found === null ? null : described(found, extraction),
     opaque: { source: extraction.source, items: opaqueIn(extraction, response) },
-    usage: usageOf(response, extraction.tokens),
+    usage: readResponseUsage(response, extraction.tokens),
   }
 }
 
@@ -154,8 +154,8 @@ function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
   const body = record(response) ?? {}
   // Field by field, since all else, such as the usage, is read later.
-  const told = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
-  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(told as Partial<Extraction>) }
+  const given = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
+  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(given as Partial<Extraction>) }
   const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
   return isRead ? { ...rest, text, toolCalls, opaque } : null
 }
@@ -205,4 +205,27 @@ function withIds(calls: readonly ToolCall[]): ToolCall[] {
     taken.add(id)
     return { ...call, id }
   })
+}
+
+const inputNames = [
+  'prompt_tokens',
+  'input_tokens',
+  'promptTokens',
+  'inputTokens',
+  'promptTokenCount',
+  'prompt_eval_count',
+]
+
+/** What a response says of its tokens; `null` where that is nothing. `reasoning` = as its reader has counted them. */
+function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
+  const body = record(response) ?? {}
+  const counts = record(body.usage) ?? record(body.usageMetadata) ?? body
+  const { outputTokens, tokens } = readUsage(counts)
+  const input = inputNames.map((name) => count(counts[name])).find((each) => each !== undefined)
+  const usage = {
+    input: input ?? null,
+    output: outputTokens ?? null,
+    reasoning: count(reasoning) ?? tokens ?? null,
+  }
+  return Object.values(usage).some((each) => each !== null) ? usage : null
 }

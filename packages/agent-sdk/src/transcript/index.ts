@@ -2,6 +2,7 @@ export type { LogEntry, LogFilter, TranscriptRecord } from './chain.js'
 export type { Commit, CommitOptions } from './commit.js'
 export { type Verdict, verifyCommits } from './commit.js'
 export type { CompileOptions, PromptMessage, ReplayPolicy } from './compile.js'
+export type { Usage } from './content.js'
 export {
   type Annotation,
   type AssistantContent,
@@ -21,4 +22,3 @@ export { type FollowedSpace, followSpace, fromSpace } from './from-space.js'
 export type { ChatResponse, GenerateOptions, GenerationConfig, ModelClient } from './generate.js'
 export { type RenderOptions, renderDiff, renderFull, renderLog } from './render.js'
 export { type OpenOptions, openTranscript, type Transcript, type TranscriptOptions } from './transcript.js'
-export type { Usage } from './usage.js'

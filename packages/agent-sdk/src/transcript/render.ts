@@ -1,6 +1,6 @@
 import { inlineJson, onOneLine, printable } from '@meup/folds'
 import type { LogEntry } from './chain.js'
-import type { Usage } from './usage.js'
+import type { Usage } from './content.js'
 
 export interface RenderOptions {
   /** Default: whether standard output is a terminal and NO_COLOR is not set. */
@@ -9,11 +9,11 @@ export interface RenderOptions {
 
 /** One line for each commit. */
 export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions): string =>
-  render(entries, (entry) => [`${headOf(entry)} ${onOneLine(entry.commit.message)}`], options)
+  render(entries, (entry) => [`${renderHead(entry)} ${onOneLine(entry.commit.message)}`], options)
 
 /** Each commit with all of its text. */
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
-  render(entries, (entry) => [headOf(entry), ...bodyOf(entry).map((line) => `  ${line}`)], options)
+  render(entries, (entry) => [renderHead(entry), ...renderBody(entry).map((line) => `  ${line}`)], options)
 
 /**
  * What the second log has and the first has not, and the other way round: whole commits, and the notes beside those that
@@ -27,15 +27,18 @@ export function renderDiff(
   const [old, now] = [before, after].map((log) => new Map(log.map((entry) => [entry.commit.hash, entry])))
   const changed = before.flatMap((entry) => {
     const same = now?.get(entry.commit.hash)
-    if (same === undefined) return signed('-', entry, wholeOf(entry), colour)
-    if (headOf(same) === headOf(entry)) return []
-    return [...signed('-', entry, [headOf(entry)], colour), ...signed('+', same, [headOf(same)], colour)]
+    if (same === undefined) return signed('-', entry, renderEntry(entry), colour)
+    if (renderHead(same) === renderHead(entry)) return []
+    return [
+      ...signed('-', entry, [renderHead(entry)], colour),
+      ...signed('+', same, [renderHead(same)], colour),
+    ]
   })
   const added = after.filter(({ commit }) => !old?.has(commit.hash))
-  return joined([...changed, ...added.flatMap((entry) => signed('+', entry, wholeOf(entry), colour))])
+  return joined([...changed, ...added.flatMap((entry) => signed('+', entry, renderEntry(entry), colour))])
 }
 
-const wholeOf = (entry: LogEntry): string[] => [headOf(entry), ...bodyOf(entry)]
+const renderEntry = (entry: LogEntry): string[] => [renderHead(entry), ...renderBody(entry)]
 
 const signed = (sign: '+' | '-', entry: LogEntry, lines: readonly string[], colour: boolean): string[] =>
   toned(
@@ -46,10 +49,10 @@ const signed = (sign: '+' | '-', entry: LogEntry, lines: readonly string[], colo
 
 function render(
   entries: readonly LogEntry[],
-  linesOf: (entry: LogEntry) => readonly string[],
+  renderLines: (entry: LogEntry) => readonly string[],
   { colour = wantsColour() }: RenderOptions = {},
 ): string {
-  return joined(entries.flatMap((entry) => toned(entry, linesOf(entry), colour)))
+  return joined(entries.flatMap((entry) => toned(entry, renderLines(entry), colour)))
 }
 
 const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
@@ -61,18 +64,18 @@ function toned({ commit }: LogEntry, lines: readonly string[], colour: boolean):
 /** Dim cyan: behind the scenes. */
 const muted = (line: string): string => `\u001B[2;36m${line}\u001B[0m`
 
-function headOf({ commit: { hash, content }, annotation, usage }: LogEntry): string {
+function renderHead({ commit: { hash, content }, annotation, usage }: LogEntry): string {
   const from = 'from' in content && content.from !== undefined ? ` ${onOneLine(content.from)}:` : ''
-  const notes = [annotation?.priority ?? [], ...countsOf(usage)].flat()
+  const notes = [annotation?.priority ?? [], ...renderCounts(usage)].flat()
   const aside = notes.length === 0 ? '' : ` (${notes.join(', ')})`
   return `${hash.slice(0, 7)} [${content.content_type}]${aside}${from}`
 }
 
 /** `120 input, 40 output, 30 reasoning`, as far as it is known. */
-const countsOf = (usage: Usage | undefined): string[] =>
+const renderCounts = (usage: Usage | undefined): string[] =>
   Object.entries(usage ?? {}).flatMap(([name, count]) => (count === null ? [] : `${count} ${name}`))
 
-function bodyOf({ commit: { content } }: LogEntry): string[] {
+function renderBody({ commit: { content } }: LogEntry): string[] {
   const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   return [
     ...(content.text === '' ? [] : printable(content.text).split('\n')),
@@ -84,7 +87,7 @@ interface Host {
   readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
 }
 
-/** Whether this is a terminal, and nobody asked for no colour (https://no-color.org). A page is no terminal. */
+/** Whether stdout is a terminal and `NO_COLOR` is not set (https://no-color.org). A page is no terminal. */
 function wantsColour(): boolean {
   const { process } = globalThis as Host
   return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''

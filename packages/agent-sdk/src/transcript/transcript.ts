@@ -1,5 +1,5 @@
 import type { Format } from '../extract/index.js'
-import { Chain, chainOf, type LogEntry, type LogFilter, recordOf, type TranscriptRecord } from './chain.js'
+import { Chain, type LogEntry, type LogFilter, type TranscriptRecord, toChain, toRecord } from './chain.js'
 import {
   type Commit,
   type CommitOptions,
@@ -56,7 +56,7 @@ export class Transcript {
     return this.#chain.commits
   }
 
-  /** Hash of the last commit; whoever knows it knows all that is before. `null` = there is none. */
+  /** Hash of the last commit, which covers all commits before it. `null` = there is none. */
   get head(): string | null {
     return this.#chain.head
   }
@@ -128,7 +128,7 @@ export class Transcript {
     this.#chain.annotate(hash, { priority, ...(reason !== undefined && { reason }) })
   }
 
-  /** The messages that a model would be told now. Reasoning is not among them unless it is asked for. */
+  /** The messages that a model would receive now, without reasoning unless it is asked for. */
   compile(options: CompileOptions = {}): PromptMessage[] {
     return compile(this.#chain.log(), { provider: this.#options.client?.provider, ...options })
   }
@@ -145,7 +145,7 @@ export class Transcript {
 
   /** All of it, for `openTranscript`. */
   toJSON(): TranscriptRecord {
-    return recordOf(this.#chain)
+    return toRecord(this.#chain)
   }
 
   #append<C extends Content>(content: C, options: CommitOptions): Commit<C> {
@@ -172,4 +172,4 @@ export class Transcript {
  * changed.
  */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
-  new Transcript(record === undefined ? new Chain() : chainOf(record), options)
+  new Transcript(record === undefined ? new Chain() : toChain(record), options)

@@ -1,7 +1,7 @@
 import { type Extraction, extractReasoning, ReasoningStream } from '@meup/agent-sdk/extract'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../../test/support/soak.js'
-import { sampleOf, samples } from './support/all-samples.js'
+import { getSample, samples } from './support/all-samples.js'
 import { answer, thought } from './support/sample.js'
 import { streamed } from './support/streams.js'
 
@@ -82,16 +82,16 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
   })
 
   test('with a chunk maimed anywhere, the others are read', () => {
-    const different = [...new Map(stream.map((chunk) => [shapeOf(chunk), chunk])).values()]
+    const different = [...new Map(stream.map((chunk) => [getShape(chunk), chunk])).values()]
     for (const chunk of different) {
       const [before, after] = [
         stream.slice(0, stream.indexOf(chunk)),
         stream.slice(stream.indexOf(chunk) + 1),
       ]
-      const least = sizeOf(streamed([...before, ...after]).extraction)
+      const least = countChars(streamed([...before, ...after]).extraction)
       for (const broken of maimed(chunk)) {
         const { extraction } = streamed([...before, broken, ...after])
-        expect(sizeOf(extraction), JSON.stringify(broken)).toBeGreaterThanOrEqual(least)
+        expect(countChars(extraction), JSON.stringify(broken)).toBeGreaterThanOrEqual(least)
       }
     }
   })
@@ -114,10 +114,10 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
   })
 })
 
-const sizeOf = ({ reasoning, text }: Extraction): number => (reasoning ?? '').length + text.length
+const countChars = ({ reasoning, text }: Extraction): number => (reasoning ?? '').length + text.length
 
 /** Chunks that differ in their texts alone are alike. */
-const shapeOf = (chunk: unknown): string => JSON.stringify(chunk).replace(/:"[^"]*"/g, ':""')
+const getShape = (chunk: unknown): string => JSON.stringify(chunk).replace(/:"[^"]*"/g, ':""')
 
 describe('a thought that is cut off', () => {
   const delta = (given: object, more: object = {}) => ({ choices: [{ index: 0, delta: given, ...more }] })
@@ -155,7 +155,7 @@ describe('a thought that is cut off', () => {
   })
 
   test('by an error of Anthropic: half a thought is nothing to send back', () => {
-    const { stream } = sampleOf('Anthropic: thoughts')
+    const { stream } = getSample('Anthropic: thoughts')
     const half = [...stream.slice(0, 6), { type: 'error', error: { type: 'overloaded_error' } }]
     const { extraction } = streamed(half)
     expect(thought.startsWith(extraction.reasoning ?? 'nothing')).toBe(true)
@@ -163,7 +163,7 @@ describe('a thought that is cut off', () => {
   })
 
   test('by an error of Responses', () => {
-    const { stream } = sampleOf('Responses: a summary')
+    const { stream } = getSample('Responses: a summary')
     const failed = {
       type: 'response.failed',
       response: { status: 'failed', output: [], error: { code: 'server_error' } },

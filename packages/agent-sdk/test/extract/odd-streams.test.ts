@@ -1,6 +1,6 @@
 import { extractReasoning } from '@meup/agent-sdk/extract'
 import { expect, test } from 'vitest'
-import { sampleOf } from './support/all-samples.js'
+import { getSample } from './support/all-samples.js'
 import { thought } from './support/sample.js'
 import { said, streamed } from './support/streams.js'
 
@@ -40,7 +40,7 @@ test('several Responses in one stream follow each other', () => {
 })
 
 test('of Responses, what was not heard in pieces is heard at the end', () => {
-  const { stream, expected } = sampleOf('Responses: a summary')
+  const { stream, expected } = getSample('Responses: a summary')
   const isPiece = (chunk: unknown) => /\.(?:delta|added)"/.test(JSON.stringify(chunk))
   const tail = stream.filter((chunk) => /response\.completed/.test(JSON.stringify(chunk)))
   for (const heard of [stream.filter((chunk) => !isPiece(chunk)), tail]) {
@@ -88,7 +88,7 @@ test.each(['$.__proto__.polluted', '$.list[7]', '$.list.name', '$', '', 7])(
 )
 
 test('what Anthropic has ended was not cut off, whatever follows, and can be sent back', () => {
-  const { stream, expected } = sampleOf('Anthropic: thoughts')
+  const { stream, expected } = getSample('Anthropic: thoughts')
   const end = stream.findIndex((chunk) => JSON.stringify(chunk).includes('content_block_stop'))
   const { extraction } = streamed(stream.slice(0, end + 1))
   expect(extraction).toMatchObject({ reasoning: thought, text: '', opaque: [expected.opaque[0]] })
@@ -96,7 +96,7 @@ test('what Anthropic has ended was not cut off, whatever follows, and can be sen
 })
 
 test('a block of Anthropic whose beginning got lost is read all the same', () => {
-  const { stream, expected } = sampleOf('Anthropic: nothing but the signature')
+  const { stream, expected } = getSample('Anthropic: nothing but the signature')
   const headless = stream.filter((chunk) => !JSON.stringify(chunk).includes('content_block_start'))
   expect(streamed(headless).extraction).toEqual(expected)
 })

@@ -55,10 +55,10 @@ test('however a text with tags is split, it says the same', () => {
         const { extraction, events } = streamed([...pieces.map(delta), finish], { prefilled })
         expect(extraction).toEqual(whole)
         // Nothing is given out that was not there.
-        const told = [...(said(events, 'reasoning') + said(events, 'text'))].filter(
+        const characters = [...(said(events, 'reasoning') + said(events, 'text'))].filter(
           (each) => each.trim() !== '',
         )
-        for (const each of new Set(told)) expect(content.toLowerCase()).toContain(each.toLowerCase())
+        for (const each of new Set(characters)) expect(content.toLowerCase()).toContain(each.toLowerCase())
       }
     }),
     seeded,

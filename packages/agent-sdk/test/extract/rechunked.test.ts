@@ -11,7 +11,7 @@ const rest = (events: readonly StreamEvent[]) => [
   ...events.filter(({ type }) => type === 'toolCall'),
   events.findLast(({ type }) => type === 'usage'),
 ]
-const told = (events: readonly StreamEvent[]) => ({
+const joinTexts = (events: readonly StreamEvent[]) => ({
   reasoning: said(events, 'reasoning'),
   text: said(events, 'text'),
   rest: rest(events),
@@ -32,7 +32,7 @@ describe.each(samples)('$name', ({ stream, expected }) => {
     const chunks = stream.flatMap(rechunked)
     const again = streamed(chunks)
     expect(again.extraction).toEqual(expected)
-    expect(told(again.events)).toEqual(told(events))
+    expect(joinTexts(again.events)).toEqual(joinTexts(events))
   })
 
   test.each([
@@ -47,14 +47,14 @@ describe.each(samples)('$name', ({ stream, expected }) => {
     }
     const single = pushed(bytes, [...bytes.keys()])
     expect(single.extraction).toEqual(expected)
-    expect(told(single.events)).toEqual(told(events))
+    expect(joinTexts(single.events)).toEqual(joinTexts(events))
   })
 
   test('each event as text', () => {
     for (const prefix of ['', 'data: ']) {
       const again = streamed(stream.map((chunk) => prefix + JSON.stringify(chunk)))
       expect(again.extraction).toEqual(expected)
-      expect(told(again.events)).toEqual(told(events))
+      expect(joinTexts(again.events)).toEqual(joinTexts(events))
     }
   })
 })
@@ -69,7 +69,7 @@ test(
       const { extraction, events } = streamed(chunks)
       const again = streamed(chunks.flatMap(rechunked))
       expect(again.extraction, name).toEqual(extraction)
-      expect(told(again.events), name).toEqual(told(events))
+      expect(joinTexts(again.events), name).toEqual(joinTexts(events))
       if (!isFramed) expect(pushed(body, [...body.keys()]).extraction, name).toEqual(extraction)
     }
   }),

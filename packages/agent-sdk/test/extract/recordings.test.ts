@@ -12,7 +12,7 @@ const overAll = (check: (recording: Recording) => unknown) =>
     for (const recording of recordings) await check(recording)
   })
 
-const chunksOf = async ({ body = new Uint8Array(), isFramed }: Recording): Promise<unknown[]> =>
+const readChunks = async ({ body = new Uint8Array(), isFramed }: Recording): Promise<unknown[]> =>
   isFramed ? unframed(body) : parsed([body])
 
 function expectNaive(extraction: Extraction | null, chunks: readonly unknown[], name: string): void {
@@ -38,7 +38,7 @@ test(
   'streams',
   overAll(async (recording) => {
     if (recording.body === undefined) return
-    const chunks = await chunksOf(recording)
+    const chunks = await readChunks(recording)
     const { extraction, events } = streamed(chunks)
     expectNaive(extraction, chunks, recording.name)
     expect(said(events, 'reasoning'), recording.name).toBe(extraction.reasoning ?? '')
@@ -55,7 +55,7 @@ test(
   'streams in single bytes, or by day in a few, as server-sent events and as lines',
   overAll(async (recording) => {
     if (recording.body === undefined) return
-    const chunks = await chunksOf(recording)
+    const chunks = await readChunks(recording)
     const { extraction } = streamed(chunks)
     const { body: own = new Uint8Array(), isFramed } = recording
     const isInLines = own.at(0) === '{'.charCodeAt(0)
@@ -73,7 +73,7 @@ test(
   'streams that break off anywhere',
   overAll(async (recording) => {
     if (recording.body === undefined) return
-    const chunks = await chunksOf(recording)
+    const chunks = await readChunks(recording)
     const { reasoning, text } = streamed(chunks).extraction
     const step = Math.ceil(chunks.length / 100)
     for (let length = 0; length < chunks.length; length += step) {

@@ -1,7 +1,7 @@
 import { extractReasoning, reasoningBy } from '@meup/agent-sdk/extract'
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
-import { sampleOf } from './support/all-samples.js'
+import { getSample } from './support/all-samples.js'
 import { streamed } from './support/streams.js'
 
 describe('a client', () => {
@@ -37,8 +37,8 @@ describe('a client', () => {
     expect(reasoningBy({ extractReasoning }, response)).toEqual({ text: 'Hm', format: 'anthropic' })
     const client = {
       prefix: 'I think: ',
-      extractReasoning(told: { thought: string }) {
-        return this.prefix + told.thought
+      extractReasoning(response: { thought: string }) {
+        return this.prefix + response.thought
       },
     }
     expect(reasoningBy(client, { thought: 'Hm' })?.text).toBe('I think: Hm')
@@ -64,8 +64,7 @@ describe('of several places', () => {
   const { reasoning_content: _second, ...third } = second
 
   verifies('T11', 'the first of the chain is taken, and the answer is clean', () => {
-    const read = (told: object, more: object = {}) =>
-      extractReasoning({ choices: [{ message: told }], ...more })
+    const read = (message: object, more: object = {}) => extractReasoning({ choices: [{ message }], ...more })
     const answer = { text: 'answer' }
     expect(read(message, { content })).toMatchObject({
       ...{ reasoning: 'first', format: 'parsed', source: 'reasoning' },
@@ -145,12 +144,12 @@ verifies('T12', 'each form of the document is read', () => {
 })
 
 verifies('T13', 'what is between tags is no answer', () => {
-  const told = (content: string) => extractReasoning({ choices: [{ message: { content } }] })
-  expect(told('<think>a\nb</think>\n\nYes\n<think>c</think>\nNo')).toMatchObject({
+  const extract = (content: string) => extractReasoning({ choices: [{ message: { content } }] })
+  expect(extract('<think>a\nb</think>\n\nYes\n<think>c</think>\nNo')).toMatchObject({
     reasoning: 'a\nb\n\nc',
     text: 'Yes\nNo',
   })
-  expect(told('<think>a')).toMatchObject({ reasoning: 'a', text: '', truncated: true })
+  expect(extract('<think>a')).toMatchObject({ reasoning: 'a', text: '', truncated: true })
   const { extraction } = streamed(
     ['<th', 'ink>a</', 'think>', 'Yes'].map((content) => ({ choices: [{ delta: { content } }] })),
   )
@@ -165,9 +164,9 @@ verifies('T14', 'hidden reasoning is a count of tokens, or what the provider alo
     ['Gemini: thoughts that are not shown', true],
     ['OpenRouter: a thought that nobody', true],
   ] as const) {
-    const extraction = extractReasoning(sampleOf(name).whole)
+    const extraction = extractReasoning(getSample(name).whole)
     expect(extraction, name).toMatchObject({ reasoning: null, tokens: 18 })
     expect(extraction?.redacted === true, name).toBe(isRedacted)
-    expect(reasoningBy({ extractReasoning }, sampleOf(name).whole), name).toBeNull()
+    expect(reasoningBy({ extractReasoning }, getSample(name).whole), name).toBeNull()
   }
 })

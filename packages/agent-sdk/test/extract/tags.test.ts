@@ -2,7 +2,7 @@ import { extractReasoning, ReasoningStream } from '@meup/agent-sdk/extract'
 import { describe, expect, test } from 'vitest'
 import { type TagCase, tagCases } from './support/tag-cases.js'
 
-const optionsOf = ({ prefilled }: TagCase) => (prefilled === undefined ? {} : { prefilled })
+const getOptions = ({ prefilled }: TagCase) => (prefilled === undefined ? {} : { prefilled })
 
 /** What is expected of a case, however the text comes. */
 const expected = ({ reasoning, text, truncated }: TagCase) => ({
@@ -16,14 +16,14 @@ const expected = ({ reasoning, text, truncated }: TagCase) => ({
 })
 
 function streamed(given: TagCase, pieces: readonly string[]) {
-  const stream = new ReasoningStream(optionsOf(given))
+  const stream = new ReasoningStream(getOptions(given))
   const events = [
     ...pieces.map((content) => ({ delta: { content } })),
     { delta: {}, finish_reason: 'stop' },
   ].flatMap((choice) => stream.push({ choices: [choice] }))
-  const told = (type: string) =>
+  const joinTexts = (type: string) =>
     events.map((event) => (event.type === type && 'text' in event ? event.text : '')).join('')
-  return { extraction: stream.end(), events: { reasoning: told('reasoning'), text: told('text') } }
+  return { extraction: stream.end(), events: { reasoning: joinTexts('reasoning'), text: joinTexts('text') } }
 }
 
 test('there are more than 60 cases', () => {
@@ -33,7 +33,7 @@ test('there are more than 60 cases', () => {
 describe.each(tagCases)('$name', (given) => {
   test('whole', () => {
     const response = { choices: [{ message: { content: given.content }, finish_reason: 'stop' }] }
-    expect(extractReasoning(response, optionsOf(given))).toEqual(expected(given))
+    expect(extractReasoning(response, getOptions(given))).toEqual(expected(given))
   })
 
   test('split at every place', () => {

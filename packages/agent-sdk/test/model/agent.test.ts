@@ -1,13 +1,13 @@
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
-import { adding, answering, promptOf, stage, storyOf } from './stage.js'
+import { adding, answering, getPrompt, listStory, stage } from './stage.js'
 
 describe('a turn', () => {
   test('of an answer alone: a run, and the answer to the question', async () => {
     await using here = await stage([answering('It is 5.')])
     expect(await here.ask()).toBe('It is 5.')
-    expect(storyOf(here.heard)).toEqual(['reasoning.start', 'reasoning.conclusion', 'chat: It is 5.'])
+    expect(listStory(here.heard)).toEqual(['reasoning.start', 'reasoning.conclusion', 'chat: It is 5.'])
     const [question, start, , answer] = here.heard.all.filter(
       ({ from, kind }) => kind === Kind.chat || (from === 'bot' && kind.startsWith('reasoning')),
     )
@@ -25,7 +25,7 @@ describe('a turn', () => {
         answering('It is 5.'),
       ])
       expect(await here.ask()).toBe('It is 5.')
-      expect(storyOf(here.heard)).toEqual([
+      expect(listStory(here.heard)).toEqual([
         'reasoning.start',
         'reasoning.thought: I shall add them.',
         'mcp.request add: the sum decides',
@@ -45,7 +45,7 @@ describe('a turn', () => {
   test('tells the model what its calls came to, and what it said itself', async () => {
     await using here = await stage([adding({ _rationale: 'why not', a: 2, b: 3 }), answering('5')])
     await here.ask()
-    const [system, question, call, result] = promptOf(here.model, 1)
+    const [system, question, call, result] = getPrompt(here.model, 1)
     expect(system).toMatchObject({
       role: 'system',
       content: 'You are "bot". What others say begins with their name.',
@@ -70,13 +70,13 @@ describe('a turn', () => {
       answering('done'),
     ])
     await here.ask()
-    expect(storyOf(here.heard).filter((line) => line.startsWith(Kind.mcpRequest))).toEqual([
+    expect(listStory(here.heard).filter((line) => line.startsWith(Kind.mcpRequest))).toEqual([
       ...Array(3).fill('mcp.request add [0]: undefined'),
       'mcp.request add: undefined',
       'mcp.request add [1]: undefined',
       'mcp.request look [1]: undefined',
     ])
-    const results = promptOf(here.model, 3).at(-1)
+    const results = getPrompt(here.model, 3).at(-1)
     expect(results?.content).toMatchObject([
       { output: { type: 'text', value: '6' } },
       { output: { type: 'error-text', value: 'it is dark' } },
@@ -88,7 +88,7 @@ describe('a turn', () => {
     const { id } = await here.ana.ask('2 + 3?', { to: ['bot'] })
     await here.bob.chat('Numbers are fun', { correlationId: id })
     await here.ask('And one more?')
-    expect(promptOf(here.model, 1).map(({ role, content }) => [role, textIn(content)])).toEqual([
+    expect(getPrompt(here.model, 1).map(({ role, content }) => [role, textIn(content)])).toEqual([
       ['system', 'You can count.\n\nYou are "bot". What others say begins with their name.'],
       ['user', 'ana: 2 + 3?'],
       ['assistant', 'five'],

@@ -3,7 +3,7 @@ import type { Deed } from '@meup/agent-sdk/ai'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
-import { hear } from '../support/hear.js'
+import { recordEnvelopes } from '../support/record-envelopes.js'
 import { adding, answering, type Stage, stage } from './stage.js'
 
 const raw = 'RAW-CHAIN: what if I just guess?'
@@ -16,7 +16,7 @@ const steps: readonly (readonly Deed[])[] = [
 /** All that this run says, to ana, who may observe what is targeted, and to bob. */
 async function seen(script: readonly (readonly Deed[])[], options: Parameters<typeof stage>[1]) {
   await using here = await stage(script, options)
-  const [anas, bobs] = [here.heard, hear(here.bob)]
+  const [anas, bobs] = [here.heard, recordEnvelopes(here.bob)]
   const answer = await here.ask()
   const { id } = await here.ana.send({ kind: 'test.fence' })
   await bobs.until((each) => each.id === id)

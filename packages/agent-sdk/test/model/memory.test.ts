@@ -1,13 +1,13 @@
 import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { byKind } from '../support/hear.js'
-import { promptOf, type Stage, stage } from './stage.js'
+import { byKind } from '../support/record-envelopes.js'
+import { getPrompt, type Stage, stage } from './stage.js'
 
 const always = () => [{ text: 'noted' }]
 
 /** What the model was told in its latest request, without what it is. */
-const told = ({ model }: Stage): string[] =>
-  promptOf(model, model.requests.length - 1)
+const listPrompt = ({ model }: Stage): string[] =>
+  getPrompt(model, model.requests.length - 1)
     .slice(1)
     .map(({ content }) => (content as { text: string }[])[0]?.text ?? '')
 
@@ -15,12 +15,12 @@ test('what was said in private is recalled for those who know it, and in answers
   await using here = await stage(always)
   await here.ask('My code is 1234')
   expect((await here.bob.ask('What is her code?', { to: ['bot'] })).text).toBe('noted')
-  expect(told(here)).toEqual(['bob: What is her code?'])
+  expect(listPrompt(here)).toEqual(['bob: What is her code?'])
   await here.ana.ask('What is my code?')
-  expect(told(here)).toEqual(['ana: What is my code?'])
+  expect(listPrompt(here)).toEqual(['ana: What is my code?'])
   await here.ask('Well?')
   const public_ = ['ana: What is my code?', 'noted']
-  expect(told(here)).toEqual(['ana: My code is 1234', 'noted', ...public_, 'ana: Well?'])
+  expect(listPrompt(here)).toEqual(['ana: My code is 1234', 'noted', ...public_, 'ana: Well?'])
 })
 
 test('not what was taken back', async () => {
@@ -29,16 +29,16 @@ test('not what was taken back', async () => {
   await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
   await here.ana.send({ kind: Kind.chatCancel, correlationId: id })
   await here.ask('Now?')
-  expect(told(here)).toEqual(['noted', 'ana: Now?'])
+  expect(listPrompt(here)).toEqual(['noted', 'ana: Now?'])
 })
 
 test('as many messages as were wished for', async () => {
   await using here = await stage(always, { memory: 1 })
   for (const question of ['one', 'two', 'three']) await here.ask(question)
-  expect(told(here)).toEqual(['noted', 'ana: three'])
+  expect(listPrompt(here)).toEqual(['noted', 'ana: three'])
   await using forgetful = await stage(always, { memory: 0 })
   for (const question of ['one', 'two']) await forgetful.ask(question)
-  expect(told(forgetful)).toEqual(['ana: two'])
+  expect(listPrompt(forgetful)).toEqual(['ana: two'])
 })
 
 test('nothing, once it is asked to clear its memory', async () => {
@@ -46,6 +46,6 @@ test('nothing, once it is asked to clear its memory', async () => {
   await here.ask('one')
   await here.ana.send({ kind: Kind.participantClear, to: ['bot'] })
   await here.ask('two')
-  expect(told(here)).toEqual(['ana: two'])
+  expect(listPrompt(here)).toEqual(['ana: two'])
   expect(here.heard.all.filter(byKind(Kind.chat))).toHaveLength(4)
 })

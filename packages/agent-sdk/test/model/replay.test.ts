@@ -1,7 +1,7 @@
 import type { AgentOptions } from '@meup/agent-sdk'
 import type { Deed } from '@meup/agent-sdk/ai'
 import { describe, expect, test } from 'vitest'
-import { adding, answering, promptOf, stage } from './stage.js'
+import { adding, answering, getPrompt, stage } from './stage.js'
 
 const signed = { anthropic: { signature: 'c2lnbmVk' } }
 const redacted = { anthropic: { redactedData: 'ZW5jcnlwdGVk' } }
@@ -11,7 +11,7 @@ const callSigned = { google: { thoughtSignature: 'Z2VtaW5p' } }
 async function sentBack(step: readonly Deed[], options: { provider?: string } & Partial<AgentOptions> = {}) {
   await using here = await stage([step, answering('done')], options)
   await here.ask()
-  const prompt = promptOf(here.model, 1)
+  const prompt = getPrompt(here.model, 1)
   return { content: prompt.find(({ role }) => role === 'assistant')?.content, all: JSON.stringify(prompt) }
 }
 
@@ -64,7 +64,7 @@ describe('within a turn', () => {
     await here.heard.until(({ payload }) => JSON.stringify(payload).includes('Half.'))
     await here.ana.chat('Stop that', { to: ['bot'] })
     await here.heard.until(({ from, kind }) => from === 'bot' && kind === 'chat')
-    const [, , said, steering] = promptOf(here.model, 1)
+    const [, , said, steering] = getPrompt(here.model, 1)
     expect(said).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: 'So far' }] })
     expect(said?.content).toHaveLength(1)
     expect(steering).toMatchObject({ role: 'user' })

@@ -3,7 +3,7 @@ import { type Deed, type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, defaultLimits, Kind, type Limits } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
-import { type Hearing, hear } from '../support/hear.js'
+import { type EnvelopeRecorder, recordEnvelopes } from '../support/record-envelopes.js'
 
 export type Script = Parameters<typeof scriptedModel>[0]
 
@@ -12,7 +12,7 @@ export interface Stage extends AsyncDisposable {
   readonly bob: SpaceClient
   readonly bot: SpaceClient
   readonly desk: SpaceClient
-  readonly heard: Hearing
+  readonly heard: EnvelopeRecorder
   readonly model: ScriptedModel
   /** What went wrong beside the answers. */
   readonly troubles: unknown[]
@@ -52,7 +52,7 @@ export async function stage(script: Script, options: Options = {}): Promise<Stag
   })
   const model = scriptedModel(script, provider === undefined ? {} : { provider })
   const troubles: unknown[] = []
-  const heard = hear(ana)
+  const heard = recordEnvelopes(ana)
   const ended = bot.agent({ model, tools: ['desk/*'], onError: (error) => troubles.push(error), ...rest })
   return {
     ...{ ana, bob, bot, desk, heard, model, troubles, ended },
@@ -68,11 +68,11 @@ export const adding = (input: object, ...before: readonly Deed[]): readonly Deed
 ]
 
 /** The run of the agent as everybody sees it: kind and text, reason or tool, without the listing of tools. */
-export function storyOf({ all }: Hearing): string[] {
-  return all.filter(({ from, kind }) => from === 'bot' && kind !== Kind.mcpResponse).flatMap(lineOf)
+export function listStory({ all }: EnvelopeRecorder): string[] {
+  return all.filter(({ from, kind }) => from === 'bot' && kind !== Kind.mcpResponse).flatMap(formatEnvelope)
 }
 
-function lineOf(envelope: AnyEnvelope): string[] {
+function formatEnvelope(envelope: AnyEnvelope): string[] {
   if (envelope.kind === Kind.mcpRequest || envelope.kind === Kind.mcpProposal) {
     const { method, params } = envelope.payload
     if (method !== 'tools/call') return []
@@ -85,4 +85,4 @@ function lineOf(envelope: AnyEnvelope): string[] {
 }
 
 /** The messages of a request, as the model gets them. */
-export const promptOf = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []
+export const getPrompt = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []

@@ -3,8 +3,8 @@ import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
-import { byKind } from '../support/hear.js'
-import { answering, promptOf, type Stage, stage, storyOf } from './stage.js'
+import { byKind } from '../support/record-envelopes.js'
+import { answering, getPrompt, listStory, type Stage, stage } from './stage.js'
 
 const provider = 'openai.responses'
 /** A step that thinks, and then nothing comes any more. */
@@ -28,18 +28,18 @@ describe('a new message while the model thinks', () => {
     const second = await here.ana.chat('And 2 more?', { to: ['bot'] })
     const answer = await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
     expect(answer).toMatchObject({ payload: { message: 'Seven.' }, correlationId: [first.id, second.id] })
-    expect(storyOf(here.heard)).toEqual([
+    expect(listStory(here.heard)).toEqual([
       'reasoning.start',
       'reasoning.thought: Let me see.',
       'reasoning.conclusion',
       'chat: Seven.',
     ])
-    expect(promptOf(here.model, 1).slice(1)).toMatchObject([
+    expect(getPrompt(here.model, 1).slice(1)).toMatchObject([
       { role: 'user', content: [{ text: 'ana: What is 2 + 3?' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'So far' }] },
       { role: 'user', content: [{ text: 'ana: And 2 more?' }] },
     ])
-    expect(JSON.stringify(promptOf(here.model, 1))).not.toContain('Let me see.')
+    expect(JSON.stringify(getPrompt(here.model, 1))).not.toContain('Let me see.')
   })
 
   test('waits for the tools that are at work', async () => {
@@ -51,7 +51,7 @@ describe('a new message while the model thinks', () => {
     await here.ana.chat('Hurry', { to: ['bot'] })
     slow.resolve()
     await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
-    expect(promptOf(here.model, 1).slice(-2)).toMatchObject([
+    expect(getPrompt(here.model, 1).slice(-2)).toMatchObject([
       { role: 'tool', content: [{ output: { value: 'at last' } }] },
       { role: 'user', content: [{ text: 'ana: Hurry' }] },
     ])
@@ -64,7 +64,7 @@ describe('a new message while the model thinks', () => {
     await requested(here, 1)
     await here.bob.chat('She means 2 + 5', { context })
     await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
-    expect(promptOf(here.model, 1).at(-1)).toMatchObject({ content: [{ text: 'bob: She means 2 + 5' }] })
+    expect(getPrompt(here.model, 1).at(-1)).toMatchObject({ content: [{ text: 'bob: She means 2 + 5' }] })
   })
 
   test('joins its question while that one waits for its turn', async () => {
@@ -106,7 +106,7 @@ describe('who stops it', () => {
     })
     await here.heard.until(byKind(Kind.reasoningCancel))
     expect(await here.ask('Anything else?')).toBe('next')
-    expect(storyOf(here.heard).slice(0, 4)).toEqual([
+    expect(listStory(here.heard).slice(0, 4)).toEqual([
       'reasoning.start',
       'reasoning.thought: Let me see.',
       'reasoning.cancel: never mind',

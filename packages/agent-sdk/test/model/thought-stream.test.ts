@@ -9,7 +9,7 @@ import { answering, type Stage, stage } from './stage.js'
 
 const provider = 'openai.responses'
 
-const thoughtsOf = ({ heard }: Stage): string[] =>
+const listThoughts = ({ heard }: Stage): string[] =>
   heard.all.flatMap((each) => (each.kind === Kind.reasoningThought ? [String(each.payload.message)] : []))
 
 /** Moves the time on until the check holds, at most so many milliseconds in all. */
@@ -57,14 +57,14 @@ describe('what a model thinks token by token', () => {
     })
     await using here = await stage([], { model, clock })
     const answer = here.ask()
-    await passing(clock, 10_000, () => expect(thoughtsOf(here)).toEqual(['First this. Then that.']))
+    await passing(clock, 10_000, () => expect(listThoughts(here)).toEqual(['First this. Then that.']))
     more.resolve()
     await passing(clock, 10_000, () =>
-      expect(thoughtsOf(here)).toEqual(['First this. Then that.', 'And after all that.']),
+      expect(listThoughts(here)).toEqual(['First this. Then that.', 'And after all that.']),
     )
     last.resolve()
     expect(await answer).toBe('done')
-    expect(thoughtsOf(here)).toEqual(['First this. Then that.', 'And after all that.', 'The end'])
+    expect(listThoughts(here)).toEqual(['First this. Then that.', 'And after all that.', 'The end'])
   })
 
   test('10,000 tokens at once are one thought, cut', async () => {
@@ -72,7 +72,7 @@ describe('what a model thinks token by token', () => {
     const words = Array.from({ length: 10_000 }, (_, index) => `w${index}`).join(' ')
     await using here = await stage([[{ reasoning: words }, { text: 'done' }]], { provider, clock })
     expect(await here.ask()).toBe('done')
-    const thoughts = thoughtsOf(here)
+    const thoughts = listThoughts(here)
     expect(thoughts).toHaveLength(1)
     expect(thoughts[0]).toMatch(/^w0 w1 .*… \(\d+ more characters\)$/)
   })
@@ -95,7 +95,7 @@ describe('what a model thinks token by token', () => {
     const script = (): Deed[] => [...step, { text: 'done' }]
     await using here = await stage(script, { provider, clock })
     expect(await here.ask()).toBe('done')
-    const thoughts = thoughtsOf(here)
+    const thoughts = listThoughts(here)
     expect(thoughts.length).toBeGreaterThan(5)
     expect(thoughts.length).toBeLessThanOrEqual(26)
     expect(thoughts.join(' ').split(/\s+/)).toEqual(words)
@@ -110,8 +110,8 @@ describe('what a model thinks token by token', () => {
     )
     expect(await here.ask()).toBe('done')
     expect(here.troubles).toEqual([])
-    expect(thoughtsOf(here).at(-1)).toMatch(/more characters\)$/)
-    for (const thought of thoughtsOf(here)) expect(thought.length).toBeLessThan(8192)
+    expect(listThoughts(here).at(-1)).toMatch(/more characters\)$/)
+    for (const thought of listThoughts(here)) expect(thought.length).toBeLessThan(8192)
   })
 })
 
@@ -119,7 +119,7 @@ test('thoughts apart are told apart', async () => {
   const step: readonly Deed[] = [{ reasoning: 'First this' }, { reasoning: 'Then that' }, { text: 'done' }]
   await using here = await stage([step], { provider })
   expect(await here.ask()).toBe('done')
-  expect(thoughtsOf(here)).toEqual(['First this\n\nThen that'])
+  expect(listThoughts(here)).toEqual(['First this\n\nThen that'])
 })
 
 test('an agent that may not think aloud still answers', async () => {

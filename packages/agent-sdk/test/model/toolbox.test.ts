@@ -63,14 +63,14 @@ test.for([
     Array.from({ length: 9 }, (_, n) => ({ name: `x${n}`, description: 'x'.repeat(60_000) })),
     4,
   ],
-] as const)('of one participant they are %s at most', async ([, tools, most]) => {
+] as const)('of one participant they are %s at most', async ([, tools, maxCount]) => {
   await using here = await stage(always, { tools: ['*/*'] })
   here.bob.serve(async () => ({ result: { tools } }))
   await here.ask()
   const names = offered(here)
-  expect(names.filter((name) => name?.startsWith('bob__'))).toHaveLength(most)
-  expect(names.slice(most)).toEqual(['desk__add', 'desk__look'])
-  expect(here.troubles).toHaveLength(most === 1 ? 0 : 1)
+  expect(names.filter((name) => name?.startsWith('bob__'))).toHaveLength(maxCount)
+  expect(names.slice(maxCount)).toEqual(['desk__add', 'desk__look'])
+  expect(here.troubles).toHaveLength(maxCount === 1 ? 0 : 1)
 })
 
 test('a name leads to the tool that it was made of', async () => {

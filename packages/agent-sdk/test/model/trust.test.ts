@@ -1,7 +1,7 @@
 import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { byKind } from '../support/hear.js'
-import { adding, answering, promptOf, type Stage, stage } from './stage.js'
+import { byKind } from '../support/record-envelopes.js'
+import { adding, answering, getPrompt, type Stage, stage } from './stage.js'
 
 /** It may look at what tools there are, and ask for calls. */
 const capabilities = [
@@ -12,7 +12,7 @@ const capabilities = [
   { kind: 'mcp.request', to: 'desk', payload: { method: 'tools/list' } },
 ]
 const script = [adding({ _rationale: 'to know', a: 2, b: 3 }), answering('So be it.')]
-const told = ({ model }: Stage): unknown => promptOf(model, 1).at(-1)?.content
+const getToolResult = ({ model }: Stage): unknown => getPrompt(model, 1).at(-1)?.content
 
 test('a call that the agent may not make is proposed, and who approved it is told to the model', async () => {
   await using here = await stage(script, { capabilities })
@@ -21,7 +21,7 @@ test('a call that the agent may not make is proposed, and who approved it is tol
   expect(proposal).toMatchObject({ rationale: 'to know', to: ['desk'], context: expect.any(String) })
   await here.ana.proposals.approve(proposal.id)
   expect(await answer).toBe('So be it.')
-  expect(told(here)).toMatchObject([{ output: { type: 'text', value: 'Approved by ana.\n5' } }])
+  expect(getToolResult(here)).toMatchObject([{ output: { type: 'text', value: 'Approved by ana.\n5' } }])
 })
 
 test('a rejection is told to the model, with its reason', async () => {
@@ -31,12 +31,12 @@ test('a rejection is told to the model, with its reason', async () => {
   await here.ana.proposals.reject(id, { reason: 'unsafe', message: 'use your head' })
   expect(await answer).toBe('So be it.')
   const value = 'This needed an approval, and got none: rejected by ana: unsafe (use your head)'
-  expect(told(here)).toMatchObject([{ output: { type: 'error-text', value } }])
+  expect(getToolResult(here)).toMatchObject([{ output: { type: 'error-text', value } }])
 })
 
 test('a proposal that nobody decides on is over in time', async () => {
   await using here = await stage(script, { capabilities, limits: { approvalMs: 2000 } })
   expect(await here.ask()).toBe('So be it.')
   const value = 'This needed an approval, and got none: nobody approved the proposal in time'
-  expect(told(here)).toMatchObject([{ output: { type: 'error-text', value } }])
+  expect(getToolResult(here)).toMatchObject([{ output: { type: 'error-text', value } }])
 })

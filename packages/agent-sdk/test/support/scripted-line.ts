@@ -33,7 +33,7 @@ export function scriptedDial(me = 'me') {
   }
   const dial: Dial = async (request, events) => {
     if (error !== undefined) throw error
-    const { script, transport } = lineOf(me, request, events)
+    const { script, transport } = openLine(me, request, events)
     lines.push(script)
     setImmediate(() => {
       ready.push(script)
@@ -56,7 +56,7 @@ export function scriptedDial(me = 'me') {
   }
 }
 
-function lineOf(me: string, request: DialRequest, events: TransportEvents) {
+function openLine(me: string, request: DialRequest, events: TransportEvents) {
   const state = { sent: [] as Sent[], closed: undefined as number | undefined }
   const deliver = (...envelopes: object[]): void => {
     for (const envelope of envelopes) events.message(JSON.stringify(envelope))
@@ -69,7 +69,7 @@ function lineOf(me: string, request: DialRequest, events: TransportEvents) {
     },
     welcome: (change = {}, answers = undefined) => {
       const more = answers === undefined ? {} : { correlationId: answers.id }
-      deliver(fromGateway('system.welcome', { ...welcomeOf(me), ...change }, more))
+      deliver(fromGateway('system.welcome', { ...makeWelcome(me), ...change }, more))
     },
     deliver,
     accept: (sent, seq) => deliver(accepted(me, sent, seq)),
@@ -106,7 +106,7 @@ export const fromGateway = (kind: string, payload: object, more: object = {}): o
   ...more,
 })
 
-export const welcomeOf = (me: string): WelcomePayload => ({
+export const makeWelcome = (me: string): WelcomePayload => ({
   you: { id: me, capabilities: ['chat'] },
   participants: [{ id: me, kind: 'agent', capabilities: ['chat'], status: 'present' }],
   space: { id: 'test', epoch: 'epoch-1', head: 0 },

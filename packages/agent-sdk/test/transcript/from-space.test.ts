@@ -10,7 +10,7 @@ import {
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
-import { caughtUp, type Hearing, hear } from '../support/hear.js'
+import { caughtUp, type EnvelopeRecorder, recordEnvelopes } from '../support/record-envelopes.js'
 import { scripted } from './scripted-client.js'
 
 const said = (entries: readonly LogEntry[]): string[] =>
@@ -19,14 +19,14 @@ const said = (entries: readonly LogEntry[]): string[] =>
     return `${content.content_type}${from}: ${content.text}`
   })
 
-const told = (transcript: Transcript): string[] =>
+const listPrompt = (transcript: Transcript): string[] =>
   transcript.compile().map(({ role, type, text }) => `${role} ${type}: ${text}`)
 
 /** Ana asks; bot thinks and answers; critic thinks in two contexts, and says its part. */
 async function review() {
   const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], critic: ['*'] } })
   const [ana, bot, critic] = [await space.join('ana'), await space.join('bot'), await space.join('critic')]
-  const heard = { ana: hear(ana), bot: hear(bot), critic: hear(critic) }
+  const heard = { ana: recordEnvelopes(ana), bot: recordEnvelopes(bot), critic: recordEnvelopes(critic) }
   const { id } = await ana.chat('Deploy?')
   const run = await bot.reason('Looking')
   await run.thought('The tests pass')
@@ -38,7 +38,7 @@ async function review() {
   await run.conclude('Go')
   await bot.chat('Yes.', { correlationId: id })
   await critic.chat('Wait.', { correlationId: id })
-  const all = async (hearing: Hearing): Promise<readonly Envelope[]> => {
+  const all = async (hearing: EnvelopeRecorder): Promise<readonly Envelope[]> => {
     await caughtUp(ana, hearing)
     return hearing.all
   }
@@ -82,7 +82,7 @@ describe('a transcript of a space', () => {
     await using here = await review()
     const envelopes = await here.all(here.heard.bot)
     const prompt = (reasoning?: ReasoningChoice): string[] =>
-      told(fromSpace(envelopes, { self: 'bot', ...(reasoning && { reasoning }) }))
+      listPrompt(fromSpace(envelopes, { self: 'bot', ...(reasoning && { reasoning }) }))
     const chats = ['user user: Deploy?', 'assistant assistant: Yes.', 'user user: Wait.']
     expect(prompt()).toEqual(chats)
     expect(prompt('none')).toEqual(chats)
@@ -170,11 +170,11 @@ describe('a transcript of a space', () => {
 })
 
 describe('a space that is followed', () => {
-  const following = async (space: SpaceClient, seen: Hearing, sender: SpaceClient) => {
+  const following = async (space: SpaceClient, seen: EnvelopeRecorder, sender: SpaceClient) => {
     const followed = followSpace(space, { reasoning: 'own' })
     const now = async (): Promise<string[]> => {
       await caughtUp(sender, seen)
-      return told(followed.transcript())
+      return listPrompt(followed.transcript())
     }
     return { followed, now }
   }
@@ -182,13 +182,13 @@ describe('a space that is followed', () => {
   test('begins anew with a new log, whose numbers begin anew', async () => {
     await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'] } })
     const [ana, bot] = [await space.join('ana'), await space.join('bot')]
-    const { followed, now } = await following(bot, hear(bot), ana)
+    const { followed, now } = await following(bot, recordEnvelopes(bot), ana)
     const old = await ana.chat('Deploy?')
     expect(await now()).toEqual(['user user: Deploy?'])
     bot.emit('lost', bot.welcome)
-    expect(told(followed.transcript())).toEqual([])
+    expect(listPrompt(followed.transcript())).toEqual([])
     bot.emit('envelope', { ...old, id: 'new', seq: 1 })
-    expect(told(followed.transcript())).toEqual(['user user: Deploy?'])
+    expect(listPrompt(followed.transcript())).toEqual(['user user: Deploy?'])
   })
 
   test('gives what was said up to now, each time anew', async () => {
@@ -196,7 +196,7 @@ describe('a space that is followed', () => {
     const ana = await space.join('ana')
     await ana.chat('Before')
     const bot = await space.join('bot', { after: 0 })
-    const { followed, now } = await following(bot, hear(bot), ana)
+    const { followed, now } = await following(bot, recordEnvelopes(bot), ana)
     await ana.chat('Deploy?')
     expect(await now()).toEqual(['user user: Before', 'user user: Deploy?'])
     const transcript = followed.transcript({ client: scripted([{ text: 'Yes.' }]) })

@@ -148,8 +148,8 @@ describe('a client', () => {
 
   verifies('T10', 'says text and format, or text alone, or nothing', async () => {
     const found = [['Hm', 'think_tags'], 'Hm', null, undefined, ''] as const
-    const told = [...found]
-    const client: ModelClient = { generate: () => 'Yes.', extractReasoning: () => told.shift() }
+    const responses = [...found]
+    const client: ModelClient = { generate: () => 'Yes.', extractReasoning: () => responses.shift() }
     const transcript = openTranscript({ client })
     const formats: unknown[] = []
     for (const _ of found) {

@@ -49,8 +49,8 @@ describe('what a provider demands back', () => {
 
   test('is no text: of the thoughts themselves the prompts say nothing', async () => {
     const { client } = await loop()
-    const told = JSON.stringify(client.asked)
-    expect(told).not.toMatch(/first thought|last thought|<think/)
+    const prompts = JSON.stringify(client.asked)
+    expect(prompts).not.toMatch(/first thought|last thought|<think/)
     for (const { messages } of client.asked) expect(types(messages)).not.toContain('reasoning')
   })
 

@@ -8,7 +8,7 @@ interface ProcessEntry {
   readonly group: number
 }
 
-/** Every process that can still run. Zombies are left out: where nobody collects them, they stay for ever. */
+/** Every process that can still run. Zombies are left out: where no process collects them, they stay forever. */
 function readProcesses(): ProcessEntry[] {
   const rows = process.platform === 'linux' ? readProc() : readPs()
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
@@ -18,8 +18,8 @@ function readProcesses(): ProcessEntry[] {
 export const RUN_VARIABLE = 'MEUP_RUN'
 
 /**
- * The processes of a group, those below one of the `roots` whatever group they have moved to, and on Linux those that
- * have left all of this behind, as daemons do, but not the environment that they were started in.
+ * The processes of a group, the descendants of the `roots` in any group, and on Linux also detached daemons, which are found
+ * by the environment that they were started in.
  */
 export function findProcessTree(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()

@@ -61,7 +61,7 @@ const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
 /** SIGKILL cannot be refused, but a process in the middle of I/O may be long in going: it is not waited for. */
 const SWEEP_ROUNDS = 100
-/** How late the reaper may be with what it was told before this process does it. */
+/** How late the reaper may be with an order before this process carries it out. */
 const OVERDUE_MS = 1000
 
 /**
@@ -114,18 +114,18 @@ async function startReaper(stdio: readonly StdioMode[]) {
   await once(reaper, 'spawn')
   const lifeline = reaper.stdio[LIFELINE_FD]
   if (!(lifeline instanceof Socket) || reaper.pid === undefined) throw new Error('the reaper has no lifeline')
-  // Writing to a reaper that has gone fails; that it has gone is told by its exit.
+  // Writing to a reaper that has exited fails; its exit is handled elsewhere.
   lifeline.on('error', () => {})
   return { reaper, group: reaper.pid, lifeline }
 }
 
-/** A broken pipe fails the write that met it, and must not be an uncaught error besides. */
+/** A broken pipe fails the write; without a listener it would also be an uncaught error. */
 function writing(stdin: ChildProcess['stdin']): Writable | null {
   stdin?.on('error', () => {})
   return stdin
 }
 
-/** When a process exits, node discards what nobody has begun to read; the caller has had no chance yet. */
+/** When a process exits, node discards unread output that the caller had no chance to read yet. */
 function reading(output: ChildProcess['stdout']): Readable | null {
   return output && pipeline(output, new PassThrough(), () => {})
 }

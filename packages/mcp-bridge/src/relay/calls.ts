@@ -21,10 +21,10 @@ interface Calls {
   /** Sends a notification; rejects when the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
   /**
-   * Takes a message of the server's if it is about a relayed request, even about one given up. `streamOf`: the request on
+   * Takes a message of the server's if it is about a relayed request, even about one given up. `streamRequest`: the request on
    * whose stream it came, where each has a stream of its own.
    */
-  onMessage(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
+  onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
   /** The server has ended: fails pending and future requests. */
   end(reason: string): void
 }
@@ -89,14 +89,14 @@ export function createCalls(name: string, send: Send): Calls {
       })
     })
 
-  const takeNotification = (notification: McpRequestPayload, streamOf: RequestId | undefined): boolean => {
+  const onNotification = (notification: McpRequestPayload, streamRequest: RequestId | undefined): boolean => {
     const { method, params } = notification
     if (method === 'notifications/cancelled') {
       const call = pending.get(params?.requestId)
       call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${String(params?.reason)}`))
       return call !== undefined
     }
-    const about = params?.progressToken ?? streamOf
+    const about = params?.progressToken ?? streamRequest
     pending.get(about)?.notify(notification)
     return method === 'notifications/progress' || isOurs(about)
   }
@@ -114,9 +114,9 @@ export function createCalls(name: string, send: Send): Calls {
       if (endReason) throw new Error(endReason)
       await send(toMessage(payload))
     },
-    onMessage(message, streamOf) {
+    onMessage(message, streamRequest) {
       if ('method' in message) {
-        return !('id' in message) && takeNotification(message as McpRequestPayload, streamOf)
+        return !('id' in message) && onNotification(message as McpRequestPayload, streamRequest)
       }
       if (!isOurs(message.id)) return false
       pending

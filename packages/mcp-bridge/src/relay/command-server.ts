@@ -81,7 +81,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
-/** How long the end of the output may take to arrive once nobody is left who could write any. */
+/** How long the end of the output may take to arrive after the last writer has exited. */
 const LAST_OUTPUT_MS = 1000
 const LINE_LIMIT = { maxBytes: STDIO_DEFAULT_MAX_BUFFER_SIZE, longer: 'fail' } as const
 
@@ -113,7 +113,7 @@ function childTransport(child: SupervisedChild, onNoise: (line: string) => void)
   const finish = async () => {
     const reading = readAll()
     const readError = await Promise.race([reading, waitForOutput(child, reading)])
-    // A server that says nothing more is of no use, even if it still runs.
+    // A server that closed its output can answer no call, even if its process still runs.
     const exit = await child.close()
     transport.onclose?.()
     return { reason: readError ?? describeExit(exit) }

@@ -24,8 +24,8 @@ interface HttpTransportOptions {
 }
 
 /**
- * MCP over Streamable HTTP. A session that the server has lost is begun anew, and what met its end is sent again, for
- * it was not taken. A server out of reach has ended; one that refuses a message has not.
+ * MCP over Streamable HTTP. A session that the server has lost is renewed, and the message that it refused for that is
+ * sent again. An unreachable server counts as ended; one that refuses a message does not.
  */
 export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
@@ -40,7 +40,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
 
   const fetch: FetchLike = watchedFetch(headers, {
     onUnavailable: (reason) => end(reason),
-    onStreamLost: () => void renewSession().catch(() => {}), // That it failed is told as the end.
+    onStreamLost: () => void renewSession().catch(() => {}), // A failure is reported by `ended`.
   })
   const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
   inner.onmessage = (message) => {
@@ -107,7 +107,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   const transport: RelayTransport = {
     ended,
     hasPerRequestStream: true,
-    streamOf: () => stream.getStore(),
+    getStreamRequest: () => stream.getStore(),
     get sessionId() {
       return inner.sessionId
     },

@@ -1,12 +1,25 @@
-import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import type {
-  JSONRPCMessage,
-  RequestId,
-  Transport,
-  VersionNegotiationMode,
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  Client,
+  type JSONRPCMessage,
+  type McpSubscription,
+  PROTOCOL_VERSION_META_KEY,
+  type RequestId,
+  type Transport,
+  type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 import { type CallOptions, createCalls, withRequestId } from './calls.js'
-import { type McpServerInfo, performHandshake } from './handshake.js'
+import { describeFailure } from './failures.js'
+
+export interface McpServerInfo {
+  readonly name: string
+  readonly version: string
+  readonly capabilities: object
+  readonly protocolVersion?: string
+}
 
 export interface McpRelay extends AsyncDisposable {
   /** What the server said of itself at its start. */
@@ -28,7 +41,7 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Gets what the server tells that is about no call for certain, as it stands. */
+/** Called with each notification that belongs to no single call, unchanged. */
 export type OnNotification = (payload: McpRequestPayload) => void
 
 interface RelayOptions {
@@ -74,7 +87,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.onMessage(message, transport.streamOf?.())) toClient(message, extra)
+    if (!calls.onMessage(message, transport.getStreamRequest?.())) toClient(message, extra)
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
@@ -123,5 +136,93 @@ export interface RelayTransport extends Transport {
   /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
   readonly ended: Promise<{ reason: string }>
   /** While a message is delivered: the request on whose stream it came, where each has a stream of its own. */
-  streamOf?(): RequestId | undefined
+  getStreamRequest?(): RequestId | undefined
+}
+
+interface Handshake {
+  readonly server: McpServerInfo
+  /** The server's answer to `initialize`; from a server that knows no such request, what it would be. */
+  readonly initializeResult: Record<string, unknown>
+  /** Keys that the server wants in the `_meta` of each message; since revision 2026-07-28 that is where clients say who they are. */
+  readonly meta: Readonly<Record<string, unknown>>
+}
+
+interface HandshakeOptions {
+  /** `legacy` asks by `initialize`, as most servers expect; `auto` by `server/discover`. */
+  readonly mode: VersionNegotiationMode
+  readonly timeoutMs: number
+  /** Reports what went wrong without ending anything. */
+  readonly onWarning: (message: string) => void
+}
+
+const LISTEN_AGAIN_MS = 1000
+const clientInfo = { name: 'meup', version: PROTOCOL }
+
+/**
+ * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it has no capabilities, so it
+ * declines sampling, elicitation and roots. The `onmessage` handler of the transport still receives each message.
+ */
+async function performHandshake(transport: Transport, options: HandshakeOptions): Promise<Handshake> {
+  const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
+  client.onerror = (error) => options.onWarning(describeFailure(error))
+
+  const watch = transport.onmessage
+  let answer: Record<string, unknown> | undefined
+  transport.onmessage = (message, extra) => {
+    if ('result' in message) answer ??= message.result
+    watch?.(message, extra)
+  }
+  await client.connect(transport, { timeout: options.timeoutMs })
+
+  const serverInfo = client.getServerVersion() ?? { name: 'unknown', version: 'unknown' }
+  const capabilities = client.getServerCapabilities() ?? {}
+  const protocolVersion = client.getNegotiatedProtocolVersion()
+  const instructions = client.getInstructions()
+  const server = { ...pick(serverInfo), capabilities, ...(protocolVersion && { protocolVersion }) }
+  if (client.getProtocolEra() !== 'modern') return { server, initializeResult: answer ?? {}, meta: {} }
+
+  await subscribe(client, options)
+  return {
+    server,
+    initializeResult: { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) },
+    meta: {
+      [PROTOCOL_VERSION_META_KEY]: protocolVersion,
+      [CLIENT_INFO_META_KEY]: clientInfo,
+      [CLIENT_CAPABILITIES_META_KEY]: {},
+    },
+  }
+}
+
+function pick({ name, version }: { name: string; version: string }) {
+  return { name, version }
+}
+
+/** Since revision 2026-07-28 a server sends change notifications only to subscribers. */
+async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
+  const filter = {
+    ...(tools?.listChanged && { toolsListChanged: true }),
+    ...(prompts?.listChanged && { promptsListChanged: true }),
+    ...(resources?.listChanged && { resourcesListChanged: true }),
+  }
+  if (Object.keys(filter).length === 0) return
+  const listen = () => client.listen(filter, { timeout: timeoutMs })
+  const warn = (error: Error) => onWarning(`no news of changes: ${describeFailure(error)}`)
+  try {
+    keepListening(await listen(), client, listen).catch(warn)
+  } catch (error) {
+    warn(error as Error)
+  }
+}
+
+/** A subscription is a stream, and may be cut off on its way while the server is well. */
+async function keepListening(
+  first: McpSubscription,
+  client: Client,
+  listen: () => Promise<McpSubscription>,
+): Promise<void> {
+  for (let subscription = first; (await subscription.closed) !== 'local'; subscription = await listen()) {
+    await sleep(LISTEN_AGAIN_MS, undefined, { ref: false })
+    if (client.transport === undefined) return
+  }
 }

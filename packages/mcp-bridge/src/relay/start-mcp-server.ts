@@ -19,7 +19,7 @@ export async function startMcpServer(
 interface RemoteServerOptions extends ServerOptions {
   /** Where the server speaks MCP over Streamable HTTP. */
   readonly url: string
-  /** Sent with each request, and never told to anyone else. */
+  /** Sent with each request to the server, and nowhere else. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -73,8 +73,8 @@ export async function serveSpaceOverHttp(
 const path = '/mcp'
 
 /**
- * Who is not let in is told why. A page elsewhere cannot come in by a name that it has pointed at this machine, and no
- * other program on this machine without the token.
+ * Returns the error response for a refused request. Pages of other origins are refused, also by DNS rebinding, and so are
+ * local programs without the token.
  */
 function checkRequest(request: Request, token: string): Response | undefined {
   const foreign =

@@ -96,7 +96,7 @@ async function readTranscript(http: HttpClient): Promise<Page<Message>> {
   return { items: transcript.messages(), isWhole }
 }
 
-/** The tree of contexts, oldest first, as the gateway tells it. */
+/** The tree of contexts, oldest first, as the gateway returns it. */
 async function readContexts(http: HttpClient): Promise<Page<unknown>> {
   const { contexts } = await http.readContexts()
   return { items: contexts.slice(-maxItems), isWhole: contexts.length <= maxItems }

@@ -36,7 +36,7 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
 }
 
 const keyBytes = 32
-/** How long somebody may take to fill in a form. */
+/** How long a user may take to fill in a form. */
 const ttlSeconds = 24 * 60 * 60
 
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {

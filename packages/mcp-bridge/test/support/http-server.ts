@@ -39,7 +39,7 @@ export async function serveHttp(manner: Manner): Promise<HttpServer> {
   const happenings = new Happenings()
   const requests: Request[] = []
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
-  const handle = handlerOf(manner, happenings, sessions)
+  const handle = createHandler(manner, happenings, sessions)
   let interposed: Parameters<HttpServer['interposeOn']>[0] = () => undefined
   let [http, port]: [Server | undefined, number] = [undefined, 0]
 
@@ -80,7 +80,7 @@ export async function serveHttp(manner: Manner): Promise<HttpServer> {
   }
 }
 
-function handlerOf(
+function createHandler(
   manner: Manner,
   happenings: Happenings,
   sessions: Map<string, WebStandardStreamableHTTPServerTransport>,

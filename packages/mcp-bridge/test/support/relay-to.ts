@@ -30,12 +30,12 @@ export async function relayTo(
   return { relay, lines, notifications }
 }
 
-/** Has the server tell of changes until one more is heard: of those that it tells of to no open stream nobody hears. */
-export async function untilTold(server: HttpServer, notifications: readonly unknown[]): Promise<void> {
+/** Has the server announce changes until one arrives: those sent before a stream is open are lost. */
+export async function untilNotified(server: HttpServer, notifications: readonly unknown[]): Promise<void> {
   const known = notifications.length
-  const isTold = await eventually(() => {
+  const isNotified = await eventually(() => {
     server.happenings.emit('changed')
     return notifications.length > known
   })
-  if (!isTold) throw new Error('nobody was told of the change')
+  if (!isNotified) throw new Error('nobody was told of the change')
 }

@@ -102,7 +102,7 @@ export class History {
   }
 }
 
-/** Reads what this participant may see of the log, so many pages at most; `isAll` tells whether that was all. */
+/** Reads the part of the log that this participant may see, up to `maxPages`; `isAll`: there is no more. */
 export async function readHistory(
   http: HttpClient,
   query: LogQuery,

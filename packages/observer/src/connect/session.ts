@@ -234,7 +234,7 @@ export class Session implements SessionHandle {
   }
 }
 
-/** Dials as browsers do, which are not told why there is no socket; then the gateway is asked over HTTP. */
+/** Dials like a browser, which does not learn why a socket fails; the reason is then fetched over HTTP. */
 const dialAt =
   (http: HttpClient): Dial =>
   async (request, events) => {

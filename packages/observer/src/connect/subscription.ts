@@ -63,7 +63,7 @@ export class Subscription {
     }
   }
 
-  /** `isFresh`: of a new connection, whose counts begin anew. */
+  /** `isFresh`: of a new connection, whose counts start at 0. */
   onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
     if (isFresh) {
       this.#carried = this.saved

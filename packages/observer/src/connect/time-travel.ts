@@ -111,8 +111,8 @@ export class TimeTravel {
       }
       const now = performance.now()
       const [before, shown] = [past.target, past.model]
-      const most = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
-      const isThere = past.work(() => performance.now() - now > most)
+      const budgetMs = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
+      const isThere = past.work(() => performance.now() - now > budgetMs)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
       past.model?.live.drainAnnouncements()
       this.#isMoving = this.isPlaying || !isThere

@@ -40,7 +40,8 @@ export {
   hashToBucket,
   indentJson,
   momentText,
+  namesHost,
+  nameText,
   sizeText,
   tickText,
-} from './text/format.js'
-export { namesHost, nameText } from './text/text.js'
+} from './text.js'

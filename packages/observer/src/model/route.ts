@@ -29,7 +29,7 @@ const matching = (name: string, pattern: RegExp): Part<string> => ({
   read: (text) => (pattern.test(text) ? text : undefined),
   write: (value) => value,
 })
-const listOf = (name: string, pattern: RegExp): Part<readonly string[]> => ({
+const listParameter = (name: string, pattern: RegExp): Part<readonly string[]> => ({
   name,
   read: (text) => {
     const all = text.split(',').filter((each) => pattern.test(each))
@@ -38,7 +38,7 @@ const listOf = (name: string, pattern: RegExp): Part<readonly string[]> => ({
   write: (values) => values.join(','),
 })
 
-const seqOf = (name: string): Part<number> => ({
+const seqParameter = (name: string): Part<number> => ({
   name,
   read: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
   write: String,
@@ -46,13 +46,13 @@ const seqOf = (name: string): Part<number> => ({
 
 const longestQuery = 200
 const parts: { readonly [Name in Exclude<keyof Route, 'space'>]-?: Part<NonNullable<Route[Name]>> } = {
-  seq: seqOf('e'),
-  moment: seqOf('at'),
+  seq: seqParameter('e'),
+  moment: seqParameter('at'),
   context: matching('ctx', /^[\w-]+(\/[\w-]+)*$/),
   view: matching('view', /^[a-z]+$/),
   query: { name: 'q', read: (text) => text.slice(0, longestQuery) || undefined, write: (text) => text },
-  from: listOf('from', /^[A-Za-z0-9][\w.:-]{0,63}$/),
-  sorts: listOf('only', /^[a-z]+$/),
+  from: listParameter('from', /^[A-Za-z0-9][\w.:-]{0,63}$/),
+  sorts: listParameter('only', /^[a-z]+$/),
 }
 
 /** Reads the part behind `#`, such as `#/s/demo?e=120&q=release`. What it does not know it leaves out. */

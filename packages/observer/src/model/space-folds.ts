@@ -13,12 +13,12 @@ import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
 import type { Folding } from './rows/folding.js'
-import { noRedaction } from './text/text.js'
+import { noRedaction } from './text.js'
 
-/** Characters of messages that the conversation may still be told about. */
+/** Characters of messages that may still be passed to the conversation. */
 const maxTranscriptChars = 16e6
 
-/** Whether the fold begins anew with a context that it knew before. */
+/** Whether the fold has forgotten a context that it knew: the context is free again. */
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
@@ -55,7 +55,7 @@ export class SpaceFolds {
     return this.#proposals
   }
 
-  /** Also a welcome, which tells of contexts that are open. */
+  /** Also accepts a welcome, which lists the open contexts. */
   apply(envelope: Envelope): void {
     for (const view of this.#contexts.apply(envelope).contexts) {
       const { context, state, owner } = view

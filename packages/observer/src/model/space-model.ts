@@ -13,11 +13,11 @@ import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from '.
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
-  readonly most: number
+  readonly maxEnvelopes: number
   readonly slack: number
 }
 
-const defaultCapacity: Capacity = { most: 100_000, slack: 20_000 }
+const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
@@ -32,7 +32,7 @@ export class SpaceModel {
   readonly viewFilter: ViewFilter
   /** What of the log its reader wants to see. */
   readonly logFilter: LogFilter
-  /** What is told and measured while envelopes come. */
+  /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   #presence: PresenceFold = createPresenceFold()
   /** Who is in it, and what each is at. */
@@ -96,7 +96,7 @@ export class SpaceModel {
       else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
     this.logFilter.onAppend(before)
-    if (this.log.envelopes.length > this.#capacity.most + this.#capacity.slack) this.#shorten(now)
+    if (this.log.envelopes.length > this.#capacity.maxEnvelopes + this.#capacity.slack) this.#shorten(now)
     this.#refresh()
   }
 
@@ -282,7 +282,7 @@ export class SpaceModel {
 
   /** Drops the oldest envelopes. Open runs and open proposals stay. */
   #shorten(now: number): void {
-    this.log.keepLast(this.#capacity.most)
+    this.log.keepLast(this.#capacity.maxEnvelopes)
     this.logFilter.reset()
     const waiting = new Set(this.pending(now).map(({ id }) => id))
     this.#views.forget(this.log.first, ({ envelope }) => waiting.has(envelope.id))

@@ -99,11 +99,11 @@ interface SignInProps {
   readonly problem: string | undefined
   /** What is under way; nothing can be entered meanwhile. */
   readonly isBusy: boolean
-  /** Without a space: whichever the token opens. */
+  /** Without a space: the one that the token opens. */
   readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>>) => void
 }
 
-/** Asks who somebody is. The token goes to the gateway alone, and is kept in this tab. */
+/** The sign-in form. The token is sent to the gateway only, and kept in this tab. */
 function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')

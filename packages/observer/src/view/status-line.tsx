@@ -67,8 +67,8 @@ export function StatusLine({ session, requestError, toPending, leave, redraw }: 
 const announceMs = 2000
 
 /**
- * Tells those who do not see the page what began, what ended and what is asked for; never more often than that. It is not
- * drawn again for anything else: each time a text is set, even the same, it may be read out.
+ * Announces starts, ends and requests to screen readers. It is rendered for nothing else: each time the text is set, even to
+ * the same value, a screen reader may read it out.
  */
 export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')

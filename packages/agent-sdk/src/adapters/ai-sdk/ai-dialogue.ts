@@ -43,7 +43,7 @@ export class AiDialogue implements Dialogue {
 
   constructor(ai: Ai, self: string, earlier: readonly Remembered[], options: ModelOptions) {
     const { model, instructions, reasoningIsSummary, replayReasoning } = options
-    const provider = providerOf(model)
+    const provider = getProvider(model)
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
@@ -81,7 +81,7 @@ export class AiDialogue implements Dialogue {
     try {
       const { fullStream } = this.#ai.streamText({
         ...this.#options.settings,
-        model: this.#options.model as LanguageModel, // It is told by its shape.
+        model: this.#options.model as LanguageModel, // Recognized by its shape.
         system: this.#system,
         messages: [...this.#messages],
         ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
@@ -117,7 +117,7 @@ const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedToo
 
 /** Providers report errors within a stream in forms of their own. */
 function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): Error {
-  // These quote what came, which may be what nobody is to know of the thinking.
+  // These quote the response, which may hold reasoning that must not be shown.
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
     return new Error(`the model's provider sent what makes no sense`, { cause: error })
   }
@@ -135,7 +135,7 @@ const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'x
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
 
 /** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
-export function providerOf(model: AgentModel): string {
+export function getProvider(model: AgentModel): string {
   if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
   const name = typeof model === 'string' ? model : model.modelId
   return `${name.split('/')[0]}.gateway`

@@ -1,4 +1,5 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
+import { getErrorMessage } from '../../client/errors.js'
 import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
 import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
 
@@ -53,13 +54,13 @@ export class Collector {
   }
 
   step(): ModelStep {
-    const told = this.#content.flatMap((each) =>
+    const parts = this.#content.flatMap((each) =>
       each.type === 'text' ? [splitTaggedThoughts(each.text)] : [],
     )
     const isOver = this.#end === 'done' || this.#end === 'length'
     return {
-      text: told.map(({ text }) => text).join(''),
-      tagged: told
+      text: parts.map(({ text }) => text).join(''),
+      tagged: parts
         .map(({ reasoning }) => reasoning)
         .join('\n')
         .trim(),
@@ -76,7 +77,7 @@ export class Collector {
   message(wantsReasoning: boolean): AssistantModelMessage | undefined {
     const isHalf = this.#end === 'stopped' || this.#end === 'broken'
     const content = this.#content.flatMap((each): Content[] => {
-      if (each.type === 'call') return isHalf ? [] : [callOf(each.part)]
+      if (each.type === 'call') return isHalf ? [] : [toToolCall(each.part)]
       const { attached } = each
       const options = attached === undefined || isHalf ? {} : { providerOptions: attached }
       if (each.type === 'text') {
@@ -94,19 +95,20 @@ export class Collector {
     return this.#content.flatMap((each) => {
       if (each.type !== 'call') return []
       const { toolCallId: id, toolName: name, input, invalid, error } = each.part
-      const problem = invalid === true ? { problem: `the call makes no sense: ${messageOf(error)}` } : {}
+      const problem =
+        invalid === true ? { problem: `the call makes no sense: ${getErrorMessage(error)}` } : {}
       return [{ id, name, input, ...problem }]
     })
   }
 
   #begin({ type, id, providerMetadata }: Piece): void {
-    const block: Block = { type: kindOf(type), text: '', attached: providerMetadata, isWhole: false }
+    const block: Block = { type: getBlockType(type), text: '', attached: providerMetadata, isWhole: false }
     this.#open.set(`${block.type} ${id}`, block)
     this.#content.push(block)
   }
 
   #grow({ type, id, providerMetadata }: Piece, text: string, isWhole = false): void {
-    const block = this.#open.get(`${kindOf(type)} ${id}`)
+    const block = this.#open.get(`${getBlockType(type)} ${id}`)
     if (block === undefined) return
     block.text += text
     block.attached = providerMetadata ?? block.attached
@@ -121,15 +123,13 @@ export class Collector {
   }
 }
 
-const kindOf = (type: string): Block['type'] => (type.startsWith('text') ? 'text' : 'reasoning')
+const getBlockType = (type: string): Block['type'] => (type.startsWith('text') ? 'text' : 'reasoning')
 
 /** With the reason that the model gave: it is to see what it wrote. */
-const callOf = (part: Extract<Part, { type: 'tool-call' }>): Content => ({
+const toToolCall = (part: Extract<Part, { type: 'tool-call' }>): Content => ({
   type: 'tool-call',
   toolCallId: part.toolCallId,
   toolName: part.toolName,
   input: isRecord(part.input) ? part.input : {}, // Some providers take nothing else.
   ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
 })
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

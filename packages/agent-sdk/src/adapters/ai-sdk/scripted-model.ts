@@ -40,7 +40,7 @@ export function scriptedModel(
     const index = requests.push(request) - 1
     const step = typeof script === 'function' ? script(request, index) : script[index]
     if (step === undefined) throw new Error(`the script has no step ${index + 1}`)
-    return { stream: streamOf(play(step, index), request.abortSignal) }
+    return { stream: toStream(play(step, index), request.abortSignal) }
   }
   const doGenerate: ModelV3['doGenerate'] = async () => {
     throw new Error('a scripted model only streams')
@@ -96,7 +96,7 @@ const finish = (unified: Finish['finishReason']['unified'], text: number, reason
 })
 
 /** Ends with an error when the request is aborted, as those of providers do. */
-function streamOf(
+function toStream(
   parts: AsyncGenerator<StreamPart>,
   signal: AbortSignal | undefined,
 ): ReadableStream<StreamPart> {

@@ -18,7 +18,7 @@ export const samples: readonly Sample[] = [
 ]
 
 /** Throws if there is none of this name. */
-export function sampleOf(name: string): Sample {
+export function getSample(name: string): Sample {
   const sample = samples.find((each) => each.name.startsWith(name))
   if (sample === undefined) throw new Error(`there is no sample of ${name}`)
   return sample

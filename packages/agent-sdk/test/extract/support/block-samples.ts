@@ -6,8 +6,8 @@ import {
   item,
   message,
   response,
+  textEvents,
   thinkingDeltas,
-  told,
 } from './blocks.js'
 import { answer, found, pieces, type Sample, thought, weather, weatherJson } from './sample.js'
 
@@ -100,14 +100,14 @@ const responses: Sample = {
       0,
       { ...reasoningItem, encrypted_content: 'aGFsZg==', summary: [] },
       reasoningItem,
-      ...told('reasoning_summary_text', firstPart, { summary_index: 0 }),
-      ...told('reasoning_summary_text', secondPart, { summary_index: 1 }),
+      ...textEvents('reasoning_summary_text', firstPart, { summary_index: 0 }),
+      ...textEvents('reasoning_summary_text', secondPart, { summary_index: 1 }),
     ),
     ...item(
       1,
       { ...messageItem, content: [] },
       messageItem,
-      ...told('output_text', answer, { content_index: 0 }),
+      ...textEvents('output_text', answer, { content_index: 0 }),
     ),
     ...item(
       2,
@@ -140,9 +140,9 @@ const responsesRaw: Sample = {
       0,
       { id: 'rs_1', type: 'reasoning', summary: [] },
       rawItem,
-      ...told('reasoning_text', thought, { content_index: 0 }),
-      ...told('reasoning_summary_text', firstPart, { summary_index: 0 }),
-      ...told('reasoning_summary_text', secondPart, { summary_index: 1 }),
+      ...textEvents('reasoning_text', thought, { content_index: 0 }),
+      ...textEvents('reasoning_summary_text', firstPart, { summary_index: 0 }),
+      ...textEvents('reasoning_summary_text', secondPart, { summary_index: 1 }),
     ),
     ...item(1, { ...customItem, input: '' }, customItem, {
       type: 'response.custom_tool_call_input.delta',
@@ -172,7 +172,7 @@ const responsesSealed: Sample = {
       1,
       { ...messageItem, content: [] },
       messageItem,
-      ...told('output_text', answer, { content_index: 0 }),
+      ...textEvents('output_text', answer, { content_index: 0 }),
     ),
     completed([sealedItem, messageItem]),
   ],

@@ -57,7 +57,7 @@ export const item = (output_index: number, begun: object, done: object, ...event
   ...events.map((event) => ({ ...event, output_index })),
   { type: 'response.output_item.done', output_index, item: done },
 ]
-export const told = (type: string, text: string, at: object) => [
+export const textEvents = (type: string, text: string, at: object) => [
   ...pieces(text).map((delta) => ({ type: `response.${type}.delta`, delta, ...at })),
   { type: `response.${type}.done`, text, ...at },
 ]

@@ -37,11 +37,11 @@ const counts = /(?:reasoning_tokens|thinking_tokens|thoughtsTokenCount)$/
 const signed = /(?:signature|thoughtSignature|encrypted_content|redacted_thinking\.data|content_block\.data)$/
 
 export function naive(chunks: readonly unknown[]): Naive {
-  const leaves = chunks.flatMap((chunk) => [...leavesOf(chunk, '', chunk as Chunk, chunk as Chunk)])
+  const leaves = chunks.flatMap((chunk) => [...walkLeaves(chunk, '', chunk as Chunk, chunk as Chunk)])
   const thoughts = leaves.filter(isReasoning)
-  const parts = [...new Set(thoughts.map(partOf))].map((part) =>
+  const parts = [...new Set(thoughts.map(getPart))].map((part) =>
     thoughts
-      .filter((each) => partOf(each) === part)
+      .filter((each) => getPart(each) === part)
       .map(({ value }) => value)
       .join(''),
   )
@@ -54,7 +54,7 @@ export function naive(chunks: readonly unknown[]): Naive {
   return {
     reasoning: inTags?.trim() ?? (reasoning === '' ? null : reasoning),
     text: after ?? text,
-    toolCalls: callsOf(leaves),
+    toolCalls: collectCalls(leaves),
     tokens: leaves.filter(({ path }) => counts.test(path)).at(-1)?.value as number | undefined,
     signatures: leaves
       .filter(
@@ -65,13 +65,13 @@ export function naive(chunks: readonly unknown[]): Naive {
   }
 }
 
-function* leavesOf(value: unknown, path: string, chunk: Chunk, owner: Chunk): Generator<Leaf> {
+function* walkLeaves(value: unknown, path: string, chunk: Chunk, owner: Chunk): Generator<Leaf> {
   // The end of a stream of OpenAI's says everything again.
   if (path === 'response' && String(chunk.type).startsWith('response.')) {
-    yield* leavesOf((value as Chunk).usage, 'usage', chunk, value as Chunk)
+    yield* walkLeaves((value as Chunk).usage, 'usage', chunk, value as Chunk)
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, each] of Object.entries(value)) {
-      yield* leavesOf(each, path === '' ? name : `${path}.${name}`, chunk, value as Chunk)
+      yield* walkLeaves(each, path === '' ? name : `${path}.${name}`, chunk, value as Chunk)
     }
   } else if (value !== null && value !== undefined) yield { path, value, chunk, owner }
 }
@@ -87,18 +87,19 @@ const isText = ({ path, value, chunk, owner }: Leaf): boolean =>
   (textPaths.some((each) => each.test(path)) ||
     (path === 'delta' && chunk.type === 'response.output_text.delta'))
 
-const partOf = ({ path, chunk }: Leaf): string =>
+const getPart = ({ path, chunk }: Leaf): string =>
   [chunk.index, chunk.contentBlockIndex, chunk.item_id, chunk.summary_index, path.replace(/\D+/g, ' ')].join(
     ' ',
   )
 
 /** Those of OpenAI's two forms, and of Anthropic's: whole, or in a stream with one call at most. */
-function callsOf(leaves: readonly Leaf[]): Naive['toolCalls'] {
+function collectCalls(leaves: readonly Leaf[]): Naive['toolCalls'] {
   const owners = [...new Set(leaves.map(({ owner }) => owner))]
-  const chunkOf = new Map(leaves.map(({ owner, chunk }) => [owner, chunk]))
+  const chunkByOwner = new Map(leaves.map(({ owner, chunk }) => [owner, chunk]))
   const blocks = owners.filter(({ type }) => type === 'tool_use')
   const items = owners.filter(
-    (owner) => owner.type === 'function_call' && chunkOf.get(owner)?.type !== 'response.output_item.added',
+    (owner) =>
+      owner.type === 'function_call' && chunkByOwner.get(owner)?.type !== 'response.output_item.added',
   )
   const pieces = leaves.filter(({ path }) =>
     /^choices\.0\.(?:delta|message)\.tool_calls\.0\.function\.arguments$/.test(path),

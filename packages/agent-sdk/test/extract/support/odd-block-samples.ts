@@ -1,4 +1,13 @@
-import { anthropicStream, block, created, item, message, response, thinkingDeltas, told } from './blocks.js'
+import {
+  anthropicStream,
+  block,
+  created,
+  item,
+  message,
+  response,
+  textEvents,
+  thinkingDeltas,
+} from './blocks.js'
 import { answer, found, pieces, type Sample, thought, weather, weatherJson } from './sample.js'
 
 const signed = { type: 'thinking', thinking: thought, signature: 'c2ln' }
@@ -94,7 +103,7 @@ const cutSummary: Sample = {
   whole: incomplete([half]),
   stream: [
     created,
-    ...item(0, bare, half, ...told('reasoning_summary_text', thought, { summary_index: 0 })),
+    ...item(0, bare, half, ...textEvents('reasoning_summary_text', thought, { summary_index: 0 })),
     { type: 'response.incomplete', response: incomplete([half]) },
   ],
   expected: found({ source: 'summary', text: '', opaque: [half], truncated: true, tokens: 18 }),
@@ -115,7 +124,12 @@ const byId: Sample = {
   stream: [
     created,
     ...nameless(
-      item(0, bare, full, ...told('reasoning_summary_text', thought, { summary_index: 0, item_id: 'rs_1' })),
+      item(
+        0,
+        bare,
+        full,
+        ...textEvents('reasoning_summary_text', thought, { summary_index: 0, item_id: 'rs_1' }),
+      ),
     ),
     ...nameless(item(1, searched, searched)),
     ...nameless(
@@ -123,7 +137,7 @@ const byId: Sample = {
         2,
         { ...said, content: [] },
         said,
-        ...told('output_text', answer, { content_index: 0, item_id: 'msg_1' }),
+        ...textEvents('output_text', answer, { content_index: 0, item_id: 'msg_1' }),
       ),
     ),
     ...nameless(
@@ -155,8 +169,13 @@ const otherIds: Sample = {
   whole: response([{ ...full, id: 'id-13' }, said, call]),
   stream: renamed([
     created,
-    ...item(0, bare, full, ...told('reasoning_summary_text', thought, { summary_index: 0, item_id: 'rs_1' })),
-    ...item(1, said, said, ...told('output_text', answer, { content_index: 0, item_id: 'msg_1' })),
+    ...item(
+      0,
+      bare,
+      full,
+      ...textEvents('reasoning_summary_text', thought, { summary_index: 0, item_id: 'rs_1' }),
+    ),
+    ...item(1, said, said, ...textEvents('output_text', answer, { content_index: 0, item_id: 'msg_1' })),
     ...item(2, { ...call, arguments: '' }, call),
     { type: 'response.completed', response: response([full, said, call]) },
   ]),

@@ -22,7 +22,7 @@ type Path = readonly string[]
 
 /** The chunk as several that have one character each of its text; as it is where it has none, or two. */
 export function rechunked(chunk: unknown): unknown[] {
-  const leaves = [...leavesOf(chunk, [])].filter(({ path }) =>
+  const leaves = [...walkLeaves(chunk, [])].filter(({ path }) =>
     texts.some((each) => each.test(path.join('.'))),
   )
   const [text, ...others] = new Set(leaves.map(({ value }) => value))
@@ -31,10 +31,10 @@ export function rechunked(chunk: unknown): unknown[] {
   return text.split('').map((piece) => leaves.reduce((whole, { path }) => put(whole, path, piece), chunk))
 }
 
-function* leavesOf(value: unknown, path: Path): Generator<{ path: Path; value: string }> {
+function* walkLeaves(value: unknown, path: Path): Generator<{ path: Path; value: string }> {
   if (typeof value === 'string' && value !== '') yield { path, value }
   if (typeof value !== 'object' || value === null) return
-  for (const [name, each] of Object.entries(value)) yield* leavesOf(each, [...path, name])
+  for (const [name, each] of Object.entries(value)) yield* walkLeaves(each, [...path, name])
 }
 
 function put(whole: unknown, [name, ...rest]: Path, text: string): unknown {

@@ -16,10 +16,10 @@ export class Search {
   readonly #ids = new Set<string>()
   /** Index of the first envelope that was not looked at. */
   #next = 0
-  /** How many texts were looked through of which only the beginning is there. */
+  /** How many searched texts are truncated. */
   beginnings = 0
 
-  /** Begins anew. */
+  /** Starts a new search. */
   start(query: string): void {
     this.#needle = normalizeText(query).trim()
     this.reset()

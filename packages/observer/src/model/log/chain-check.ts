@@ -143,7 +143,7 @@ export class ChainCheck {
     return new BrokenChain('it does not have the hash that was chained', await this.#findMismatch(last))
   }
 
-  /** The first envelope whose hash is another one here than in the log: an export tells the hash that it begins behind. */
+  /** The first envelope whose hash differs from the log: an export starts with the hash of the envelope before it. */
   #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {
       for await (const line of splitLines(this.#ports.open(seq))) {
@@ -212,8 +212,8 @@ class Hashes {
 }
 
 /**
- * The first envelope at which two chains part that agree at `good` and no longer at `bad`; `agree` tells it of any place
- * between.
+ * Finds by binary search the first envelope at which two chains differ. They agree at `good` and differ at `bad`; `agree`
+ * compares them at a position between.
  */
 async function firstMismatch(
   good: number,

@@ -1,6 +1,6 @@
 import { cut, describe, printable, sentence } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import { noRedaction, stripMarkdown } from '../text/text.js'
+import { noRedaction, stripMarkdown } from '../text.js'
 
 const maxAnnouncementChars = 120
 /** Announcements that are read out at once; of the others only the number. */

@@ -69,9 +69,9 @@ export class Log {
     this.#answers = other.#answers
   }
 
-  /** Drops all but the latest `most` envelopes. */
-  keepLast(most: number): void {
-    const dropped = this.#envelopes.splice(0, Math.max(this.#envelopes.length - most, 0))
+  /** Drops all but the latest `maxEnvelopes` envelopes. */
+  keepLast(maxEnvelopes: number): void {
+    const dropped = this.#envelopes.splice(0, Math.max(this.#envelopes.length - maxEnvelopes, 0))
     for (const { id } of dropped) {
       this.#byId.delete(id)
       this.#answers.delete(id)

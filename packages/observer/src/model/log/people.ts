@@ -1,7 +1,7 @@
 import { Bounded, isWithheld, type PresenceFold } from '@meup/folds'
 import { type Envelope, isThought, Kind, type ParticipantInfo } from '@meup/protocol'
 
-/** Somebody in the space, and what it is at. */
+/** A participant, and what it is working on. */
 export interface Person {
   readonly id: string
   readonly isPresent: boolean
@@ -12,7 +12,7 @@ export interface Person {
   readonly isMuted: boolean
 }
 
-/** What somebody last said of itself, in numbers: the fields of `participant.status`. */
+/** The latest status of a participant: the fields of `participant.status`. */
 export type Status = Readonly<Record<string, unknown>>
 
 /** Who is in the space, what each is at, and how much each has thought aloud. */

@@ -45,9 +45,9 @@ interface Budget {
 
 function truncateValue(value: unknown, budget: Budget): unknown {
   if (typeof value === 'string') {
-    const most = Math.max(Math.min(maxTextChars, budget.left), 0)
-    budget.left -= Math.min(value.length, most)
-    return value.length <= most ? value : `${value.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')}…`
+    const maxChars = Math.max(Math.min(maxTextChars, budget.left), 0)
+    budget.left -= Math.min(value.length, maxChars)
+    return value.length <= maxChars ? value : `${value.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '')}…`
   }
   budget.left -= 4
   if (Array.isArray(value)) return truncateArray(value, budget)

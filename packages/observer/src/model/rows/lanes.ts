@@ -6,7 +6,7 @@ import { createSlots } from './slots.js'
 
 /** What one participant thinks and does, in its order. */
 export interface Lane {
-  /** `null`: the conversation, which is nobody's. */
+  /** `null`: the conversation. */
   readonly owner: string | null
   readonly list: RowList
   /** How many runs, calls and messages there are in it. */
@@ -23,7 +23,7 @@ export class Lanes {
   readonly #sources: Sources
   readonly #lanes = new Map<string | null, Filled>()
   /** `undefined`: it is in none. */
-  #laneOf = new Map<Block, Filled | undefined>()
+  #laneByBlock = new Map<Block, Filled | undefined>()
   /** Blocks that have their lane. */
   #assigned = 0
   #prepared: Map<Block, readonly Slot[]> | undefined
@@ -48,7 +48,7 @@ export class Lanes {
 
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
-    for (const block of blocks) this.#laneOf.get(block)?.list.touch([block])
+    for (const block of blocks) this.#laneByBlock.get(block)?.list.touch([block])
   }
 
   /** The rows of a block by what these sources say. */
@@ -62,12 +62,12 @@ export class Lanes {
   /** Some of the blocks are gone; the others are as they were. */
   shorten(): void {
     const kept = new Set(this.#blocks())
-    for (const block of this.#laneOf.keys()) if (!kept.has(block)) this.#laneOf.delete(block)
+    for (const block of this.#laneByBlock.keys()) if (!kept.has(block)) this.#laneByBlock.delete(block)
     for (const lane of this.#lanes.values()) {
       lane.blocks = lane.blocks.filter((block) => kept.has(block))
       lane.list.shorten()
     }
-    const next = this.#blocks().findIndex((block) => !this.#laneOf.has(block))
+    const next = this.#blocks().findIndex((block) => !this.#laneByBlock.has(block))
     this.#assigned = next === -1 ? kept.size : next
   }
 
@@ -78,14 +78,14 @@ export class Lanes {
       lane.blocks = []
       lane.list.clear()
     }
-    this.#laneOf = new Map()
+    this.#laneByBlock = new Map()
     this.#assigned = 0
   }
 
   #assign(block: Block): void {
     const owner = getOwner(block, this.#sources)
     if (owner === undefined) {
-      this.#laneOf.set(block, undefined)
+      this.#laneByBlock.set(block, undefined)
       return
     }
     const lane = this.#lanes.get(owner) ?? this.#open(owner)
@@ -93,7 +93,7 @@ export class Lanes {
     lane.list.touch([block])
     const known = this.#prepared?.get(block)
     if (known !== undefined) lane.list.setSlots(block, known)
-    this.#laneOf.set(block, lane)
+    this.#laneByBlock.set(block, lane)
   }
 
   #open(owner: string | null): Filled {

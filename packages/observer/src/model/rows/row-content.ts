@@ -26,7 +26,7 @@ import {
   Kind,
 } from '@meup/protocol'
 import { getFullSize } from '../log/truncate.js'
-import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text/text.js'
+import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
 import type { Level } from './folding.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
@@ -128,7 +128,7 @@ const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
-/** What somebody thinks, says or does that has no fields of its own to show. */
+/** The text of an envelope without fields of its own to show. */
 function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY

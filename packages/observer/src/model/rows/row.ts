@@ -4,7 +4,7 @@ import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, Entry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
 
-/** One line of the stream. It is made anew whenever something about it changes. */
+/** One line of the stream. It is replaced with each change. */
 export type Row = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
 
 interface Placed {
@@ -64,7 +64,7 @@ export interface SaidRow extends Placed {
   /** `null`: it was withheld. */
   readonly text: string | null
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'
-  /** Whether somebody else than the one who owns the run says it. */
+  /** Whether another participant than the owner of the run says it. */
   readonly isByAnother: boolean
   /** Whether its context was over already [MEUP-2.7]. */
   readonly isLate: boolean
@@ -79,7 +79,7 @@ export interface CallRow extends Placed {
   readonly result: Result | null
   /** When the result came. */
   readonly answeredAt: string | null
-  /** Who carries out the proposal of somebody else. */
+  /** Who fulfils another participant's proposal. */
   readonly approvedBy: string | null
 }
 
@@ -120,7 +120,7 @@ export interface Slot {
   /** Pixels: what it was measured to be, or about what it will be. */
   height: number
   readonly of: Block | Entry
-  /** The context that a heading opens, or of which some lines are not shown. */
+  /** The context that a heading opens, or that has hidden lines. */
   readonly context?: string | undefined
   /** What a batch is made of. */
   readonly calls?: readonly Slot[] | undefined

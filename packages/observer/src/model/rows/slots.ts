@@ -42,8 +42,8 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
   if (isEmpty && !sources.logFilter.isShown(envelope) && !sources.logFilter.isHeadingOf(root)) return []
   const level = folding.getLevel(root)
   if (level === 'closed') return [heading, ...show(pressing)]
-  const most = level === 'all' ? lines.length : view.state === 'open' ? latest.live : latest.over
-  const count = Math.max(lines.length - most, 0)
+  const maxLines = level === 'all' ? lines.length : view.state === 'open' ? latest.live : latest.over
+  const count = Math.max(lines.length - maxLines, 0)
   if (count === 0) return [heading, ...show(lines)]
   const cut = new Set(lines.slice(0, count))
   const key = `${envelope.id}:more`
@@ -88,13 +88,13 @@ function select(
 
 function entrySlot(entry: Entry, sources: Sources, getHeight: GetHeight): Slot {
   const { context } = entry.envelope
-  const type = typeOf(entry, sources)
+  const type = getRowType(entry, sources)
   const opens = type === 'heading' && entry.type === 'nested' ? entry.context : undefined
   const depth = context === undefined ? 0 : contextDepth(context)
   return place({ type, of: entry, depth, context: opens }, getHeight)
 }
 
-function typeOf(entry: Entry, { getContext, getProposal }: Sources): Row['type'] {
+function getRowType(entry: Entry, { getContext, getProposal }: Sources): Row['type'] {
   const { id, context = '' } = entry.envelope
   if (entry.type === 'call') return 'call'
   if (entry.type === 'proposal' && getProposal(id) !== undefined) return 'proposal'

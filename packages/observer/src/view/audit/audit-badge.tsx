@@ -71,7 +71,7 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
       {checked !== undefined && <Checks {...{ checked, head: audit.getHash(checked.head) ?? '' }} />}
       <p class="dim">
         This page asks the gateway for the export of the log, computes each hash itself, and compares what the
-        log has with what you were shown. It cannot tell whether this log is the only one: keep a head
+        log has with what you were shown. It cannot show whether this log is the only one: keep a head
         elsewhere.
       </p>
       <footer>

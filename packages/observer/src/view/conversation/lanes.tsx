@@ -109,7 +109,7 @@ interface LaneProps {
   readonly lane: Lane
   /** Pixels. */
   readonly width: number
-  /** Key of the row that the keys are for, in whichever lane. */
+  /** Key of the current row, in any lane. */
   readonly current: string | undefined
   /** What others may ask of its rows; `undefined`: it is not drawn any more. */
   readonly handle: (handle: RowsHandle | undefined) => void

@@ -7,7 +7,7 @@ import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** A proposal: a card while somebody has to decide, then the line of what was decided. */
+/** A proposal: a card while it is pending, then a line with the decision. */
 export const ProposalCard = ({ row }: { row: ProposalRow }): VNode =>
   row.proposal.state === 'open' ? <OpenCard row={row} /> : <Decided proposal={row.proposal} />
 

@@ -19,7 +19,7 @@ import { useSpace } from '../shared/use-space.js'
 import { ProposalCard } from './proposal-card.js'
 import { RunHeading } from './run-heading.js'
 
-/** What a row shows, in whichever view. */
+/** The content of a row, in any view. */
 export function RowContent({ row }: { row: Row }): VNode {
   switch (row.type) {
     case 'message':

@@ -2,14 +2,14 @@ import { type LoggedGrant, type GrantedCapabilities as ParticipantRights, printa
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilityText, clockText } from '../../model/index.js'
+import { capabilityText, clockText, readCapabilities } from '../../model/index.js'
 import { Problem, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** So many capabilities are listed at first. */
 const maxListed = 20
 
-/** What somebody may do, by whom it has it, and what takes it back. */
+/** The capabilities of a participant, who granted them, and the controls to revoke them. */
 export function GrantedCapabilities({
   granted: { configured, grants, others },
 }: {
@@ -17,7 +17,7 @@ export function GrantedCapabilities({
 }): VNode {
   const isEmpty = configured.length + grants.length + others.length === 0
   return (
-    <ul class="holdings">
+    <ul class="granted-capabilities">
       {isEmpty && <li class="dim">nothing but to answer</li>}
       {configured.length > 0 && (
         <li>
@@ -100,3 +100,92 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
 /** Local date and time. */
 const untilText = (ts: string): string =>
   new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
+
+/** How long a grant lasts, in minutes. */
+const terms = [
+  ['', 'until it is taken back'],
+  ['15', 'for 15 minutes'],
+  ['60', 'for an hour'],
+  ['480', 'for 8 hours'],
+  ['10080', 'for a week'],
+] as const
+
+/** Grants capabilities of this reader to a participant, where that is permitted. */
+export function GrantForm({ recipient }: { recipient: string }): VNode | null {
+  const { session, isLive, can } = useSpace()
+  const [text, setText] = useState('')
+  const [minutes, setMinutes] = useState('60')
+  const [reason, setReason] = useState('')
+  const [requestError, setRequestError] = useState<unknown>()
+  const mayGrant =
+    recipient !== session.welcome?.you.id && can({ kind: Kind.capabilityGrant, payload: { recipient } })
+  if (!mayGrant)
+    return (
+      <p class="dim">
+        You may give {recipient} nothing: that takes a capability for {Kind.capabilityGrant}.
+      </p>
+    )
+  const give = async (): Promise<void> => {
+    const now = session.model.gatewayTime(Date.now())
+    const expiresAt = minutes === '' ? undefined : new Date(now + Number(minutes) * 60_000).toISOString()
+    const why = reason.trim()
+    const payload = {
+      recipient,
+      capabilities: readCapabilities(text),
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(why !== '' && { reason: why }),
+    }
+    await session.client?.send({ kind: Kind.capabilityGrant, payload })
+    setText('')
+    setReason('')
+  }
+  return (
+    <form
+      class="grant"
+      aria-label={`Give ${recipient} capabilities`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        setRequestError(undefined)
+        give().catch(setRequestError)
+      }}
+    >
+      <h3>Give more</h3>
+      <label>
+        Capabilities, one a line
+        <textarea
+          name="capabilities"
+          rows={2}
+          dir="ltr"
+          spellcheck={false}
+          required
+          placeholder={'chat\n{"kind":"mcp.request","to":"files"}'}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        For how long
+        <select name="term" value={minutes} onChange={(event) => setMinutes(event.currentTarget.value)}>
+          {terms.map(([value, meaning]) => (
+            <option key={value} value={value}>
+              {meaning}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Why, for everyone to read
+        <input
+          name="reason"
+          maxLength={1000}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
+        Give
+      </button>
+      <Problem error={requestError} />
+    </form>
+  )
+}

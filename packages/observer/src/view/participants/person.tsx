@@ -5,8 +5,7 @@ import { readHistory } from '../../connect/history.js'
 import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { GrantForm } from './grant-form.js'
-import { GrantedCapabilities } from './granted-capabilities.js'
+import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {

@@ -1,7 +1,10 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Session } from '../../connect/session.js'
+import { loadChoices, saveChoices } from '../../connect/storage.js'
 import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
+import type { RowsHandle } from './virtual-rows.js'
 
-/** Milliseconds since 1970, told again every so many milliseconds while it is needed. */
+/** Milliseconds since 1970, updated every `everyMs` while needed. */
 export function useNow(isNeeded: boolean, everyMs = 1000): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -23,7 +26,7 @@ export function useStored(name: string, otherwise: string): [string, (value: str
   return [value, keep]
 }
 
-/** Milliseconds of each frame in which rows are made anew. */
+/** Milliseconds of each frame spent on rebuilding rows. */
 const frameBudgetMs = 12
 
 /** Applies the reader's choices to a long log, a little per frame. */
@@ -52,4 +55,68 @@ export function updateAddress(parts: AddressChange): void {
   )
   const hash = writeRoute(Object.fromEntries(given))
   if (hash !== location.hash) history.replaceState(null, '', hash)
+}
+
+/** Limit of remembered folds. */
+const maxFolds = 1000
+/** Pixels from the end within which a reader is at the live end. */
+const nearEndPx = 24
+
+/** Restores the scroll position and the unfolded contexts after a reload. */
+export function useScrollPosition(
+  session: Session,
+  shown: { readonly current: RowsHandle | undefined },
+): void {
+  const { space } = session.place
+  const wanted = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    wanted.current = loadChoices(space).top
+    const keep = (): void => {
+      if (session.present.log.last === 0) return
+      const folds = [...session.present.folding.choices].slice(-maxFolds)
+      const top = wanted.current ?? getTopRowId(shown.current)
+      saveChoices(space, { ...loadChoices(space), folds, top })
+    }
+    const give = (): void => {
+      wanted.current = undefined
+    }
+    addEventListener('pagehide', keep)
+    for (const event of moveEvents) addEventListener(event, give)
+    return () => {
+      removeEventListener('pagehide', keep)
+      for (const event of moveEvents) removeEventListener(event, give)
+    }
+  }, [session])
+  const { log } = session.present
+  useEffect(() => {
+    if (wanted.current === undefined || log.get(wanted.current) === undefined) return
+    let frame = 0
+    let left = maxFrames
+    const go = (): void => {
+      const id = wanted.current
+      if (id === undefined) return
+      if (getTopRowId(shown.current) === id || left-- === 0) wanted.current = undefined
+      else {
+        shown.current?.reveal(id, false)
+        frame = requestAnimationFrame(go)
+      }
+    }
+    frame = requestAnimationFrame(go)
+    return () => cancelAnimationFrame(frame)
+  }, [log.envelopes.length])
+}
+
+/** Frames until the scroll position is given up: the view has to draw and measure new lines first. */
+const maxFrames = 60
+
+/** A reader who does one of these has a place of their own again. */
+const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
+
+/** Id of the first line that is seen; `undefined` at the live end. */
+function getTopRowId(handle: RowsHandle | undefined): string | undefined {
+  const box = document.querySelector('.scroller')
+  if (handle === undefined || box === null) return undefined
+  if (box.scrollTop + box.clientHeight >= box.scrollHeight - nearEndPx) return undefined
+  const { slots, layout } = handle.list
+  return slots[layout.indexAt(box.scrollTop + 8)]?.envelope.id
 }

@@ -137,7 +137,7 @@ function Table({ table: { header, rows }, depth }: { table: Tokens.Table; depth:
   )
 }
 
-/** Says where it leads, whatever its text says; what leads to no web page shows as it was written. */
+/** A link that shows its target; one that is no web address is shown as text. */
 function Link({ link: { href, raw, text }, children }: { link: Tokens.Link; children: ComponentChildren }) {
   const url = URL.parse(href)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return raw

@@ -50,7 +50,7 @@ const shapes = {
 
 type Sign = keyof typeof shapes
 
-/** A sign that stands for no text: whatever holds it has a label. */
+/** A decorative sign: the element around it has the label. */
 const Icon = ({ sign }: { sign: Sign }): VNode => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d={shapes[sign]} />

@@ -55,7 +55,7 @@ export class Scroll {
 
   /**
    * Call before other rows are drawn: records the reader's scrolling whose `scroll` event may be still to
-   * come. Afterwards it could not be told from what the change itself moves.
+   * come. Later it could not be distinguished from scrolling that the change causes.
    */
   look(): void {
     const box = this.#box

@@ -46,7 +46,7 @@ interface VirtualRowsProps {
   readonly follow: (isFollowing: boolean) => void
   /** The rows that are seen: from the first to before the end. */
   readonly seen?: (start: number, end: number) => void
-  /** What stands over the rows, told whether the reader is at the live end, and where the drawn rows begin. */
+  /** Renders what stands above the rows. Arguments: whether the reader is at the live end, and the first drawn row. */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
 

@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { describe, expect, test } from 'vitest'
-import { stage, storyOf } from './stage.js'
+import { listStory, stage } from './stage.js'
 import { begin, block, event, wire } from './wire.js'
 
 const thought = { type: 'thinking_delta', thinking: 'The sum is needed. ' }
@@ -45,7 +45,7 @@ describe('over the wire of a provider', () => {
     } as const
     await using here = await stage([], { model: createAnthropic(reached)('claude-sonnet-4-5'), settings })
     expect(await here.ask()).toBe(`I could not answer: ${why}`)
-    expect(storyOf(here.heard)).toEqual([
+    expect(listStory(here.heard)).toEqual([
       'reasoning.start',
       ...(answer === '' ? [] : ['reasoning.thought: The sum is needed.']),
       `reasoning.cancel: ${why}`,

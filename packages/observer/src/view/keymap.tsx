@@ -1,6 +1,8 @@
 import { contextParent } from '@meup/protocol'
+import type { VNode } from 'preact'
 import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
+import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 import { type ViewName, views } from './view-tabs.js'
 
 /** What the keys of the page act on. */
@@ -113,7 +115,7 @@ function arrowKeys(keymap: Keymap): Keymap {
 /** What the keys of the page do, by the key. */
 export type Keymap = Readonly<Record<string, () => void>>
 
-/** Whether somebody is writing, or has a dialog before them. */
+/** Whether a text field has the focus or a dialog is open. */
 const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
@@ -137,4 +139,52 @@ export function listenToKeys(keymap: () => Keymap): () => void {
   }
   addEventListener('keydown', pressed)
   return () => removeEventListener('keydown', pressed)
+}
+
+/** What the help says of each key. */
+const keyHelp = [
+  ['j k', 'next, previous line'],
+  ['1 2 3', 'stream, lanes, waterfall'],
+  ['l h', 'unfold, fold'],
+  ['] [', 'unfold, fold everything'],
+  ['Enter', 'look at the envelope'],
+  ['/', 'search'],
+  ['f', 'to the filters'],
+  ['.', 'to the present, and the live end'],
+  ['Space', 'stop time, or play'],
+  ['p', 'to what waits for a decision'],
+  ['a x', 'approve, reject: on the line of a proposal'],
+  ['r', 'thoughts of others: all, starts and ends, none'],
+  ['y', 'copy a link to the line'],
+  ['Escape', 'close what is open'],
+] as const
+
+interface HelpProps {
+  readonly hasKeys: boolean
+  readonly setKeys: (hasKeys: boolean) => void
+  readonly close: () => void
+}
+
+export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
+  return (
+    <Dialog label="Keys" close={close}>
+      <h2>Keys</h2>
+      <dl>
+        {keyHelp.map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              {key.split(' ').map((each) => (
+                <kbd key={each}>{each}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <Checkbox checked={hasKeys} set={setKeys}>
+        Use these keys
+      </Checkbox>
+      <CloseDialog />
+    </Dialog>
+  )
 }

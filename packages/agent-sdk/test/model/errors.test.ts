@@ -3,13 +3,13 @@ import { FakeClock } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { adding, answering, promptOf, type Script, type Stage, stage, storyOf } from './stage.js'
+import { adding, answering, getPrompt, listStory, type Script, type Stage, stage } from './stage.js'
 
 const provider = 'openai.responses'
 
 /** What the model is told of its last calls. */
-const told = ({ model }: Stage, index: number): unknown[] => {
-  const { content = [] } = promptOf(model, index).at(-1) ?? {}
+const getToolResults = ({ model }: Stage, index: number): unknown[] => {
+  const { content = [] } = getPrompt(model, index).at(-1) ?? {}
   return (content as { output?: { value: unknown } }[]).map(({ output }) => output?.value)
 }
 
@@ -18,7 +18,7 @@ describe('a provider that fails', () => {
     const error = { type: 'overloaded_error', message: 'Overloaded' }
     await using here = await stage([[{ reasoning: 'Let me see.' }, { error }]], { provider })
     expect(await here.ask()).toBe('I could not answer: Overloaded')
-    expect(storyOf(here.heard)).toEqual([
+    expect(listStory(here.heard)).toEqual([
       'reasoning.start',
       'reasoning.thought: Let me see.',
       'reasoning.cancel: Overloaded',
@@ -66,7 +66,7 @@ describe('an answer that is none', () => {
   ])('%s', async ([, step, answer]) => {
     await using here = await stage([step])
     expect(await here.ask()).toBe(answer)
-    expect(storyOf(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
+    expect(listStory(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
     expect(here.troubles).toEqual([])
   })
 
@@ -78,7 +78,7 @@ describe('an answer that is none', () => {
   test('calls of a stream that breaks off are not made', async () => {
     await using here = await stage([[...adding({ a: 1, b: 2 }), { end: 'broken' }]])
     expect(await here.ask()).toBe(`I could not answer: the model's answer broke off`)
-    expect(storyOf(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+    expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
   })
 })
 
@@ -93,8 +93,8 @@ describe('a call that makes no sense', () => {
   test.for(senseless)('%s: the model is told', async ([, deed, problem]) => {
     await using here = await stage([[deed], answering('sorry')])
     expect(await here.ask()).toBe('sorry')
-    expect(told(here, 1)).toMatchObject([expect.stringMatching(problem)])
-    expect(storyOf(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+    expect(getToolResults(here, 1)).toMatchObject([expect.stringMatching(problem)])
+    expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
   })
 
   test.for(senseless)('%s: told once, then given up', async ([, deed, problem]) => {
@@ -103,7 +103,7 @@ describe('a call that makes no sense', () => {
       /^I could not answer: the model keeps calling tools in ways that make no sense: /,
     )
     expect(here.model.requests).toHaveLength(2)
-    expect(storyOf(here.heard).at(-2)).toMatch(problem)
+    expect(listStory(here.heard).at(-2)).toMatch(problem)
   })
 
   test('beside one that does: that one is made', async () => {
@@ -112,8 +112,8 @@ describe('a call that makes no sense', () => {
       answering('3'),
     ])
     await here.ask()
-    expect(told(here, 1)).toEqual(['there is no tool desk__fly', '3'])
-    expect(storyOf(here.heard)[1]).toMatch(/^mcp\.request add: /)
+    expect(getToolResults(here, 1)).toEqual(['there is no tool desk__fly', '3'])
+    expect(listStory(here.heard)[1]).toMatch(/^mcp\.request add: /)
   })
 })
 
@@ -124,7 +124,7 @@ describe('a tool', () => {
     })
     here.desk.tool('never', {}, () => new Promise(() => {}))
     expect(await here.ask()).toBe('too slow')
-    expect(told(here, 1)).toEqual(['The tool did not answer: no response within 20 ms'])
+    expect(getToolResults(here, 1)).toEqual(['The tool did not answer: no response within 20 ms'])
   })
 
   test('that the agent may not call', async () => {
@@ -132,7 +132,7 @@ describe('a tool', () => {
     const capabilities = ['chat', 'reasoning.*', listing]
     await using here = await stage([adding({ a: 1, b: 2 }), answering('I may not.')], { capabilities })
     expect(await here.ask()).toBe('I may not.')
-    expect(told(here, 1)).toEqual([expect.stringMatching(/^The space refused the call: /)])
+    expect(getToolResults(here, 1)).toEqual([expect.stringMatching(/^The space refused the call: /)])
   })
 })
 
@@ -170,7 +170,7 @@ test('a space that takes little at once gets all of it, later', async () => {
   await using here = await stage(script, { provider, rates })
   expect(await here.ask()).toBe('3')
   expect(here.troubles).toEqual([])
-  expect(storyOf(here.heard)).toEqual([
+  expect(listStory(here.heard)).toEqual([
     'reasoning.start',
     'reasoning.thought: Let me see.',
     'reasoning.thought: Adding.',

@@ -1,7 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 
-export interface Hearing {
+export interface EnvelopeRecorder {
   /** Everything the seat was shown since it is listened to, in order. */
   readonly all: readonly AnyEnvelope[]
   /** The first envelope that fits, heard already or still to come. */
@@ -9,7 +9,7 @@ export interface Hearing {
 }
 
 /** Listens along at a seat. */
-export function hear(seat: SpaceClient): Hearing {
+export function recordEnvelopes(seat: SpaceClient): EnvelopeRecorder {
   const all: AnyEnvelope[] = []
   const waiting = new Set<() => void>()
   seat.on('envelope', (envelope) => {
@@ -36,7 +36,7 @@ export const byId = (id: string) => (envelope: AnyEnvelope) => envelope.id === i
 export const byKind = (kind: string) => (envelope: AnyEnvelope) => envelope.kind === kind
 
 /** Waits until a seat has been shown everything that this one has sent before. */
-export async function caughtUp(sender: SpaceClient, listener: Hearing): Promise<void> {
+export async function caughtUp(sender: SpaceClient, listener: EnvelopeRecorder): Promise<void> {
   const { id } = await sender.send({ kind: 'test.fence' })
   await listener.until(byId(id))
 }
