@@ -71,7 +71,7 @@ async function follow(
     if (rows[0]?.seq !== state.seq + 1)
       throw new Error(`row ${state.seq + 1} of the log is missing, or has just been pruned`)
     for (const row of rows) {
-      const envelope = envelopeOf(row)
+      const envelope = parseEnvelope(row)
       state.apply(envelope, row.body)
       alongside(envelope)
     }
@@ -80,7 +80,7 @@ async function follow(
 }
 
 /** Throws a `LogError` of code `corrupt` where the row is damaged. */
-export function envelopeOf({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
+export function parseEnvelope({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
   try {
     const envelope = JSON.parse(decoder.decode(body)) as Envelope
     envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.

@@ -24,7 +24,7 @@ import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
-import { envelopeOf, resume } from './replay.js'
+import { parseEnvelope, resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { Sender } from './sender.js'
 import { SpaceMetrics } from './space-metrics.js'
@@ -291,7 +291,7 @@ export class Space {
   }
 
   #receive(rows: readonly Row[]): void {
-    for (const row of rows) this.#fold(envelopeOf(row), row.body)
+    for (const row of rows) this.#fold(parseEnvelope(row), row.body)
     this.#followTime(rows.at(-1))
     this.#deliver(rows)
     this.#admitted = this.delivered

@@ -5,7 +5,7 @@ import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
@@ -87,7 +87,7 @@ async function* textsOf(
   const writer = contextMarkdownWriter(path, { guard: (text) => space.safety.guard(text) })
   let isEmpty = true
   for await (const rows of readable(path, visitor, reader)) {
-    const text = writer.write(rows.map(envelopeOf))
+    const text = writer.write(rows.map(parseEnvelope))
     chargeView(visitor, text.length)
     if (rows.length > 0) isEmpty = false
     if (!isEmpty && text !== '') yield text

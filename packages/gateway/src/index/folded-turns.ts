@@ -10,7 +10,7 @@ import {
 import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
 import {
@@ -188,13 +188,17 @@ export class FoldedTurns {
   ): Promise<TurnRecord> {
     const bySeq = new Map(seen.map((each) => [each.source.seq, each]))
     const asked = trigger && (await rowAt(this.#space.log, trigger.seq))
-    const folded = new FoldedTurn(this.#asBegun(beginning, seen), this.#options, asked && envelopeOf(asked))
+    const folded = new FoldedTurn(
+      this.#asBegun(beginning, seen),
+      this.#options,
+      asked && parseEnvelope(asked),
+    )
     for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()])) {
       for (const row of rows) {
         const { roles = 0 } = bySeq.get(row.seq) ?? {}
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
-        if (folded.apply(envelopeOf(row), roles)) ended(folded)
+        if (folded.apply(parseEnvelope(row), roles)) ended(folded)
         await yieldIfBusy()
       }
     }
@@ -309,7 +313,7 @@ class LongTurns {
           if (place === undefined) continue
           const isAttempt = row.kind === Kind.systemDecision && (place.roles & Role.free) !== 0
           const said = isAttempt ? await rowAt(log, row.seq) : undefined
-          const context = said === undefined ? row.context : contextIn(envelopeOf(said))
+          const context = said === undefined ? row.context : contextIn(parseEnvelope(said))
           envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context }, place, 0))
         }
         await yieldIfBusy()

@@ -1,7 +1,7 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns } from './folded-turns.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
@@ -63,7 +63,7 @@ export async function* exportTurns(
     for (let from = 0; from < seqs.length; from += pieceOf) {
       const piece = []
       for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
-        piece.push(...rows.map(envelopeOf))
+        piece.push(...rows.map(parseEnvelope))
       await yieldIfBusy()
       yield writer.write(summary, piece)
     }

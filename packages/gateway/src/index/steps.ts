@@ -10,7 +10,7 @@ import {
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
@@ -186,7 +186,7 @@ export class Steps {
   #stepsOf(row: Row, places: readonly StepPlace[]): StepInTurn[] {
     const { safety } = this.#space
     const guard: Guard = (text) => safety.guard(text)
-    const envelope = envelopeOf(row)
+    const envelope = parseEnvelope(row)
     const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
     const ulid = createUlids(this.#space.log.epoch)
     const inOrder = places
@@ -229,7 +229,9 @@ export class Steps {
 
   #callInLog(id: string): Call | undefined {
     const row = this.#space.log.find(id)
-    return row && { said: row, tool: calledTool(envelopeOf(row), (text) => this.#space.safety.guard(text)) }
+    return (
+      row && { said: row, tool: calledTool(parseEnvelope(row), (text) => this.#space.safety.guard(text)) }
+    )
   }
 }
 

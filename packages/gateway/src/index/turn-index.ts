@@ -1,7 +1,7 @@
 import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 
@@ -266,7 +266,7 @@ export class TurnIndex {
   }
 
   #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
-    const { begun, marks, at } = this.#assigner.take(envelopeOf(row))
+    const { begun, marks, at } = this.#assigner.take(parseEnvelope(row))
     if (marks.length === 0) return
     for (const beginning of begun) this.#insertTurn(beginning)
     const ms = Date.parse(at)

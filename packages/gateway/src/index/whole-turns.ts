@@ -1,6 +1,6 @@
 import { type Beginning, FoldedTurn, getSource, type Source, type TurnOptions } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { contextIn, longTurn, type Said, saidOf } from './said.js'
 import { eventOf, type TurnEvent } from './turn-events.js'
@@ -154,7 +154,7 @@ export class WholeTurns {
   async #begun(beginning: Beginning, atHand: RowsBySeq): Promise<Known> {
     const { trigger: seq } = beginning
     const asked = seq === null ? undefined : (atHand.get(seq) ?? (await rowAt(this.#means.log, seq)))
-    const trigger = asked && envelopeOf(asked)
+    const trigger = asked && parseEnvelope(asked)
     const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
     return {
       ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], cached: [] },
@@ -187,7 +187,7 @@ export class WholeTurns {
       if (place.seq <= folded.seq || place.seq < this.#means.log.oldest) continue
       const row = atHand.get(place.seq)
       if (row === undefined) return false
-      const envelope = envelopeOf(row)
+      const envelope = parseEnvelope(row)
       if (folded.apply(envelope, place.roles)) cached.push(...eventOf(folded))
       if (cached.length > maxCachedEvents) known.cachedSince = cached.shift()?.seq ?? 0
       const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }

@@ -7,13 +7,13 @@ const built = (path: string): string => JSON.stringify(new URL(`../../dist/${pat
 const program = `
 import { storable } from ${built('storage/sqlite/columns.js')}
 import { draftOf } from ${built('log/fields.js')}
-import { envelopeOf } from ${built('core/replay.js')}
+import { parseEnvelope } from ${built('core/replay.js')}
 const drafts = Array.from({ length: 100 }, (_, index) => {
   const id = 'e' + index
   const body = Buffer.from(JSON.stringify({ protocol: 'meup/1', id, kind: 'chat', payload: { text: id } }))
   return draftOf([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
 })
-const others = [storable, envelopeOf].map((make) => {
+const others = [storable, parseEnvelope].map((make) => {
   const made = drafts.map((draft) => make(draft))
   return made.slice(1).filter((each, index) => !%HaveSameMap(each, made[index])).length
 })

@@ -1,6 +1,6 @@
 import { isNotification } from '@meup/folds'
 import { checkMetered, correlations, type Envelope, Kind, type McpProposalPayload } from '@meup/protocol'
-import { envelopeOf } from '../../replay.js'
+import { parseEnvelope } from '../../replay.js'
 import { type Call, callOf } from '../../state/proposals.js'
 import type { Admission, AdmissionContext, Refusal } from '../context.js'
 import { type Exemption, forbidden, notInFuture, type Right } from './right.js'
@@ -90,7 +90,7 @@ function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, sta
   const entry = ids.entryOf(id)
   if (entry === undefined) return false
   meter.charge(entry.body.length / bytesPerUnit, 'proposals to read')
-  const { to, context, payload } = envelopeOf(entry)
+  const { to, context, payload } = parseEnvelope(entry)
   const { method, params } = payload
   const fulfilment = {
     kind: Kind.mcpRequest,
