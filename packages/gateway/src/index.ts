@@ -3,7 +3,11 @@ export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
 export type { Verification } from './core/delivery/verify-log.js'
 export { parseEnvelope } from './core/replay.js'
-export { firstOf, type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
+export {
+  combineAuthenticators,
+  type TokenAuthenticator,
+  tokenAuthenticator,
+} from './host/auth/token-authenticator.js'
 export type { Resume } from './host/connection-gate.js'
 export type { ConnectionHandle } from './host/connection-handle.js'
 export {

@@ -60,7 +60,7 @@ function secretsOf(tokens: Tokens): ReadonlySet<string> {
 }
 
 /** Asks one after the other; the first that knows a token says who it stands for. */
-export const firstOf = (authenticators: readonly Authenticator[]): Authenticator => ({
+export const combineAuthenticators = (authenticators: readonly Authenticator[]): Authenticator => ({
   async authenticate(space, token) {
     for (const each of authenticators) {
       const identity = await each.authenticate(space, token)
