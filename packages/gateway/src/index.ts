@@ -17,7 +17,7 @@ export {
   type Gateway,
   type GatewayOptions,
 } from './host/gateway.js'
-export { genesis, leafOf, link, seal } from './log/chain.js'
+export { genesis, hashLeaf, link, seal } from './log/chain.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
 export { type Fields, fieldsOf, rowOf } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'

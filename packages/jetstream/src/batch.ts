@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, LogError, leafOf, link, type Row, rowOf } from '@meup/gateway'
+import { type Fields, fieldsOf, hashLeaf, LogError, link, type Row, rowOf } from '@meup/gateway'
 
 /** The head of one message of a stream. */
 export interface BatchHead {
@@ -68,7 +68,7 @@ export function decodeRows(data: Uint8Array, place: string): Row[] {
   let hash: Uint8Array = Buffer.from(head.previous, 'hex')
   const rows = head.rows.map((fields, i) => {
     const [body, salt, digest] = [cut(head.sizes[i] ?? 0), cut(saltBytes), cut(digestBytes)]
-    const leaf = leafOf(salt, body)
+    const leaf = hashLeaf(salt, body)
     hash = link(hash, fields[0], leaf)
     return rowOf(absent(fields), body, { salt, leaf, hash, digest })
   })

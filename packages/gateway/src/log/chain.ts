@@ -21,7 +21,7 @@ export const beginningOf = ({
   snapshot ?? { through: 0, hash: genesis(epoch) }
 
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
-export const leafOf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
+export const hashLeaf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
 
 /** SHA-256(salt ‖ content), by which a retry is recognised as the same submission. */
 export const digestOf = (salt: Uint8Array, content: Uint8Array): Buffer => salted(salt, content)

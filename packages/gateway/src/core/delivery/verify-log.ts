@@ -1,5 +1,5 @@
 import { exportLine } from '@meup/protocol'
-import { beginningOf, leafOf, link } from '../../log/chain.js'
+import { beginningOf, hashLeaf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import { mayRead, type Reader } from '../may-read.js'
@@ -79,7 +79,7 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
   let [last, hash] = [beginning.through, beginning.hash]
   let column: Column | undefined
   for await (const row of readable(source, reader, { after: last, head })) {
-    const leaf = leafOf(row.salt, row.body)
+    const leaf = hashLeaf(row.salt, row.body)
     const expected = link(hash, row.seq, leaf)
     if (!leaf.equals(row.leaf) || !expected.equals(row.hash)) break
     column = wrongColumn(row)

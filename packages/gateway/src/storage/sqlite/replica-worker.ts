@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
-import { genesis, leafOf, link } from '../../log/chain.js'
+import { genesis, hashLeaf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Call } from './calls.js'
@@ -127,7 +127,7 @@ function adopt(db: Database.Database, space: number, { through, hash, bytes }: S
 }
 
 function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
-  const expected = leafOf(salt, body)
+  const expected = hashLeaf(salt, body)
   const isLinked = seq === tip.seq + 1 && expected.equals(leaf) && link(tip.hash, seq, expected).equals(hash)
   if (isLinked) return
   const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
