@@ -19,7 +19,7 @@ export {
 } from './host/gateway.js'
 export { genesis, hashLeaf, link, seal } from './log/chain.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
-export { type Fields, fieldsOf, rowOf } from './log/fields.js'
+export { createRow, type Fields, toFields } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Checkpoint,
   closedError,
+  createRow,
   type Draft,
   duplicateIdError,
   type EnvelopeLog,
-  fieldsOf,
   gapError,
   type Heading,
   LogError,
@@ -13,10 +13,10 @@ import {
   type Query,
   type Row,
   rangeError,
-  rowOf,
   type SharedLog,
   type Snapshot,
   seal,
+  toFields,
 } from '@meup/gateway'
 import { nanoid } from 'nanoid'
 import { encodeBatch, sizeOf } from './batch.js'
@@ -185,7 +185,7 @@ export class JetStreamLog implements EnvelopeLog {
       if (draft.seq !== expected) throw gapError(expected, draft.seq)
       if (fresh.has(draft.id) || replica.heading(draft.id) !== undefined) throw duplicateIdError(draft.id)
       fresh.add(draft.id)
-      const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
+      const row = createRow(toFields(draft), draft.body, seal(draft, hash))
       hash = row.hash
       return row
     })

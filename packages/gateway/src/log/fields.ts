@@ -14,7 +14,7 @@ export type Fields = readonly [
   correlationId: Entry['correlationId'] | undefined,
 ]
 
-export function fieldsOf({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
+export function toFields({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
   return [seq, id, ts, from, kind, to, context, correlationId]
 }
 
@@ -28,7 +28,7 @@ export function draftOf(fields: Fields, body: Uint8Array, content: Uint8Array): 
   return withOptional({ seq, id, ts, from, kind, body, content }, fields)
 }
 
-export function rowOf(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
+export function createRow(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, salt, leaf, hash, digest }, fields)
 }

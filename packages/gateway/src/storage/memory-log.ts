@@ -2,7 +2,7 @@ import { contextRoot } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
-import { draftOf, fieldsOf, matches, rowOf } from '../log/fields.js'
+import { createRow, draftOf, matches, toFields } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 import { logStore } from './log-store.js'
 
@@ -62,7 +62,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       refuseIfClosed()
       // The caller may use its bytes again: the log keeps its own.
       const drafts = batch.map((draft) =>
-        draftOf(fieldsOf(draft), Buffer.from(draft.body), Buffer.from(draft.content)),
+        draftOf(toFields(draft), Buffer.from(draft.body), Buffer.from(draft.content)),
       )
       await laterThisTurn()
       commit(space, drafts)
@@ -126,7 +126,7 @@ function commit(space: Space, batch: readonly Draft[]): void {
     const expected = headOf(space) + sealed.length + 1
     if (draft.seq !== expected) throw gapError(expected, draft.seq)
     if (ids.has(draft.id) || fresh.has(draft.id)) throw duplicateIdError(draft.id)
-    const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
+    const row = createRow(toFields(draft), draft.body, seal(draft, hash))
     hash = row.hash
     fresh.add(row.id)
     sealed.push(row)

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, rowOf } from '../../log/fields.js'
+import { createRow, type Fields, toFields } from '../../log/fields.js'
 import type { Draft, Row } from '../../ports/envelope-log.js'
 import { type Storable, toJson } from './columns.js'
 
@@ -21,7 +21,7 @@ export function packPage(page: readonly Row[]): Packed {
   const sizes: number[] = []
   const blobs: Uint8Array[] = []
   for (const row of page) {
-    rows.push(fieldsOf(row))
+    rows.push(toFields(row))
     sizes.push(row.body.length)
     blobs.push(row.body, sized(row.salt, SALT_BYTES), sized(row.leaf, HASH_BYTES))
     blobs.push(sized(row.hash, HASH_BYTES), sized(row.digest, HASH_BYTES))
@@ -44,12 +44,12 @@ const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)
 
 export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
-  if (sizes.length === 0) return rows.map((fields) => rowOf(fields, nothing, unsealed))
+  if (sizes.length === 0) return rows.map((fields) => createRow(fields, nothing, unsealed))
   const cut = cutter(bytes)
   return rows.map((fields, i) => {
     const body = cut(sizes[i] ?? 0)
     const [salt, leaf, hash, digest] = [cut(SALT_BYTES), cut(HASH_BYTES), cut(HASH_BYTES), cut(HASH_BYTES)]
-    return rowOf(fields, body, { salt, leaf, hash, digest })
+    return createRow(fields, body, { salt, leaf, hash, digest })
   })
 }
 
