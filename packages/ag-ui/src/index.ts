@@ -1,5 +1,5 @@
 import type { Parameter, RouteModule } from '@meup/gateway/routes'
-import { arrayOf, object, route, schemaRef, text } from '@meup/gateway/routes'
+import { array, object, route, schemaRef, text } from '@meup/gateway/routes'
 import { errorCodes, ParticipantId } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 import { postRun } from './post.js'
@@ -15,7 +15,7 @@ const agent: Parameter<string> = {
 
 /** What a client of AG-UI sends, as far as a space has a use for it. */
 function describeInput() {
-  const message = object({ id: text, role: text, content: {}, toolCalls: arrayOf(object({ id: text })) }, [
+  const message = object({ id: text, role: text, content: {}, toolCalls: array(object({ id: text })) }, [
     'content',
     'toolCalls',
   ])
@@ -37,8 +37,8 @@ function describeInput() {
       {
         threadId: text,
         runId: text,
-        messages: { ...arrayOf(message), description: 'the last one of the user is asked' },
-        resume: { ...arrayOf(resume), maxItems: maxAnswers, description: 'decides about proposals' },
+        messages: { ...array(message), description: 'the last one of the user is asked' },
+        resume: { ...array(resume), maxItems: maxAnswers, description: 'decides about proposals' },
         forwardedProps: wishes,
       },
       ['resume', 'forwardedProps'],
