@@ -2,6 +2,7 @@ import {
   accept,
   at,
   type Caller,
+  createSender,
   type HttpOptions,
   isRefusal,
   notCommitted,
@@ -12,7 +13,6 @@ import {
   refuse,
   refused,
   respondFeed,
-  senderOf,
   submit,
 } from '@meup/gateway/routes'
 import type { Context } from 'hono'
@@ -42,11 +42,11 @@ export async function postRun(
 
   const { space, participant } = visitor
   const asking = question(makeId, input, agent, participant)
-  const asked = await submit(visitor, senderOf(visitor), asking.bytes)
+  const asked = await submit(visitor, createSender(visitor), asking.bytes)
   if (isRefusal(asked)) return refused(asked)
   let last = asked.seq
   for (const { bytes } of decided.frames) {
-    const outcome = await submit(visitor, senderOf(visitor), bytes)
+    const outcome = await submit(visitor, createSender(visitor), bytes)
     if (isRefusal(outcome)) return refused(outcome)
     last = Math.max(last, outcome.seq)
   }
@@ -63,7 +63,7 @@ export async function postRun(
   void ended.then(() => {
     stop()
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
-    void accept(space, senderOf(visitor), cancellation(makeId, asking.id, agent).bytes)
+    void accept(space, createSender(visitor), cancellation(makeId, asking.id, agent).bytes)
   })
   follow(feed, { visitor, grant, after: asked.seq - 1, ended }).catch((err: unknown) => {
     options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')

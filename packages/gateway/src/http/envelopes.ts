@@ -23,7 +23,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
     const message = `more than ${maxPost} envelopes in one post; send them in several`
     return refused(refuse('invalid_request', message))
   }
-  const sender = senderOf(visitor)
+  const sender = createSender(visitor)
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
   for (const frame of frames) {
@@ -93,7 +93,7 @@ function debtOf({ space, rateLimitKey }: Caller): Refusal | undefined {
 }
 
 /** Whoever posts gets its answer with the response, and nothing beside it. The body is paid for. */
-export const senderOf = (visitor: Caller): Sender => ({
+export const createSender = (visitor: Caller): Sender => ({
   ...visitor,
   reply: () => {},
   echo: () => {},
