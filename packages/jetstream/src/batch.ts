@@ -24,7 +24,7 @@ interface Head extends BatchHead {
 const [lengthBytes, saltBytes, digestBytes] = [4, 16, 32]
 
 /** Upper bound of the bytes of a row in a message. */
-export const sizeOf = (row: Row): number =>
+export const estimateBytes = (row: Row): number =>
   JSON.stringify(toFields(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
 
 /** Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived. */
@@ -49,7 +49,7 @@ export function encodeBatch(
 }
 
 /** Last seq of a batch; of an empty one, the seq before `first`. */
-export const lastOf = ({ first, count }: BatchHead): number => first + count - 1
+export const getLastSeq = ({ first, count }: BatchHead): number => first + count - 1
 
 /** `place` names the message in errors. Throws a `LogError` of code `corrupt` if it is no batch. */
 export function decodeHead(data: Uint8Array, place: string): BatchHead {

@@ -19,7 +19,7 @@ import {
   toFields,
 } from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { encodeBatch, sizeOf } from './batch.js'
+import { encodeBatch, estimateBytes } from './batch.js'
 import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Prunings } from './prunings.js'
@@ -250,7 +250,7 @@ function splitIntoMessages(rows: readonly Row[], maxBytes: number): Row[][] {
   const portions: Row[][] = []
   let [portion, bytes]: [Row[], number] = [[], 0]
   for (const row of rows) {
-    const size = sizeOf(row)
+    const size = estimateBytes(row)
     if (size > maxBytes) {
       const message = `The envelope ${row.id} has ${size} bytes with its row, and a message ${maxBytes} at most.`
       throw new LogError('server', `${message} Raise max_payload of the NATS servers.`)

@@ -146,38 +146,38 @@ export interface LogStore {
 /** Called with what a log has committed, each envelope once and in order. It must not throw. */
 export type LogObserver = (entries: readonly Entry[]) => void
 
-/** Something that one gateway says to another about a space: JSON, and bytes that belong to it. */
+/** A message between gateways about a space: JSON, and optional bytes. */
 export interface Note {
   readonly head: Readonly<Record<string, unknown>>
   readonly body?: Uint8Array
 }
 
-/** What is heard of a log that several gateways share. */
+/** Handles the events of a log that several gateways share. */
 export interface LogListener<Row> {
-  /** Others have appended these; they can be read here now. In order, each once, while this gateway follows. */
-  grown(rows: readonly Row[]): void
-  /** Nobody sequences the log any more, or no longer this gateway: `recover` decides who does. */
-  leaderLost(): void
-  /** Another gateway has pruned the log up to this row, which `prune` does here. Told again until that is done. */
-  pruned(through: number): void
-  /** A gateway asks this one, which sequences. */
-  asked(note: Note): Record<string, unknown>
-  /** A gateway tells this one something; nothing is answered. */
-  told(note: Note): void
+  /** Rows that another gateway appended. They can be read here; each comes once and in order, while this gateway follows. */
+  onRows(rows: readonly Row[]): void
+  /** No gateway sequences the log, or another one does now. `recover` settles which. */
+  onLeaderLost(): void
+  /** Another gateway has pruned the log up to this row. Call `prune` to do the same here; this is repeated until that is done. */
+  onPruned(through: number): void
+  /** A request of another gateway to this one, which sequences. Returns the answer. */
+  onRequest(note: Note): Record<string, unknown>
+  /** A message of another gateway that needs no answer. */
+  onNote(note: Note): void
 }
 
-/** What a log has besides where several gateways have it open. One of them sequences it, the others follow. */
+/** The part of a log that several gateways have open. One of them sequences it, the others follow. */
 export interface SharedLog<Row> {
   /** Whether this gateway sequences: then it alone may append. */
   readonly leads: boolean
   /** Names this gateway among them, as long as it runs. */
   readonly self: string
-  /** To be called once, before anything is asked. */
+  /** Call once, before `ask`. */
   listen(listener: LogListener<Row>): void
   /** Removes here what another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
   prune(): Promise<void>
-  /** Asks the gateway that sequences. Rejects where none answers; then it is uncertain whether it has heard. */
+  /** Sends a request to the gateway that sequences. Rejects if none answers; it may have received the request all the same. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>
-  /** Tells one of them, or with `all` everyone else. What cannot be delivered is lost. */
+  /** Sends a message to one gateway, or with `all` to every other one. Messages that cannot be delivered are lost. */
   notify(gateway: string, note: Note): void
 }

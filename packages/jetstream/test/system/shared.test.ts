@@ -60,13 +60,13 @@ test(
     const grown: number[] = []
     let isOrphaned = false
     following.shared?.listen({
-      grown: (rows) => grown.push(...rows.map(({ seq }) => seq)),
-      leaderLost: () => {
+      onRows: (rows) => grown.push(...rows.map(({ seq }) => seq)),
+      onLeaderLost: () => {
         isOrphaned = true
       },
-      asked: () => ({}),
-      pruned: () => {},
-      told: () => {},
+      onRequest: () => ({}),
+      onPruned: () => {},
+      onNote: () => {},
     })
     await log.append(drafts(6, 8))
     await log.append(drafts(9, 9))

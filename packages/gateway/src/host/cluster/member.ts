@@ -26,7 +26,7 @@ type Emitted = Parameters<Space['emit']>[0]
 export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
-  readonly #lines = new Lines()
+  readonly #connections = new ConnectionNumbers()
   /** What was admitted elsewhere, by id and in order: should that gateway end before the log has it, its sender must hear of it. */
   readonly #forwarded = new Map<string, ForwardedFrame>()
   /** In the order in which they were said: each comes behind what was delivered there before [MEUP-3.15]. */
@@ -40,14 +40,14 @@ export class Member implements RemoteSequencer, SpaceListener {
     const { space } = host
     space.elsewhere = this
     shared.listen({
-      grown: (rows) => {
+      onRows: (rows) => {
         space.follow(rows)
         this.#settle()
       },
-      leaderLost: () => space.takeUp(),
-      pruned: (through) => void this.#prune(through),
-      asked: (note) => this.#asked(note),
-      told: (note) => this.#told(note),
+      onLeaderLost: () => space.takeUp(),
+      onPruned: (through) => void this.#prune(through),
+      onRequest: (note) => this.#onRequest(note),
+      onNote: (note) => this.#onNote(note),
     })
     shared.notify('all', { head: { do: 'who' } })
     this.#renew()
@@ -74,7 +74,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     const head = {
       do: 'submit',
       from: this.#shared.self,
-      line: this.#lines.of(sender),
+      line: this.#connections.assign(sender),
       participant,
       rateLimitKey,
       isBinary,
@@ -159,14 +159,14 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   #renew(): void {
     const { space, presence } = this.#host
-    this.#lines.tidy()
+    this.#connections.tidy()
     this.present()
     presence.elsewhere.expire(space.clock.now())
     presence.changedElsewhere()
     this.#cancel = space.clock.after(renewMs, () => this.#renew())
   }
 
-  #asked({ head, body }: Note): Record<string, unknown> {
+  #onRequest({ head, body }: Note): Record<string, unknown> {
     const { space } = this.#host
     if (head.do === 'emit') {
       try {
@@ -175,14 +175,14 @@ export class Member implements RemoteSequencer, SpaceListener {
         return { refused: String(error) }
       }
     }
-    const sender = this.#senderOf(head)
+    const sender = this.#createSender(head)
     const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
     const owesMs = space.rates.wait(sender.rateLimitKey, 'work', space.clock.now())
     return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
 
   /** Somebody who is connected to another gateway. */
-  #senderOf(head: Note['head']): Sender {
+  #createSender(head: Note['head']): Sender {
     const { from, line, participant, rateLimitKey } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.notify(from ?? '', {
@@ -200,7 +200,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   #hold(head: Note['head'], text: Buffer): void {
     const seq = Number(head.seq)
     const say = (): void => {
-      const line = this.#lines.find(head.line)
+      const line = this.#connections.find(head.line)
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
     }
@@ -208,7 +208,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#settle()
   }
 
-  #told({ head, body }: Note): void {
+  #onNote({ head, body }: Note): void {
     const { space, presence } = this.#host
     switch (head.do) {
       case 'who':
@@ -234,13 +234,13 @@ const isSubscription = (frame: Uint8Array): boolean =>
 type ConnectionHandle = Sender & { readonly closed?: boolean }
 
 /** Connections by number, so that another gateway can answer them. */
-class Lines {
+class ConnectionNumbers {
   readonly #numbers = new Map<ConnectionHandle, number>()
   readonly #lines = new Map<number, ConnectionHandle>()
   #last = 0
 
   /** 0 = an answer would go nowhere: it has no line that stays. */
-  of(sender: ConnectionHandle): number {
+  assign(sender: ConnectionHandle): number {
     if (sender.subscribe === undefined) return 0
     const known = this.#numbers.get(sender)
     if (known !== undefined) return known
