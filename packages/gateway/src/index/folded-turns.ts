@@ -13,19 +13,19 @@ import { mayRead, type Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
-import {
-  type CallsTold,
-  contextIn,
-  excerptOf,
-  longTurn,
-  type Said,
-  type Share,
-  saidOf,
-  shareOf,
-  type TurnView,
-} from './said.js'
-import { eventOf, kindOf, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
+import { classifyReader, createTurnEvents, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
+import {
+  type CallRange,
+  contextIn,
+  createExcerpt,
+  createTurnEnvelope,
+  longTurn,
+  selectVisible,
+  type TurnEnvelope,
+  type TurnView,
+  type VisibleTurn,
+} from './turn-view.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
 
 /** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
@@ -62,7 +62,7 @@ export class FoldedTurns {
     beginnings: readonly Beginning[],
     atHand: RowsBySeq = new Map(),
   ): Promise<void> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     await this.#whole.prepare(index, beginnings, atHand, (turn) => this.#long.has(turn))
   }
 
@@ -73,15 +73,19 @@ export class FoldedTurns {
 
   /** A turn as a reader may see it, with its calls before the seq `before` as far as one page tells them. */
   async look(index: TurnIndex, beginning: Beginning, reader: Reader, before = Infinity): Promise<Look> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     if (this.#isLong(index, beginning.turn)) {
       const long = await this.#long.get(index, beginning)
-      const view = await this.#viewOfLong(long, beginning, reader, before)
+      const view = await this.#viewLong(long, beginning, reader, before)
       return { view, envelopes: long.envelopes.length, bytes: 0 }
     }
     const known = await this.#whole.get(index, beginning)
     const { envelopes, bytes } = known
-    return { view: await this.#viewOf(known, beginning, reader, before), envelopes: envelopes.length, bytes }
+    return {
+      view: await this.#createView(known, beginning, reader, before),
+      envelopes: envelopes.length,
+      bytes,
+    }
   }
 
   #isLong(index: TurnIndex, turn: number): boolean {
@@ -89,7 +93,7 @@ export class FoldedTurns {
     return this.#long.has(turn) || isLongIn(index, turn)
   }
 
-  async #viewOfLong(
+  async #viewLong(
     long: LongTurn,
     beginning: Beginning,
     reader: Reader,
@@ -99,13 +103,13 @@ export class FoldedTurns {
     const key = JSON.stringify([participant, readsTargeted, before, this.#space.audienceVersion])
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
-    const view = await this.#viewOf(long, beginning, reader, before)
+    const view = await this.#createView(long, beginning, reader, before)
     // What waits may expire.
     if (view?.record.decisions.every(({ outcome }) => outcome !== null)) keepView(long, key, view)
     return view
   }
 
-  async #viewOf(
+  async #createView(
     {
       folded,
       trigger,
@@ -116,7 +120,7 @@ export class FoldedTurns {
     before: number,
   ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
-    const { seen, withheld, isAll } = this.#shareOf(envelopes, beginning, reader)
+    const { seen, withheld, isAll } = this.#selectVisible(envelopes, beginning, reader)
     if (seen.length === 0) return undefined // All of it has been pruned, or none may be read.
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
     const isWhole = seen.length <= longTurn && before === Infinity
@@ -127,8 +131,8 @@ export class FoldedTurns {
     }
     const { said, gaps, calls } = isWhole
       ? { said: seen, gaps: noGaps, calls: allCalls }
-      : excerptOf(seen, before)
-    const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, said, { gaps })
+      : createExcerpt(seen, before)
+    const record = await this.#fold(beginning, isAsked ? trigger : undefined, said, { gaps })
     return { ...about, record, calls }
   }
 
@@ -142,54 +146,54 @@ export class FoldedTurns {
     { after, through }: { readonly after: number; readonly through: number },
     readers: readonly Reader[],
   ): Promise<TurnEvents> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     const known = await this.#whole.get(index, beginning)
     const envelopes = known.envelopes.filter(({ source }) => source.seq <= through)
-    const audiences = envelopes.flatMap(({ source }) => this.#space.audienceOf(source) ?? [])
+    const audiences = envelopes.flatMap(({ source }) => this.#space.decideAudience(source) ?? [])
     const events = new Map<string, readonly TurnEvent[]>()
     let folded = 0
     for (const reader of readers) {
-      const kind = kindOf(reader, audiences)
+      const kind = classifyReader(reader, audiences)
       if (events.has(kind)) continue
       const isAll = !kind.includes(unread) && known.cachedSince <= after
-      const share = this.#shareOf(envelopes, beginning, reader)
+      const share = this.#selectVisible(envelopes, beginning, reader)
       const turnEvents = isAll
         ? known.cached.filter(({ seq }) => seq > after && seq <= through)
-        : await this.#eventsOf(beginning, share, after)
+        : await this.#collectEvents(beginning, share, after)
       events.set(kind, turnEvents)
       if (!isAll) folded += share.seen.length
     }
     return { audiences, events, folded }
   }
 
-  async #eventsOf(beginning: Beginning, { seen }: Share, after: number): Promise<TurnEvent[]> {
+  async #collectEvents(beginning: Beginning, { seen }: VisibleTurn, after: number): Promise<TurnEvent[]> {
     const turnEvents: TurnEvent[] = []
-    await this.#foldOf(beginning, undefined, seen, {
+    await this.#fold(beginning, undefined, seen, {
       ended: (folded) => {
-        if (folded.seq > after) turnEvents.push(...eventOf(folded))
+        if (folded.seq > after) turnEvents.push(...createTurnEvents(folded))
       },
     })
     return turnEvents
   }
 
-  #shareOf(envelopes: readonly Said[], { agent }: Beginning, reader: Reader): Share {
-    return shareOf(envelopes, agent, (source) => this.#mayRead(reader, source))
+  #selectVisible(envelopes: readonly TurnEnvelope[], { agent }: Beginning, reader: Reader): VisibleTurn {
+    return selectVisible(envelopes, agent, (source) => this.#mayRead(reader, source))
   }
 
   /**
    * Folds some envelopes of a turn. Its proposals expire by the time of the log: what they expire at, or are fulfilled by, may
    * not be among them. `ended`: called as a batch of calls has ended.
    */
-  async #foldOf(
+  async #fold(
     beginning: Beginning,
     trigger: Source | undefined,
-    seen: readonly Said[],
+    seen: readonly TurnEnvelope[],
     { gaps = noGaps, ended = () => {} }: { gaps?: ReadonlySet<number>; ended?: (folded: FoldedTurn) => void },
   ): Promise<TurnRecord> {
     const bySeq = new Map(seen.map((each) => [each.source.seq, each]))
     const asked = trigger && (await rowAt(this.#space.log, trigger.seq))
     const folded = new FoldedTurn(
-      this.#asBegun(beginning, seen),
+      this.#adjustBeginning(beginning, seen),
       this.#options,
       asked && parseEnvelope(asked),
     )
@@ -207,7 +211,7 @@ export class FoldedTurns {
   }
 
   /** How it begins for who may read these alone. What it began with may be pruned: then it is told all the same. */
-  #asBegun(beginning: Beginning, [first]: readonly Said[]): Beginning {
+  #adjustBeginning(beginning: Beginning, [first]: readonly TurnEnvelope[]): Beginning {
     if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))
       return beginning
     const jobId = beginning.jobId === null ? null : first.source.id
@@ -215,7 +219,7 @@ export class FoldedTurns {
   }
 
   /** Other rules may show other texts, and of what was pruned nothing is shown: it is folded again. */
-  #forgetOldTimes(): void {
+  #clearIfOutdated(): void {
     const { config, log } = this.#space
     if (config.safety === this.#rules && log.oldest === this.#oldest) return
     this.#rules = config.safety
@@ -232,8 +236,8 @@ export class FoldedTurns {
     return seq < this.#space.log.oldest
   }
 
-  #mayRead(reader: Reader, said: Parameters<Space['audienceOf']>[0]): boolean {
-    return mayRead(reader, this.#space.audienceOf(said))
+  #mayRead(reader: Reader, said: Parameters<Space['decideAudience']>[0]): boolean {
+    return mayRead(reader, this.#space.decideAudience(said))
   }
 
   get #options(): TurnOptions {
@@ -242,7 +246,7 @@ export class FoldedTurns {
   }
 }
 
-const allCalls: CallsTold = { from: 0, hasEarlier: false }
+const allCalls: CallRange = { from: 0, hasEarlier: false }
 const noGaps: ReadonlySet<number> = new Set()
 
 /** One place more than is asked for, since the last of those that are found may not be whole. */
@@ -255,7 +259,7 @@ const placesAtOnce = 4096
 
 /** A turn of which only the headings are read. */
 interface LongTurn {
-  readonly envelopes: readonly Said[]
+  readonly envelopes: readonly TurnEnvelope[]
   readonly trigger: Source | undefined
   /** What readers were shown of it, by who they are and what they asked. */
   readonly views: Map<string, TurnView>
@@ -277,8 +281,8 @@ class LongTurns {
   /** One after another for each turn: nothing of it is read twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
     const { turn } = beginning
-    const before = this.#kept.get(turn) ?? this.#begun(beginning)
-    const known = before.then((each) => this.#goneOn(index, turn, each))
+    const before = this.#kept.get(turn) ?? this.#begin(beginning)
+    const known = before.then((each) => this.#extend(index, turn, each))
     this.#kept.delete(turn)
     this.#kept.set(turn, known)
     for (const oldest of this.#kept.keys()) if (this.#kept.size > maximum.turns) this.#kept.delete(oldest)
@@ -292,7 +296,7 @@ class LongTurns {
     this.#kept.clear()
   }
 
-  async #begun({ trigger }: Beginning): Promise<LongTurn> {
+  async #begin({ trigger }: Beginning): Promise<LongTurn> {
     const long = { envelopes: [], trigger: undefined, views: new Map() }
     if (trigger === null) return long
     for await (const [row] of rowsAt(this.#space.log, [trigger], 'headings'))
@@ -300,9 +304,9 @@ class LongTurns {
     return long
   }
 
-  async #goneOn(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
+  async #extend(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
     const { log } = this.#space
-    const envelopes: Said[] = []
+    const envelopes: TurnEnvelope[] = []
     for (let after = long.envelopes.at(-1)?.source.seq ?? 0; ; ) {
       const places = index.places(turn, after, placesAtOnce)
       if (places.length === 0) break
@@ -314,7 +318,7 @@ class LongTurns {
           const isAttempt = row.kind === Kind.systemDecision && (place.roles & Role.free) !== 0
           const said = isAttempt ? await rowAt(log, row.seq) : undefined
           const context = said === undefined ? row.context : contextIn(parseEnvelope(said))
-          envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context }, place, 0))
+          envelopes.push(createTurnEnvelope({ source: sourceIn(row), ts: row.ts, context }, place, 0))
         }
         await yieldIfBusy()
       }
@@ -338,10 +342,10 @@ const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): S
 export type Passed = (characters: number) => void
 
 /** Characters for a step that is not shown. */
-export const charactersOfStep = 128
+export const stepCharacters = 128
 
 const cost = { turn: 512, envelope: 64, byte: 1 / 8 }
 
 /** Characters for a look at a turn: for each byte as much as for one that is read of the log. */
-export const charactersOf = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
+export const countCharacters = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
   cost.turn + cost.envelope * envelopes + cost.byte * bytes

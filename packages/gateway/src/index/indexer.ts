@@ -96,10 +96,10 @@ export class Indexer {
     if (index !== undefined && index !== this.#index) return 'the index is built again'
     const isOurs = error === this.#failure || isOfFile(error) || error instanceof LogError
     if (index !== undefined && isDamaged(error)) {
-      this.#file.discard(reasonOf(error))
+      this.#file.discard(describeError(error))
       this.poke()
     }
-    return isOurs ? reasonOf(error) : undefined
+    return isOurs ? describeError(error) : undefined
   }
 
   /** The log was pruned up to `through`: so is the index, when it comes to it. */
@@ -125,12 +125,12 @@ export class Indexer {
 
   async #catchUp(): Promise<void> {
     const space = this.#space
-    const index = await this.#opened()
+    const index = await this.#open()
     if (this.#isOver) return
     await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0) {
       const [start, delivered] = [performance.now(), space.delivered]
-      await this.#takePortion(index)
+      await this.#indexPortion(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
       await this.#notify(index)
@@ -152,7 +152,7 @@ export class Indexer {
     this.#reached()
   }
 
-  async #takePortion(index: TurnIndex): Promise<void> {
+  async #indexPortion(index: TurnIndex): Promise<void> {
     const { log, delivered } = this.#space
     if (index.seq < delivered) {
       const rows = await log.read({ after: index.seq, before: delivered + 1, ...portion })
@@ -183,12 +183,12 @@ export class Indexer {
       return task()
     } catch (error) {
       this.#lastOpened = undefined
-      if (isDamaged(error)) this.#file.discard(reasonOf(error))
+      if (isDamaged(error)) this.#file.discard(describeError(error))
       throw error
     }
   }
 
-  async #opened(): Promise<TurnIndex> {
+  async #open(): Promise<TurnIndex> {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
     const db = await this.#file.open()
@@ -263,7 +263,7 @@ export class Indexer {
   }
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** What SQLite or the file system threw has a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error

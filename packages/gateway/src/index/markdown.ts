@@ -3,12 +3,12 @@ import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
-import { charactersOf, type FoldedTurns } from './folded-turns.js'
+import { countCharacters, type FoldedTurns } from './folded-turns.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
 /** Envelopes that are told in one piece. */
-const pieceOf = 64
+const envelopesPerPiece = 64
 
 /** Asked after a look at a turn, in characters: whether to go on, once that is paid. */
 type MayGoOn = (characters: number) => Promise<boolean>
@@ -48,7 +48,7 @@ export async function* exportTurns(
     if (beginning.seq > head) break
     const look = await folded.look(index, beginning, reader)
     await yieldIfBusy()
-    if (!(await waitForBudget(charactersOf(look)))) return
+    if (!(await waitForBudget(countCharacters(look)))) return
     const { view } = look
     if (view === undefined) continue
     const { record, envelopes, isTruncated } = view
@@ -60,9 +60,9 @@ export async function* exportTurns(
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
     if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
     isFirst = false
-    for (let from = 0; from < seqs.length; from += pieceOf) {
+    for (let from = 0; from < seqs.length; from += envelopesPerPiece) {
       const piece = []
-      for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
+      for await (const rows of rowsAt(space.log, seqs.slice(from, from + envelopesPerPiece)))
         piece.push(...rows.map(parseEnvelope))
       await yieldIfBusy()
       yield writer.write(summary, piece)
@@ -83,7 +83,7 @@ async function* turnsIn(
     return
   }
   if (limit !== undefined) {
-    yield* await latestOf(index, agent, limit, isSeen)
+    yield* await findLatest(index, agent, limit, isSeen)
     return
   }
   for (let after = 0; ; ) {
@@ -94,7 +94,7 @@ async function* turnsIn(
   }
 }
 
-async function latestOf(
+async function findLatest(
   index: TurnIndex,
   agent: string | undefined,
   limit: number,

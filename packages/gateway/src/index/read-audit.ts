@@ -3,9 +3,9 @@ import type { Source } from '../core/delivery/backfill.js'
 import { readHistory } from '../core/delivery/history.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import { type Message, messageOf } from '../ports/connection.js'
+import { createLoggedMessage, type Message } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { charactersOfStep, type Passed } from './folded-turns.js'
+import { type Passed, stepCharacters } from './folded-turns.js'
 import type { AuditQuery, AuditStep, Steps } from './steps.js'
 import { searched } from './turn-index.js'
 
@@ -104,7 +104,7 @@ async function readSteps(
     for (const each of made) {
       if (each.seq < floor) return { shown }
       if (each.steps.length === 0) {
-        passed(charactersOfStep)
+        passed(stepCharacters)
         continue
       }
       const isEnough = count + each.steps.length > query.limit || steps.isTooMuch(each.steps)
@@ -125,7 +125,7 @@ async function readSteps(
 /** A decision is kept as long as the log is. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
   const rows = steps.flatMap(({ step }) => log.find(step.linked_policy_decision ?? '') ?? [])
-  return rows.filter((row) => isAsked(row, query)).map(messageOf)
+  return rows.filter((row) => isAsked(row, query)).map(createLoggedMessage)
 }
 
 const isAsked = ({ to = [] }: Entry, { agents }: AuditQuery): boolean =>

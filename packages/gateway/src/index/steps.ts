@@ -13,9 +13,9 @@ import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
-import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
-import { longTurn, type TurnView } from './said.js'
+import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
+import { longTurn, type TurnView } from './turn-view.js'
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
@@ -57,19 +57,19 @@ interface Call {
 /** Envelopes that one request folds of what its reader may see, and bytes of them, before it says where to go on. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
-type Means = Pick<Space, 'log' | 'audienceOf' | 'safety'>
+type StepSources = Pick<Space, 'log' | 'decideAudience' | 'safety'>
 
 /** Steps as they are read: each from its own envelope [MEUP-10.5]. */
 export class Steps {
   readonly #index: TurnIndex
   readonly #folded: FoldedTurns
-  readonly #space: Means
+  readonly #space: StepSources
   readonly #reader: Reader
   readonly #views = new Map<number, TurnView | undefined>()
   readonly #calls = new Map<string, Call | undefined>()
   readonly #shown = { envelopes: 0, bytes: 0 }
 
-  constructor(index: TurnIndex, folded: FoldedTurns, space: Means, reader: Reader) {
+  constructor(index: TurnIndex, folded: FoldedTurns, space: StepSources, reader: Reader) {
     this.#index = index
     this.#folded = folded
     this.#space = space
@@ -87,15 +87,15 @@ export class Steps {
   async find(
     asked: AuditQuery,
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
-    const { bySeq, next } = this.#placesOf(asked)
+    const { bySeq, next } = this.#findPlaces(asked)
     const { phases } = asked
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
     const made: Made[] = []
     for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()))) {
       await this.#prepare(rows, bySeq)
       for (const row of rows) {
-        const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
-        const shown = renumber(steps.filter((step) => this.#mayTell(row, step)))
+        const steps = this.#mayRead(row) ? this.#createSteps(row, bySeq.get(row.seq) ?? []) : []
+        const shown = renumber(steps.filter((step) => this.#mayShow(row, step)))
         made.push({ seq: row.seq, steps: shown.filter(isAsked).reverse() })
         await yieldIfBusy()
       }
@@ -108,7 +108,7 @@ export class Steps {
     readonly found: readonly { readonly seq: number; readonly isReadable: boolean }[]
     readonly next: number | undefined
   }> {
-    const { bySeq, next } = this.#placesOf(asked)
+    const { bySeq, next } = this.#findPlaces(asked)
     const found: { seq: number; isReadable: boolean }[] = []
     for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()), 'headings'))
       for (const row of rows) found.push({ seq: row.seq, isReadable: this.#mayRead(row) })
@@ -124,7 +124,7 @@ export class Steps {
       const view = this.#views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
-      shown.push({ step: rowOf(step, number), turn: view.record })
+      shown.push({ step: createStep(step, number), turn: view.record })
     }
     return shown
   }
@@ -132,7 +132,7 @@ export class Steps {
   async #look(turn: StepPlace['turn'], passed: Passed): Promise<TurnView | undefined> {
     const { view } = await this.#folded.look(this.#index, turn, this.#reader)
     const { envelopes = [], withheld = [] } = view ?? {}
-    passed(charactersOf({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
+    passed(countCharacters({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
     this.#shown.envelopes += envelopes.length
     // Of a long turn only the headings are read.
     const isLong = envelopes.length > longTurn
@@ -141,8 +141,8 @@ export class Steps {
     return view
   }
 
-  #placesOf(asked: AuditQuery): { bySeq: Map<number, StepPlace[]>; next: number | undefined } {
-    const query = this.#queryOf(asked)
+  #findPlaces(asked: AuditQuery): { bySeq: Map<number, StepPlace[]>; next: number | undefined } {
+    const query = this.#createQuery(asked)
     const bySeq = new Map<number, StepPlace[]>()
     if (query === undefined) return { bySeq, next: undefined }
     const { places, next } = this.#index.steps(query)
@@ -162,18 +162,18 @@ export class Steps {
   }
 
   /** One answer may end calls of several: what came of a call may be shown to those who may read the call. */
-  #mayTell({ kind }: Entry, { draft, place }: StepInTurn): boolean {
+  #mayShow({ kind }: Entry, { draft, place }: StepInTurn): boolean {
     if (kind !== Kind.mcpResponse) return true
-    const call = this.#callOf(draft.linked_tool_call ?? '', [place])
+    const call = this.#findCall(draft.linked_tool_call ?? '', [place])
     return call === undefined || this.#mayRead(call.said)
   }
 
   #mayRead(said: Addressed): boolean {
-    return mayRead(this.#reader, this.#space.audienceOf(said))
+    return mayRead(this.#reader, this.#space.decideAudience(said))
   }
 
   /** `undefined` where nothing can be found. */
-  #queryOf({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
+  #createQuery({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
     if (thread === undefined) return query
     const { agents = [thread] } = query
     if (!agents.includes(thread)) return undefined
@@ -183,7 +183,7 @@ export class Steps {
     return turn === undefined ? undefined : { ...rest, turn }
   }
 
-  #stepsOf(row: Row, places: readonly StepPlace[]): StepInTurn[] {
+  #createSteps(row: Row, places: readonly StepPlace[]): StepInTurn[] {
     const { safety } = this.#space
     const guard: Guard = (text) => safety.guard(text)
     const envelope = parseEnvelope(row)
@@ -205,14 +205,14 @@ export class Steps {
   #answered(envelope: Envelope, places: readonly StepPlace[]): [id: string, tool: string | undefined][] {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((id): [string, string | undefined][] => {
-      const call = this.#callOf(id, places)
+      const call = this.#findCall(id, places)
       if (call === undefined || !this.#mayRead(call.said)) return [[id, undefined]]
       return call.tool === undefined ? [] : [[id, call.tool]]
     })
   }
 
   /** What a response answers that makes steps in these places; `undefined` = the log does not have it. */
-  #callOf(id: string, places: readonly StepPlace[]): Call | undefined {
+  #findCall(id: string, places: readonly StepPlace[]): Call | undefined {
     if (this.#calls.has(id)) return this.#calls.get(id)
     const call = this.#knownCall(id, places) ?? this.#callInLog(id)
     this.#calls.set(id, call)
@@ -251,7 +251,7 @@ const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
     place.step + nth,
   )
 
-function rowOf({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
+function createStep({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
   const { phase, content, ...about } = draft
   const links = {
     linked_tool_call: null,

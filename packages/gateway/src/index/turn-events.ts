@@ -27,11 +27,11 @@ export interface TurnEvents {
 export const unread = '0'
 
 /** Readers who may read the same of some envelopes are of one kind. */
-export const kindOf = (reader: Reader, audiences: TurnEvents['audiences']): string =>
+export const classifyReader = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayRead(reader, audience) ? '1' : unread)).join('')
 
 /** What is told of a turn in which a batch has just ended. */
-export function eventOf({ record, seq }: FoldedTurn): TurnEvent[] {
+export function createTurnEvents({ record, seq }: FoldedTurn): TurnEvent[] {
   const event = reasoningEvent(record)
   return event === undefined
     ? []

@@ -3,7 +3,7 @@ import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import type { Place } from './turn-index.js'
 
 /** An envelope of a turn. */
-export interface Said {
+export interface TurnEnvelope {
   readonly source: Source
   readonly ts: string
   readonly roles: number
@@ -15,9 +15,9 @@ export interface Said {
 }
 
 /** What one reader may read of a turn, and what not. */
-export interface Share {
-  readonly seen: readonly Said[]
-  readonly withheld: readonly Said[]
+export interface VisibleTurn {
+  readonly seen: readonly TurnEnvelope[]
+  readonly withheld: readonly TurnEnvelope[]
   readonly isAll: boolean
 }
 
@@ -26,7 +26,7 @@ export const contextIn = (envelope: Envelope): string | undefined =>
   ((envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope).context
 
 /** `context`: as by `contextIn`. */
-export function saidOf(
+export function createTurnEnvelope(
   {
     source,
     ts,
@@ -34,16 +34,16 @@ export function saidOf(
   }: { readonly source: Source; readonly ts: string; readonly context?: string | undefined },
   { roles, steps }: Place,
   bytes: number,
-): Said {
+): TurnEnvelope {
   return { source, ts, roles, steps, bytes, path: context === undefined ? undefined : contextRoot(context) }
 }
 
 /** What a reader may read of a turn: all from where it would begin without the rest. */
-export function shareOf(
-  envelopes: readonly Said[],
+export function selectVisible(
+  envelopes: readonly TurnEnvelope[],
   agent: string,
   mayRead: (source: Source) => boolean,
-): Share {
+): VisibleTurn {
   const seen = envelopes.filter(({ source }) => mayRead(source))
   if (seen.length === envelopes.length) return { seen, withheld: [], isAll: true }
   const first = seen.findIndex(mayBegin)
@@ -53,11 +53,11 @@ export function shareOf(
   const calls = withheld.filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
   const ids = new Set(calls.map(({ source }) => source.id))
   // Of an answer to several calls only a part may be told.
-  const parts = share.flatMap((each): Said[] => {
+  const parts = share.flatMap((each): TurnEnvelope[] => {
     if (!(each.roles & Role.home)) return []
     return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
   })
-  return { seen: takingUp(share, withheld, agent), withheld: [...withheld, ...parts], isAll: false }
+  return { seen: moveBeginnings(share, withheld, agent), withheld: [...withheld, ...parts], isAll: false }
 }
 
 const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
@@ -67,7 +67,11 @@ const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.re
  * Where the turn takes up a free path with what the reader may not read, it does so, for that reader, with what comes next in
  * that path.
  */
-function takingUp(seen: readonly Said[], withheld: readonly Said[], agent: string): readonly Said[] {
+function moveBeginnings(
+  seen: readonly TurnEnvelope[],
+  withheld: readonly TurnEnvelope[],
+  agent: string,
+): readonly TurnEnvelope[] {
   const paths = new Set(withheld.flatMap(({ roles, path }) => (roles & Role.free && path) || []))
   if (paths.size === 0) return seen
   return seen.map((said) => {
@@ -79,7 +83,7 @@ function takingUp(seen: readonly Said[], withheld: readonly Said[], agent: strin
 }
 
 /** Whether a turn may begin with this: not with what only ends something in it. */
-const mayBegin = ({ source, roles }: Said): boolean =>
+const mayBegin = ({ source, roles }: TurnEnvelope): boolean =>
   (roles & beginnings) !== 0 && !closings.has(source.kind)
 
 /** Of a long turn so many envelopes are folded: the first, and those before the place where its calls are told. */
@@ -92,14 +96,14 @@ const ending = Role.settle | Role.fulfil
 
 /** What is folded of a turn for one page of its calls. */
 interface Excerpt {
-  readonly said: readonly Said[]
+  readonly said: readonly TurnEnvelope[]
   /** Those before which something was left out. */
   readonly gaps: ReadonlySet<number>
-  readonly calls: CallsTold
+  readonly calls: CallRange
 }
 
 /** Which calls of a turn are told: those from this seq on, and whether there are earlier ones. */
-export interface CallsTold {
+export interface CallRange {
   readonly from: number
   readonly hasEarlier: boolean
 }
@@ -108,18 +112,18 @@ export interface CallsTold {
  * What to fold of what a reader may read of a turn, in order to tell of its calls before the seq `before`. It follows from
  * that alone: what may not be read makes no turn longer.
  */
-export function excerptOf(seen: readonly Said[], before: number): Excerpt {
+export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Excerpt {
   const found = before === Infinity ? -1 : seen.findIndex(({ source }) => source.seq >= before)
   const end = found === -1 ? seen.length : found
   const start = Math.max(0, end - maximum.before)
-  const isTold = (at: number): boolean => at < maximum.first || (at >= start && at < end)
+  const isShown = (at: number): boolean => at < maximum.first || (at >= start && at < end)
   const calls = seen.slice(start, end).filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
   const awaited = new Set(calls.map(({ source }) => source.id))
-  const said: Said[] = []
+  const said: TurnEnvelope[] = []
   const gaps = new Set<number>()
   let last = -1
   for (const [at, each] of seen.entries()) {
-    const isNeeded = isTold(at) || (each.roles & deciding) !== 0 || (at >= end && endsOne(each, awaited))
+    const isNeeded = isShown(at) || (each.roles & deciding) !== 0 || (at >= end && endsOne(each, awaited))
     if (!isNeeded) continue
     if (at > last + 1) gaps.add(each.source.seq)
     last = at
@@ -131,7 +135,7 @@ export function excerptOf(seen: readonly Said[], before: number): Excerpt {
 }
 
 /** Whether this tells what came of one of these calls. What carries out a proposal is awaited in its place. */
-function endsOne({ source, roles }: Said, awaited: Set<string>): boolean {
+function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
   // A cancellation names its call in the payload.
   const answers = correlations(source)
@@ -147,7 +151,7 @@ export interface TurnView {
   /** Whether its first envelopes have been pruned. */
   readonly isTruncated: boolean
   /** Envelopes that belong to it, and others of the turn, which the reader may not read. */
-  readonly envelopes: readonly Said[]
-  readonly withheld: readonly Said[]
-  readonly calls: CallsTold
+  readonly envelopes: readonly TurnEnvelope[]
+  readonly withheld: readonly TurnEnvelope[]
+  readonly calls: CallRange
 }
