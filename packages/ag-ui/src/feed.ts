@@ -19,7 +19,7 @@ export class RunFeed implements Feed {
     this.#run = run
     this.#events = events
     this.#fare = fare
-    this.#tell(run.begin())
+    this.#send(run.begin())
   }
 
   get remote(): string {
@@ -40,15 +40,15 @@ export class RunFeed implements Feed {
 
   /** What is in the log already; `pause` comes when that was all. */
   replay(messages: readonly Message[]): void {
-    this.#tell(this.#eventsOf(messages))
+    this.#send(this.#toEvents(messages))
   }
 
   pause(): void {
-    this.#tell(this.#run.pause())
+    this.#send(this.#run.pause())
   }
 
   send({ messages }: OutboundBatch): void {
-    this.#tell([...this.#eventsOf(messages), ...this.#run.pause()])
+    this.#send([...this.#toEvents(messages), ...this.#run.pause()])
     // What comes live cannot wait until it is paid.
     if (this.#owesMs > maxDebtMs) {
       this.fail('rate_limited', 'over the rate for work: too much is said here; send the same message later')
@@ -64,11 +64,11 @@ export class RunFeed implements Feed {
   }
 
   fail(code: string, message: string): void {
-    this.#tell(this.#run.fail(code, message))
+    this.#send(this.#run.fail(code, message))
   }
 
   /** A welcome or an error is nothing to an agent's turn. */
-  #eventsOf(messages: readonly Message[]): AGUIEvent[] {
+  #toEvents(messages: readonly Message[]): AGUIEvent[] {
     return messages
       .filter(({ seq }) => seq !== undefined)
       .flatMap(({ text }) => {
@@ -78,7 +78,7 @@ export class RunFeed implements Feed {
       })
   }
 
-  #tell(events: readonly AGUIEvent[]): void {
+  #send(events: readonly AGUIEvent[]): void {
     if (events.length === 0) return
     const event = Buffer.from(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
     if (this.#run.isOver) this.#events.end(event)
@@ -146,7 +146,7 @@ export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Co
   const { space } = visitor
   let place = after
   for (let isAll = false; !isAll && !isGone; ) {
-    const reader = { ...space.readerOf(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
+    const reader = { ...space.getReader(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,

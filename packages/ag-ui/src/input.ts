@@ -55,7 +55,7 @@ export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isRefusal(answers)) return answers
   const wishes = readWishes(input.forwardedProps ?? {})
   if (isRefusal(wishes)) return wishes
-  return { threadId, runId, question, known: new Set(messages.flatMap(idsOf)), answers, wishes }
+  return { threadId, runId, question, known: new Set(messages.flatMap(collectIds)), answers, wishes }
 }
 
 const unfit = (message: string): Refusal => refuse('invalid_request', message)
@@ -83,20 +83,20 @@ function questionIn(messages: readonly unknown[]): RunInput['question'] | Refusa
     return unfit('messages must have one of the role user: it is what the agent is asked')
   const { id, content } = message
   if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${maxIdChars} characters`)
-  const text = textOf(content)
+  const text = joinText(content)
   if (text === undefined) return unfit('the content of a message must be text; a space takes no other parts')
   return text.trim() === '' ? unfit('the last message of the user is empty') : { id, text }
 }
 
 /** `undefined` = it has parts that are no text. */
-function textOf(content: unknown): string | undefined {
+function joinText(content: unknown): string | undefined {
   if (isText(content)) return content
   if (!Array.isArray(content)) return undefined
   const texts = content.map((part) => (isObject(part) && part.type === 'text' ? part.text : undefined))
   return texts.every(isText) ? texts.join('') : undefined
 }
 
-function idsOf(message: unknown): string[] {
+function collectIds(message: unknown): string[] {
   if (!isObject(message)) return []
   const calls = Array.isArray(message.toolCalls) ? message.toolCalls.filter(isObject) : []
   return [message.id, ...calls.map(({ id }) => id)].filter(isText)
@@ -196,7 +196,7 @@ export function decisions(
   let latest = 0
   for (const { proposal: id } of answers) {
     const entry = space.log.find(id)
-    const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
+    const isReadable = entry && mayRead(space.getReader({ participant }), space.decideAudience(entry))
     if (entry?.kind !== Kind.mcpProposal || !isReadable) {
       const message = `resume answers ${id.slice(0, 100)}, which is no proposal of this space`
       return refuse('proposal_not_found', message)

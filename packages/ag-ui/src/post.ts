@@ -53,7 +53,7 @@ export async function postRun(
   if (!(await space.committed(last))) return notCommitted()
 
   const fare = createWorkAccount(visitor)
-  const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
+  const run = createRun(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
   const events = openFeed(context, options)
   const feed = new RunFeed(run, events, fare)
   const { timeoutSeconds, cancelOnDisconnect } = input.wishes
@@ -95,7 +95,7 @@ interface Question {
   readonly after: number
 }
 
-function runOf(
+function createRun(
   { threadId, runId, known }: RunInput,
   { visitor, id, agent, after }: Question,
   { guard, mayApprove }: WorkAccount,

@@ -6,7 +6,7 @@ import { explainSocket, guard } from './operations.js'
 import type { HttpOptions } from './options.js'
 import { getPageFile, type PageFiles } from './page.js'
 import { readParameters } from './parameters.js'
-import { problem, problemOf, refused } from './problem.js'
+import { problem, refused, toProblem } from './problem.js'
 import type { Route, RouteModule } from './route.js'
 import { gatewayRoutes } from './routes.js'
 import { Traffic } from './traffic.js'
@@ -28,7 +28,7 @@ export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOpt
   const options = { ...given, traffic, openApi: once(() => openApi(modules)) }
   const app = new Hono()
   app.use(async (context, next) => {
-    const refusal = traffic.arrive(context, options.remoteOf(context))
+    const refusal = traffic.arrive(context, options.getRemoteAddress(context))
     if (refusal !== undefined && !alwaysAnswered.has(context.req.path)) return refused(refusal)
     options.over(context, () => traffic.leave(context))
     await next()
@@ -81,6 +81,6 @@ function allowOnly(app: Hono, path: string, methods: readonly Route['method'][])
   app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
   app.all(path, ({ req }) => {
     const message = `${req.path} takes ${allow}, not ${req.method}`
-    return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
+    return problem(toProblem({ code: 'invalid_request', status: 405, message }), { allow })
   })
 }

@@ -66,13 +66,13 @@ export async function getAudit(
   return respondPage(
     visitor,
     context,
-    { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) },
+    { steps: steps.map(describeStep), decisions: decisions.map(describeDecision) },
     next,
   )
 }
 
 /** A row of the table of steps, and what it says of its turn. */
-function stepOf({ step, turn }: AuditStep): Record<string, unknown> {
+function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
   const { source, ...row } = step
   return {
     ...row,
@@ -87,7 +87,7 @@ function stepOf({ step, turn }: AuditStep): Record<string, unknown> {
 
 const decoder = new TextDecoder()
 
-function decisionOf({ text }: Message): Record<string, unknown> {
+function describeDecision({ text }: Message): Record<string, unknown> {
   const { id, seq, ts, to, payload } = JSON.parse(decoder.decode(text)) as Envelope
   const { decision, reasonCode, message, context, count, ...attempted } = payload as DecisionPayload
   return {

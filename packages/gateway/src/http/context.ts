@@ -40,8 +40,8 @@ export async function getContext(
   const path = context.req.param('path') ?? ''
   const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
-  const node = treeOf(shownTo(visitor, path)).byPath.get(path)
-  const found = node ?? (await freePathOf(path, visitor, reader))
+  const node = buildTree(shownTo(visitor, path)).byPath.get(path)
+  const found = node ?? (await findFreePath(path, visitor, reader))
   return found === undefined ? unknown(path) : shown(visitor, found)
 }
 
@@ -61,7 +61,7 @@ async function writeContext(
   options: HttpOptions,
 ): Promise<Response> {
   const { space, participant } = visitor
-  const texts = textsOf(path, visitor, reader)
+  const texts = renderTexts(path, visitor, reader)
   const first = await texts.next()
   if (first.done) return unknown(path)
   const failed = (err: unknown): void => {
@@ -78,7 +78,7 @@ async function writeContext(
   return new Response(streamLines(all(), failed), { headers: { 'content-type': markdown } })
 }
 
-async function* textsOf(
+async function* renderTexts(
   path: string,
   visitor: Caller,
   reader: Reader & LogReader,
@@ -96,7 +96,7 @@ async function* textsOf(
   if (!isEmpty && end !== '') yield end
 }
 
-async function freePathOf(
+async function findFreePath(
   path: string,
   visitor: Caller,
   reader: Reader & LogReader,
@@ -125,7 +125,7 @@ async function* readable(
 ): AsyncGenerator<readonly Row[], void> {
   const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
   for await (const rows of space.reads.slices(reader, range))
-    yield rows.filter((row) => mayRead(reader, space.audienceOf(row)))
+    yield rows.filter((row) => mayRead(reader, space.decideAudience(row)))
 }
 
 /** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
@@ -141,7 +141,7 @@ export const getParticipants = (context: Context, options: HttpOptions): Promise
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space
-    return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+    return shown(visitor, { contexts: buildTree(shownTo(visitor)).roots, epoch: log.epoch, head })
   })
 
 async function asVisitor(
@@ -154,14 +154,14 @@ async function asVisitor(
 }
 
 const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
-  space.state.contexts.report(space.readerOf({ participant }), path)
+  space.state.contexts.report(space.getReader({ participant }), path)
 
 interface ContextNode extends ContextReport {
   readonly children: ContextNode[]
 }
 
 /** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
-function treeOf(contexts: readonly ContextReport[]): {
+function buildTree(contexts: readonly ContextReport[]): {
   readonly roots: ContextNode[]
   readonly byPath: ReadonlyMap<string, ContextNode>
 } {

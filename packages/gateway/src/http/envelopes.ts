@@ -6,7 +6,7 @@ import type { Sender } from '../core/sender.js'
 import { accept } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { HttpOptions } from './options.js'
-import { problem, problemOf, refused, retryAfter } from './problem.js'
+import { problem, refused, retryAfter, toProblem } from './problem.js'
 import { maxBodyBytes } from './traffic.js'
 import { authenticateRequest, notWelcome } from './views.js'
 
@@ -60,13 +60,13 @@ export async function readPost(
     // A guest is known by its connection, and has none here.
     return refused(refuse('unauthorized', 'a token is required to post; guests use a socket'))
   }
-  const debt = debtOf(visitor)
+  const debt = checkDebt(visitor)
   if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
   if (isRefusal(body)) {
     // What is too large is not read to its end.
     const isLarge = body.code === 'payload_too_large'
-    return problem(problemOf(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
+    return problem(toProblem(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
   }
   // What it was let in by may have been taken away while its body was under way.
   return visitor.isWelcome() ? { visitor, body } : refused(notWelcome)
@@ -75,14 +75,14 @@ export async function readPost(
 /** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
 export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array): Promise<Receipt | Refusal> {
   const { space, rateLimitKey } = visitor
-  const outcome = debtOf(visitor) ?? (await accept(space, sender, frame))
+  const outcome = checkDebt(visitor) ?? (await accept(space, sender, frame))
   if (!isRefusal(outcome) && outcome.answered)
     space.rates.charge(rateLimitKey, 'frames', 1, space.clock.now())
   return outcome
 }
 
 /** Who owes work or frames posts nothing until that is paid, as no socket of it is read [MEUP-7.5]. */
-function debtOf({ space, rateLimitKey }: Caller): Refusal | undefined {
+function checkDebt({ space, rateLimitKey }: Caller): Refusal | undefined {
   for (const rateClass of ['work', 'frames'] as const) {
     const retryAfterMs = space.rates.wait(rateLimitKey, rateClass, space.clock.now())
     if (retryAfterMs === 0) continue
@@ -116,7 +116,7 @@ async function readBody(
   const most = maxPostBytes(visitor)
   const maxResultPostBytes = Math.min(
     space.config.limits.maxResultBytes,
-    space.rates.rateOf(rateLimitKey, 'results').burst,
+    space.rates.getRate(rateLimitKey, 'results').burst,
   )
   const mostBytes = Math.max(most, Math.min(maxBodyBytes, maxResultPostBytes))
   const take = (bytes: number, all: number): Refusal | undefined => {
@@ -135,7 +135,7 @@ async function readBody(
 
 /** Of a body that is no large response: what its sender could pay for at once. */
 const maxPostBytes = ({ space, rateLimitKey }: Caller): number =>
-  Math.min(maxBodyBytes, space.rates.rateOf(rateLimitKey, 'bytes').burst)
+  Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 
 /** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
 const bodyIncomplete = refuse('invalid_request', 'the body did not arrive')

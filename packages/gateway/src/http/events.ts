@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
-import { type FilterName, filterOf } from './history.js'
+import { createFilter, type FilterName } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
@@ -11,8 +11,8 @@ import { toSingleLine } from './stream.js'
 import { authenticateRequest } from './views.js'
 
 export function openFeed(context: Context, options: HttpOptions): SseFeed {
-  const { eventHeartbeatMs: heartbeatMs, remoteOf, hangUp } = options
-  return new SseFeed({ remote: remoteOf(context), heartbeatMs, hangUp: () => hangUp(context) })
+  const { eventHeartbeatMs: heartbeatMs, getRemoteAddress, hangUp } = options
+  return new SseFeed({ remote: getRemoteAddress(context), heartbeatMs, hangUp: () => hangUp(context) })
 }
 
 /** From here on a stream counts as a connection, and not as a request. */
@@ -53,7 +53,7 @@ export async function getEvents(
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = openFeed(context, options)
-  const line = await grant.watch(feed, resume, select(filterOf(asked), reasoning))
+  const line = await grant.watch(feed, resume, select(createFilter(asked), reasoning))
   void feed.ended.then(() => line.closed())
   return respondFeed(feed, context, options)
 }
@@ -131,7 +131,7 @@ export class SseFeed implements Feed {
   }
 
   send(outboundBatch: OutboundBatch): void {
-    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(eventOf))
+    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(encodeEvent))
     this.#push(outboundBatch.event)
   }
 
@@ -210,7 +210,7 @@ const encode = (text: string): Uint8Array => Buffer.from(text)
 const isLogged = ({ seq }: Message): boolean => seq !== undefined
 
 /** Made by the first stream that a message goes to. */
-function eventOf(message: Message): Uint8Array {
+function encodeEvent(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
     encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
     toSingleLine(message.text),

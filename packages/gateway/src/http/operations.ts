@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { inspect, readBearerToken } from '../host/connection-gate.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
-import { problem, problemOf, refused } from './problem.js'
+import { problem, refused, toProblem } from './problem.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -19,7 +19,7 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
 /** `GET /spaces/{space}/ws` by somebody who did not ask for a socket. */
 export const explainSocket = (context: Context): Response =>
   problem(
-    problemOf({
+    toProblem({
       code: 'invalid_request',
       status: 426,
       message: `${context.req.path} is a WebSocket; open one`,
@@ -47,7 +47,7 @@ export async function postExchange(context: Context, options: HttpOptions): Prom
   if (code === undefined) {
     return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
   }
-  const link = await options.gateway.exchange(code, options.remoteOf(context), () =>
+  const link = await options.gateway.exchange(code, options.getRemoteAddress(context), () =>
     options.onAuthenticated(context),
   )
   if (isRefusal(link)) return refused(link)

@@ -18,7 +18,7 @@ export interface HttpOptions {
   /** What is under way. */
   readonly traffic: Traffic
   /** Address of the peer of a request. */
-  remoteOf(context: Context): string
+  getRemoteAddress(context: Context): string
   /** Calls back when a request has been answered, or its connection is gone. */
   over(context: Context, then: () => void): void
   /** Tells that an answer is a stream, which may be silent for as long as it likes. */
@@ -32,12 +32,12 @@ export interface HttpOptions {
 /** Who asks, and for which space. */
 export function readConnectRequest(
   context: Context,
-  { remoteOf, onAuthenticated }: Pick<HttpOptions, 'remoteOf' | 'onAuthenticated'>,
+  { getRemoteAddress, onAuthenticated }: Pick<HttpOptions, 'getRemoteAddress' | 'onAuthenticated'>,
 ): ConnectRequest {
   const token = readBearerToken(context.req.header('authorization'))
   return {
     space: context.req.param('space') ?? '',
-    remote: remoteOf(context),
+    remote: getRemoteAddress(context),
     onAuthenticated: () => onAuthenticated(context),
     ...(token !== undefined && { token }),
   }

@@ -12,7 +12,7 @@ export function streamLines(
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
       try {
-        const bytes = await nextOf(lines)
+        const bytes = await readPortion(lines)
         if (bytes === undefined) controller.close()
         else controller.enqueue(bytes)
       } catch (error) {
@@ -40,7 +40,7 @@ export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
 }
 
 /** `undefined` = that was all. */
-async function nextOf(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
+async function readPortion(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
   let size = 0
   while (size < portion) {

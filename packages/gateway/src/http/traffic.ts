@@ -42,7 +42,7 @@ export class Traffic {
 
   /** A request has come from an address. Whoever calls this calls `leave` as well. */
   arrive(context: Context, address: string): Refusal | undefined {
-    const account = this.#accountOf(`address ${address}`)
+    const account = this.#getAccountKey(`address ${address}`)
     if (account.requests >= maxRequestsPerAddress) return tooMany(address, maxRequestsPerAddress)
     account.requests++
     this.#exchanges.set(context, { account, bodyBytes: 0, hasTurn: false })
@@ -57,9 +57,9 @@ export class Traffic {
     const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
     if (waitMs > 0) return refuse('rate_limited', framesOwed(waitMs), waitMs)
     exchange.caller = caller
-    const rateLimitKey = accountOf(caller)
+    const rateLimitKey = getAccountKey(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
-    const account = this.#accountOf(rateLimitKey)
+    const account = this.#getAccountKey(rateLimitKey)
     if (account.requests >= maxRequestsPerKey) return tooMany(rateLimitKey, maxRequestsPerKey)
     account.requests++
     this.#settle(exchange.account)
@@ -130,7 +130,7 @@ export class Traffic {
     this.#settle(account)
   }
 
-  #accountOf(rateLimitKey: string): Account {
+  #getAccountKey(rateLimitKey: string): Account {
     const known = this.#accounts.get(rateLimitKey)
     if (known !== undefined) return known
     const account = { rateLimitKey, requests: 0, bodyBytes: 0, answers: 0, waiting: new Set<() => void>() }
@@ -160,7 +160,7 @@ function tooMany(who: string, most: number): Refusal {
 }
 
 /** Guests of one address are one, in whichever space. */
-const accountOf = ({ participant, rateLimitKey, space }: Caller): string =>
+const getAccountKey = ({ participant, rateLimitKey, space }: Caller): string =>
   rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
 
 const framesOwed = (waitMs: number): string =>

@@ -36,7 +36,7 @@ export async function getTurns(
     ...(before !== undefined && { before }),
     ...(callsBefore !== undefined && { callsBefore }),
   }
-  const reader = space.readerOf(visitor)
+  const reader = space.getReader(visitor)
   const passed = (characters: number): void => chargeView(visitor, characters)
   const page = await readView(visitor, options, (index) =>
     readTurns(index, turns.folded, query, reader, space, passed),

@@ -107,7 +107,7 @@ export function createReader(
   context: Context,
   { traffic }: HttpOptions,
 ): Reader & LogReader {
-  return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
+  return { ...space.getReader({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
 export const gone = refuse('unavailable', 'the client has gone')
