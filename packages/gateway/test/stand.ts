@@ -21,7 +21,7 @@ export async function standOn(store: LogStore, options: StandOptions): Promise<S
     origins: [],
     eventHeartbeatMs: 1e6,
     metrics: async () => ({ text: '', type: '' }),
-    remoteOf: () => 'here',
+    getRemoteAddress: () => 'here',
     over: (_, then) => over.push(then),
     standing: nothing,
     onAuthenticated: nothing,

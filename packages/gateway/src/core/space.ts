@@ -22,7 +22,7 @@ import type { Session } from './delivery/session.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
+import { type Addressed, type Audience, decideAudience, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
 import { parseEnvelope, resume } from './replay.js'
 import { Guard } from './safety.js'
@@ -175,16 +175,16 @@ export class Space {
   }
 
   /** What somebody may read, as of now. */
-  readerOf({ participant }: Pick<Reader, 'participant'>): Reader {
+  getReader({ participant }: Pick<Reader, 'participant'>): Reader {
     return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
   }
 
   /** Who may read an envelope that the log has, as of what was delivered last. */
-  audienceOf(envelope: Addressed): Audience {
-    return audienceOf(envelope, {
+  decideAudience(envelope: Addressed): Audience {
+    return decideAudience(envelope, {
       mcpVisibility: this.config.mcp.visibility,
       withholds: this.#withholds,
-      originOf: (id) => this.ids.originOf(id),
+      findOrigin: (id) => this.ids.findOrigin(id),
     })
   }
 
@@ -193,8 +193,8 @@ export class Space {
     return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.log.oldest}`
   }
 
-  deliveryOf(entry: Entry): Delivery {
-    return new Delivery(entry, this.audienceOf(entry))
+  createDelivery(entry: Entry): Delivery {
+    return new Delivery(entry, this.decideAudience(entry))
   }
 
   /** Resolves to whether the log has this seq, as soon as that is certain. */
@@ -256,7 +256,7 @@ export class Space {
     for (const listener of this.#listeners) listener.committed?.()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
-      const delivery = this.deliveryOf(entry)
+      const delivery = this.createDelivery(entry)
       if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
     })
@@ -403,7 +403,7 @@ export interface SpaceReport {
 }
 
 /** `indexed`: last seq that the index of turns has. */
-export function reportOf(
+export function createReport(
   { config, stopped, delivered, sessions, waiting, metrics }: Space,
   indexed: number,
 ): SpaceReport {

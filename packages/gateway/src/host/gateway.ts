@@ -2,7 +2,7 @@ import { closeCodes } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkNames, type SpaceConfig } from '../core/config.js'
 import type { Selection, Session, Visitor } from '../core/delivery/session.js'
-import { reportOf, Space, type SpaceReport } from '../core/space.js'
+import { createReport, Space, type SpaceReport } from '../core/space.js'
 import { Counts } from '../core/space-metrics.js'
 import { steadyClock } from '../core/steady-clock.js'
 import { IndexFile } from '../index/index-file.js'
@@ -159,7 +159,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...hosts.values()].map(({ space, turns }) => reportOf(space, turns.indexer.seq)),
+    report: () => [...hosts.values()].map(({ space, turns }) => createReport(space, turns.indexer.seq)),
 
     isPresent: (space, participant) =>
       hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,

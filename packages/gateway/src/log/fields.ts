@@ -18,12 +18,12 @@ export function toFields({ seq, id, ts, from, kind, to, context, correlationId }
   return [seq, id, ts, from, kind, to, context, correlationId]
 }
 
-export function headingOf(fields: Fields): Heading {
+export function createHeading(fields: Fields): Heading {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind }, fields)
 }
 
-export function draftOf(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
+export function createDraft(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, content }, fields)
 }

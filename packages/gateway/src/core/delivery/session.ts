@@ -82,7 +82,7 @@ export class Session implements Sender, Reader, LogReader {
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted
     this.selection = selection
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
     this.#space = space
     this.#resubscribed = resubscribed
   }
@@ -91,7 +91,7 @@ export class Session implements Sender, Reader, LogReader {
   updateRights({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
     this.capabilities = capabilities
     this.readsTargeted = readsTargeted
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
   }
 
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
@@ -132,7 +132,7 @@ export class Session implements Sender, Reader, LogReader {
 
   subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
     this.subscription = compileSubscription(asked, meter)
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
     return this.#resubscribed(this, id)
   }
 
@@ -150,7 +150,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 }
 
-const groupOf = ({ readsTargeted, selection, subscription }: Session): string =>
+const getGroupKey = ({ readsTargeted, selection, subscription }: Session): string =>
   `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`
 
 /** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */

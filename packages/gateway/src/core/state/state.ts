@@ -29,7 +29,7 @@ export class SpaceState {
   /** Of the envelope that it took last; 0 = of none. */
   seq = 0
   readonly proposals = new Proposals()
-  readonly trust = new Trust((ids) => this.proposals.endOf(ids))
+  readonly trust = new Trust((ids) => this.proposals.endBy(ids))
   readonly participants = this.trust.participants
   readonly contexts = new Contexts()
   readonly requests = new Requests()

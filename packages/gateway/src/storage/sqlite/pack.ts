@@ -93,7 +93,7 @@ export const rowsIn = ({ cuts }: PackedBatch): number => cuts.length / cutsOfRow
 export function packBatch(batch: readonly Draft[]): PackedBatch {
   const cuts = new Float64Array(batch.length * cutsOfRow)
   let size = 0
-  for (const { body, content } of batch) size += body.length + (isRestOf(body, content) ? 0 : content.length)
+  for (const { body, content } of batch) size += body.length + (isSuffix(body, content) ? 0 : content.length)
   // Not from Node's shared pool, which cannot be handed over.
   const bytes = Buffer.allocUnsafeSlow(size)
   let text = ''
@@ -116,9 +116,9 @@ export function packBatch(batch: readonly Draft[]): PackedBatch {
     add(context)
     add(toJson(correlationId))
     cuts[at++] = body.length
-    cuts[at++] = content.length * (isRestOf(body, content) ? 1 : -1)
+    cuts[at++] = content.length * (isSuffix(body, content) ? 1 : -1)
     put(body)
-    if (!isRestOf(body, content)) put(content)
+    if (!isSuffix(body, content)) put(content)
   }
   return { text, bytes, cuts }
 }
@@ -150,7 +150,7 @@ export function unpackBatch({ text, bytes, cuts }: PackedBatch): Storable[] {
 }
 
 /** Whether the content is the end of the body: then it need not be told twice. */
-function isRestOf(body: Uint8Array, content: Uint8Array): boolean {
+function isSuffix(body: Uint8Array, content: Uint8Array): boolean {
   const end = content.byteOffset + content.length
   return (
     content.buffer === body.buffer &&
