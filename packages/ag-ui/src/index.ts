@@ -1,7 +1,7 @@
 import type { Parameter, RouteModule } from '@meup/gateway/routes'
 import { array, object, route, schemaRef, text } from '@meup/gateway/routes'
 import { errorCodes, ParticipantId } from '@meup/protocol'
-import { maxAnswers } from './input.js'
+import { defaultTimeoutSeconds, maxAnswers, maxTimeoutSeconds } from './input.js'
 import { postRun } from './post.js'
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
@@ -13,17 +13,22 @@ const agent: Parameter<string> = {
   read: ([id, ...more]) => (id !== undefined && more.length === 0 && isParticipant.test(id) ? id : undefined),
 }
 
-/** What a client of AG-UI sends, as far as a space has a use for it. */
+/** The fields of a `RunAgentInput` that a space uses. */
 function describeInput() {
   const message = object({ id: text, role: text, content: {}, toolCalls: array(object({ id: text })) }, [
     'content',
     'toolCalls',
   ])
   const decision = object({ approved: { type: 'boolean' }, reason: text }, ['reason'])
-  const wishes = object(
+  const settings = object(
     {
       agent: { ...text, description: 'who is asked' },
-      timeoutSeconds: { type: 'number', exclusiveMinimum: 0, maximum: 3600, default: 300 },
+      timeoutSeconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: maxTimeoutSeconds,
+        default: defaultTimeoutSeconds,
+      },
       cancelOnDisconnect: { type: 'boolean', default: false },
     },
     ['agent', 'timeoutSeconds', 'cancelOnDisconnect'],
@@ -39,15 +44,15 @@ function describeInput() {
         runId: text,
         messages: { ...array(message), description: 'the last one of the user is asked' },
         resume: { ...array(resume), maxItems: maxAnswers, description: 'decides about proposals' },
-        forwardedProps: wishes,
+        forwardedProps: settings,
       },
       ['resume', 'forwardedProps'],
     ),
-    description: 'a `RunAgentInput` of AG-UI 1.0; its other fields are left alone',
+    description: 'a `RunAgentInput` of AG-UI 1.0; its other fields are ignored',
   }
 }
 
-/** Frontends of AG-UI ask an agent of a space, and show its turn. */
+/** The route for AG-UI frontends: asks an agent of a space and streams its turn. */
 export const agUi: RouteModule = {
   schemas: () => ({ run: describeInput() }),
   routes: [

@@ -184,7 +184,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const spaces = (await Promise.all(all)).flat()
       if (spaces.length === 0) {
         if (token === undefined)
-          return refuse('unauthorized', 'a token is required: no space here lets guests in')
+          return refuse(
+            'unauthorized',
+            'A token is required: no space here lets guests in. Send it as Authorization: Bearer <token>.',
+          )
         const message = 'Invalid token. Ask the operator for a new one.'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
@@ -197,8 +200,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (isRefusal(visited)) return visited
       const { visitor, host } = visited
       const { space, token } = connectRequest
-      if (token === undefined)
-        return refuse('unauthorized', 'guests need no link: they enter without a token')
+      if (token === undefined) return refuse('unauthorized', 'Guests need no link. Enter without a token.')
       return (
         consumeControlToken(visitor, host.space, 'too many links') ??
         links.make({ space, participant: visitor.participant, token })

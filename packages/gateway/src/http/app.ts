@@ -11,7 +11,7 @@ import type { Route, RouteModule } from './route.js'
 import { gatewayRoutes } from './routes.js'
 import { Traffic } from './traffic.js'
 
-/** Small answers for whoever watches over the gateway. */
+/** Health checks, which are answered even to an address that has too many requests under way. */
 const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'> {
@@ -48,10 +48,10 @@ export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOpt
     app.get(path, (context) => getPageFile(context, file))
     allowOnly(app, path, ['get'])
   }
-  app.notFound(({ req }) => refused(refuse('not_found', `there is nothing at ${req.path}`)))
+  app.notFound(({ req }) => refused(refuse('not_found', `There is nothing at ${req.path}. Check the path.`)))
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
-    const message = 'the gateway failed; try again, and tell the operator'
+    const message = 'The gateway failed. Try again, and report it to the operator.'
     return refused(refuse('internal', message))
   })
   return app
@@ -80,7 +80,7 @@ function allowOnly(app: Hono, path: string, methods: readonly Route['method'][])
   const allow = [...taken, 'OPTIONS'].join(', ')
   app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
   app.all(path, ({ req }) => {
-    const message = `${req.path} takes ${allow}, not ${req.method}`
+    const message = `${req.path} does not take ${req.method}. Use ${allow}.`
     return problem(toProblem({ code: 'invalid_request', status: 405, message }), { allow })
   })
 }

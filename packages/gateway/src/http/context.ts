@@ -47,11 +47,11 @@ export async function getContext(
 
 const markdownOnly = refuse(
   'invalid_request',
-  'of one context there is only format=markdown, or JSON without it',
+  'A context has no jsonl. Use format=markdown, or leave format out for JSON.',
 )
 
 const unknown = (path: string): Response =>
-  refused(refuse('not_found', `there is no context ${path} that you may read anything of`))
+  refused(refuse('not_found', `There is no context ${path} that you may read. Check the path.`))
 
 async function writeContext(
   context: Context,

@@ -27,7 +27,7 @@ export function getSchema(context: Context): Response {
   const file = context.req.param('file') ?? ''
   const document = documents().get(file)
   if (document !== undefined) return context.json(document)
-  const message = `there is no schema ${file}; take envelope.json, submission.json, or a kind, such as chat.json`
+  const message = `There is no schema ${file}. Use envelope.json, submission.json, or a kind, such as chat.json.`
   return refused(refuse('not_found', message))
 }
 

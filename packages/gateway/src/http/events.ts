@@ -39,7 +39,7 @@ export async function getEvents(
 ): Promise<Response> {
   const { gateway } = options
   const { after, epoch, reasoning = 'full' } = asked
-  // Browsers send back the id of an event, and cannot be told to send more.
+  // Browsers send back the id of an event and nothing else, so that the epoch comes with the URL.
   const misplaced = checkResume({ after, epoch })
   if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
@@ -65,7 +65,7 @@ function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'rece
   const after = Number(seq)
   if (Number.isSafeInteger(after))
     return { after, ...(received !== undefined && { received: Number(received) }) }
-  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
+  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}.`
   return refuse('invalid_request', message)
 }
 
@@ -87,7 +87,7 @@ const retryMs = 2000
 export class SseFeed implements Feed {
   readonly remote: string
   readonly stream: ReadableStream<Uint8Array>
-  /** Resolves when the stream has ended, whoever ended it. */
+  /** Resolves when the stream has ended on either side. */
   readonly ended: Promise<void>
   readonly #options: SseFeedOptions
   readonly #waiting: Uint8Array[] = []

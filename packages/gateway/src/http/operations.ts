@@ -22,7 +22,7 @@ export const explainSocket = (context: Context): Response =>
     toProblem({
       code: 'invalid_request',
       status: 426,
-      message: `${context.req.path} is a WebSocket; open one`,
+      message: `${context.req.path} is a WebSocket. Connect with a WebSocket client.`,
     }),
     { upgrade: 'websocket', connection: 'upgrade' },
   )
@@ -33,7 +33,7 @@ export async function getMetrics(_: Context, { metrics }: HttpOptions): Promise<
   return new Response(text, { headers: { 'content-type': type } })
 }
 
-/** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
+/** `POST /spaces/{space}/links`: a one-time code for the token of the caller, valid for a minute [MEUP-11.13]. */
 export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
   const link = await options.gateway.link(readConnectRequest(context, options))
   if (isRefusal(link)) return refused(link)
@@ -45,7 +45,7 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
   const code = readBearerToken(context.req.header('authorization'))
   if (code === undefined) {
-    return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
+    return refused(refuse('unauthorized', 'A code is required. Send it as Authorization: Bearer <code>.'))
   }
   const link = await options.gateway.exchange(code, options.getRemoteAddress(context), () =>
     options.onAuthenticated(context),

@@ -53,18 +53,21 @@ export async function getExport(
   }
   if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
   if (after > space.delivered) {
-    const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
+    const message = `The log ends at seq ${space.delivered}. Use at most that as after.`
     return refused(refuse('invalid_request', message))
   }
   const lines = exportLog(createReader(visitor, context, options), space, after)
   return new Response(streamLines(lines, failed), { headers: { 'content-type': ndjson } })
 }
 
-const chainOnly = refuse('invalid_request', 'after needs format=jsonl; of Markdown take a turn')
+const chainOnly = refuse(
+  'invalid_request',
+  'after needs format=jsonl. Use thread_id and turn for a part of the Markdown.',
+)
 
 const wholeOnly = refuse(
   'invalid_request',
-  'thread_id, turn and limit need format=markdown: jsonl is the whole log',
+  'thread_id, turn and limit need format=markdown. Leave them out for jsonl, which is the whole log.',
 )
 
 export const markdown = 'text/markdown; charset=utf-8'
@@ -102,7 +105,7 @@ async function writeMarkdown(
     const unknown = checkThreadExists(thread, space)
     if (unknown !== undefined) return refused(unknown)
     if (turn !== undefined) {
-      const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
+      const message = `There is no turn ${turn} in ${thread} that you may read. GET turns lists them.`
       return refused(refuse('not_found', message))
     }
   }

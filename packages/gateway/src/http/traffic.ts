@@ -40,7 +40,7 @@ export class Traffic {
   readonly #accounts = new Map<string, Account>()
   readonly #exchanges = new WeakMap<Context, Exchange>()
 
-  /** A request has come from an address. Whoever calls this calls `leave` as well. */
+  /** Counts a request from an address. The caller must call `leave` as well. */
   arrive(context: Context, address: string): Refusal | undefined {
     const account = this.#getAccountKey(`address ${address}`)
     if (account.requests >= maxRequestsPerAddress) return tooMany(address, maxRequestsPerAddress)
@@ -49,7 +49,7 @@ export class Traffic {
     return undefined
   }
 
-  /** It is known who asks, and so who pays. Who owes frames is told nothing until that is paid. */
+  /** Moves a request from its address to its authenticated caller. Refuses callers that owe frames. */
   know(context: Context, caller: Caller): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
@@ -75,13 +75,13 @@ export class Traffic {
     caller.space.rates.charge(caller.rateLimitKey, 'frames', 1, caller.space.clock.now())
   }
 
-  /** Makes room for so many bytes of a body. */
+  /** Reserves memory for the bytes of a body. */
   reserve(context: Context, bytes: number): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
     if (account.bodyBytes + bytes > maxBodyBytes) {
-      const message = `more than ${maxBodyBytes} bytes of bodies are under way; wait for the answers to others`
+      const message = `More than ${maxBodyBytes} bytes of bodies are under way. Wait for the answers to other requests.`
       return refuse('rate_limited', message, retryAfterMs)
     }
     account.bodyBytes += bytes
@@ -89,7 +89,7 @@ export class Traffic {
     return undefined
   }
 
-  /** Waits until an answer that may be large can be made. Resolves to `false` where whoever asked has gone. */
+  /** Waits until an answer that may be large can be made. Resolves to `false` if the client has disconnected. */
   async turn(context: Context): Promise<boolean> {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return false
@@ -113,12 +113,12 @@ export class Traffic {
     return exchange.hasTurn
   }
 
-  /** Whether anybody still waits for the answer. */
+  /** Whether the client still waits for the answer. */
   isUnderWay(context: Context): boolean {
     return this.#exchanges.has(context)
   }
 
-  /** It is over; or it goes on as a stream of events, which is counted as a connection. */
+  /** Ends a request. A stream of events goes on as a connection. */
   leave(context: Context): void {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return
@@ -143,7 +143,7 @@ export class Traffic {
   }
 }
 
-/** The turn goes to whoever has waited longest. */
+/** Passes the turn to the longest waiter. */
 function passTurn(account: Account): void {
   const [next] = account.waiting
   if (next === undefined) {
@@ -154,8 +154,8 @@ function passTurn(account: Account): void {
   next()
 }
 
-function tooMany(who: string, most: number): Refusal {
-  const message = `${who} has ${most} requests under way; wait for the answers to them`
+function tooMany(who: string, maxRequests: number): Refusal {
+  const message = `${who} has ${maxRequests} requests under way. Wait for their answers.`
   return refuse('rate_limited', message, retryAfterMs)
 }
 
@@ -164,4 +164,4 @@ const getAccountKey = ({ participant, rateLimitKey, space }: Caller): string =>
   rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
 
 const framesOwed = (waitMs: number): string =>
-  `over the rate for frames: too much was refused or repeated; ask again in ${waitMs} ms`
+  `Over the rate for frames: too much was refused or repeated. Ask again in ${waitMs} ms.`

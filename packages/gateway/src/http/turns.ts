@@ -26,7 +26,9 @@ export async function getTurns(
   const { space, turns } = visitor
   const { thread_id: thread, before, limit = 20, sizes, calls_before: callsBefore } = asked
   if (thread === undefined) {
-    return refused(refuse('invalid_request', `thread_id is needed, such as ${space.config.name}/ben`))
+    return refused(
+      refuse('invalid_request', `thread_id is required. Add one, such as ${space.config.name}/ben.`),
+    )
   }
   const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)

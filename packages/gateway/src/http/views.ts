@@ -35,14 +35,17 @@ export async function readView<Answer>(
     const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
-    return refuse('unavailable', `turns cannot be read at present: ${reason}; ask again later`)
+    return refuse(
+      'unavailable',
+      `Turns cannot be read at present: ${reason.replace(/\.$/, '')}. Ask again later.`,
+    )
   } finally {
     cancel()
   }
 }
 
 function behind(seq: number, head: number): Refusal {
-  const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
+  const message = `Turns are indexed up to seq ${seq} of ${head} so far. Ask again later.`
   return refuse('unavailable', message, indexTimeoutMs)
 }
 
@@ -110,7 +113,7 @@ export function createReader(
   return { ...space.getReader({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
-export const gone = refuse('unavailable', 'the client has gone')
+export const gone = refuse('unavailable', 'The client has disconnected. Send the request again.')
 
 export const notWelcome = refuse(
   'unauthorized',
@@ -127,10 +130,10 @@ export function checkThread(
 ): Refusal | undefined {
   if (thread === undefined) {
     if (turn === undefined) return undefined
-    return refuse('invalid_request', `turn needs thread_id, such as ${config.name}/ben`)
+    return refuse('invalid_request', `turn needs thread_id. Add one, such as ${config.name}/ben.`)
   }
   if (thread.startsWith(`${config.name}/`)) return undefined
-  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}`
+  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}.`
   return refuse('invalid_request', message)
 }
 
@@ -139,7 +142,7 @@ export function checkThreadExists(thread: string, { config, state }: Space): Ref
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
   const known = ids.slice(0, maxNames).join(', ') + (ids.length > maxNames ? ', …' : '')
-  return refuse('not_found', `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`)
+  return refuse('not_found', `There is no thread ${thread}. A thread is ${config.name}/ and one of ${known}.`)
 }
 
 /** Whose thread it is. */

@@ -161,10 +161,10 @@ const size: JsonSchema = {
   oneOf: [object({ count, unit: text }), { type: 'null' }],
   description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
 }
-const { parameters: _, cancelled: __, ...told } = decision
-const { parallel_group: ___, ...toldOfJob } = told
+const { parameters: _, cancelled: __, ...eventDecision } = decision
+const { parallel_group: ___, ...jobDecision } = eventDecision
 
-/** Turns, the steps of the audit, and the events that tell why tools were called. */
+/** Turns, the steps of the audit, and the events with the reasons of tool calls. */
 export const turnSchemas = (): Record<string, JsonSchema> => ({
   turns: object(
     {
@@ -224,7 +224,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       type: { const: 'reasoning_update' },
       ...identity,
       narrative: text,
-      tool_decisions: array(object(told, ['rationale_given'])),
+      tool_decisions: array(object(eventDecision, ['rationale_given'])),
     },
     ['narrative'],
   ),
@@ -233,7 +233,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       type: { const: 'job_reasoning' },
       job_id: { ...text, description: 'id of the start of the run' },
       narrative: text,
-      tool_decisions: array(object(toldOfJob, ['rationale_given'])),
+      tool_decisions: array(object(jobDecision, ['rationale_given'])),
     },
     ['narrative'],
   ),
