@@ -10,9 +10,9 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import type { Clock } from '../ports/clock.js'
+import type { Sender } from '../ports/connection.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
-import type { Sender } from './sender.js'
 
 /** What the gateway decided about an envelope. */
 export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message'>

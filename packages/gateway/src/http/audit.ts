@@ -4,9 +4,9 @@ import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import {
   authenticateReader,
   chargeView,

@@ -1,8 +1,10 @@
+import { jsonSchemas, schemaDocument } from '@meup/protocol'
 import type { Context, MiddlewareHandler } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { inspect, readBearerToken } from '../host/connection-gate.js'
-import { type HttpOptions, readConnectRequest } from './options.js'
+import { asyncApi } from './describe/asyncapi.js'
 import { problem, refused, toProblem } from './problem.js'
+import { type HttpOptions, readConnectRequest } from './route.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -86,3 +88,35 @@ export const guard =
     headers.set('access-control-allow-headers', 'authorization, content-type, last-event-id')
     headers.set('access-control-max-age', '600')
   }
+
+/** Made when it is first asked for. */
+export const once = <Value>(make: () => Value): (() => Value) => {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const documents = once(
+  () =>
+    new Map(
+      Object.entries(jsonSchemas()).map(([name, schema]) => [`${name}.json`, schemaDocument(name, schema)]),
+    ),
+)
+const asyncApiDocument = once(asyncApi)
+
+/** `GET /schema/{name}.json`: JSON Schema of an envelope, a submission, or a kind's payload [MEUP-11.8]. */
+export function getSchema(context: Context): Response {
+  const file = context.req.param('file') ?? ''
+  const document = documents().get(file)
+  if (document !== undefined) return context.json(document)
+  const message = `There is no schema ${file}. Use envelope.json, submission.json, or a kind, such as chat.json.`
+  return refused(refuse('not_found', message))
+}
+
+/** `GET /openapi.json`: these routes. */
+export const getOpenApi = (context: Context, { openApi }: HttpOptions): Response => context.json(openApi())
+
+/** `GET /asyncapi.json`: what goes over sockets. */
+export const getAsyncApi = (context: Context): Response => context.json(asyncApiDocument())

@@ -5,9 +5,9 @@ import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
 import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
 import {
   authenticateReader,

@@ -2,11 +2,20 @@ import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
 import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
 import { answerSchemas, array, schemaRef, text, turnSchemas } from './describe/schemas.js'
-import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
 import { getEnvelopes, ndjson } from './history.js'
-import { getHealth, getMetrics, getReadiness, getSpaces, postExchange, postLink } from './operations.js'
+import {
+  getAsyncApi,
+  getHealth,
+  getMetrics,
+  getOpenApi,
+  getReadiness,
+  getSchema,
+  getSpaces,
+  postExchange,
+  postLink,
+} from './operations.js'
 import { pick } from './parameters.js'
 import { getExport, getVerification, markdown } from './proof.js'
 import { type RouteModule, route } from './route.js'

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import {
   authenticateReader,
   chargeView,

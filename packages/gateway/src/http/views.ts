@@ -5,8 +5,8 @@ import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import { type HttpOptions, readConnectRequest } from './options.js'
 import type { Query } from './parameters.js'
+import { type HttpOptions, readConnectRequest } from './route.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
 const indexTimeoutMs = 2000

@@ -13,17 +13,21 @@ import { mayRead, type Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { classifyReader, createTurnEvents, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import {
   type CallRange,
+  classifyReader,
   contextIn,
   createExcerpt,
   createTurnEnvelope,
+  createTurnEvents,
   longTurn,
   selectVisible,
   type TurnEnvelope,
+  type TurnEvent,
+  type TurnEvents,
   type TurnView,
+  unread,
   type VisibleTurn,
 } from './turn-view.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'

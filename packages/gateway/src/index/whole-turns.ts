@@ -2,9 +2,15 @@ import { type Beginning, FoldedTurn, getSource, type Source, type TurnOptions } 
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { createTurnEvents, type TurnEvent } from './turn-events.js'
 import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
-import { contextIn, createTurnEnvelope, longTurn, type TurnEnvelope } from './turn-view.js'
+import {
+  contextIn,
+  createTurnEnvelope,
+  createTurnEvents,
+  longTurn,
+  type TurnEnvelope,
+  type TurnEvent,
+} from './turn-view.js'
 
 /** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
 const maxCachedBytes = 64 * 1024 * 1024

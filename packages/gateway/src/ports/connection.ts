@@ -1,3 +1,4 @@
+import type { SubscribePayload, WorkMeter } from '@meup/protocol'
 import type { Entry } from './envelope-log.js'
 
 /** One client's line to the gateway; a socket, or its equal in memory. */
@@ -111,3 +112,16 @@ export const createLoggedMessage = (entry: Entry): Message => new LoggedMessage(
 
 /** A frame that is not logged: a welcome or an error. */
 export const messageFrom = (envelope: object): Message => ({ text: Buffer.from(JSON.stringify(envelope)) })
+
+/** A sender of envelopes: a connection or an HTTP request. */
+export interface Sender {
+  readonly participant: string
+  /** The participant, or the address of a guest. */
+  readonly rateLimitKey: string
+  /** Sends a frame to this sender alone. */
+  reply(message: Message): void
+  /** Repeats an entry that the sender has received, unless its connection has yet to deliver it. */
+  echo(seq: number, message: Message): void
+  /** Changes the subscription as the envelope `id` asks, and returns the bytes of the answer; absent without a connection. */
+  readonly subscribe?: (asked: SubscribePayload, id: string, meter: WorkMeter) => number
+}

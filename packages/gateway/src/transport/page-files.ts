@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
 const index = 'index.html'
 const hashed = 'assets/'
 
-/** Reads a built page once, so that a request only ever names what is there. Throws when the folder has no index. */
+/** Reads a built page into memory, so that requests cannot reach other files. Throws if the folder has no index. */
 export function readPage(directory: URL): PageFiles {
   const folder = fileURLToPath(directory)
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -12,11 +12,10 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import { matches } from '../../log/fields.js'
-import type { Connection, Message, OutboundBatch } from '../../ports/connection.js'
+import type { Connection, Message, OutboundBatch, Sender } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
 import type { Addressed, Reader } from '../may-read.js'
-import type { Sender } from '../sender.js'
 import type { SpaceMetrics } from '../space-metrics.js'
 import type { LogReader } from './log-reads.js'
 

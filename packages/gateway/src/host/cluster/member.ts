@@ -2,10 +2,9 @@ import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
-import type { Sender } from '../../core/sender.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
-import { type Message, messageFrom } from '../../ports/connection.js'
+import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
 import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
 
 /** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */

@@ -14,7 +14,7 @@ import {
 } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import { measureCapabilities } from '../../state/trust/grants.js'
-import { namedIn, revocable } from '../../state/trust/revocation.js'
+import { namedIn, revocable } from '../../state/trust/trust-fold.js'
 import { chargeRows, type Refusal } from '../context.js'
 import { type Exemption, forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
