@@ -32,7 +32,7 @@ import {
 } from './turn-view.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
 
-/** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
+/** A turn as a reader sees it, and what it cost to fold. `view`: `undefined` = the reader may read nothing of it. */
 interface Look {
   readonly view: TurnView | undefined
   /** Envelopes that were looked at, and bytes of their bodies. */
@@ -41,8 +41,8 @@ interface Look {
 }
 
 /**
- * Turns, folded from their own envelopes when somebody asks [MEUP-10.5]. Who may not read all of them is shown the turn of a log
- * that has no others [MEUP-8.6].
+ * Turns, folded from their own envelopes on request [MEUP-10.5]. A reader who may not read all of them sees the turn as if the log
+ * had no others [MEUP-8.6].
  */
 export class FoldedTurns {
   readonly #space: Space
@@ -60,7 +60,7 @@ export class FoldedTurns {
     this.#long = new LongTurns(space)
   }
 
-  /** Has turns folded that are about to be looked at: what the log has of them is read at once. */
+  /** Folds turns that are about to be looked at, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
@@ -70,12 +70,12 @@ export class FoldedTurns {
     await this.#whole.prepare(index, beginnings, atHand, (turn) => this.#long.has(turn))
   }
 
-  /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
+  /** Finds a call of a cached turn; `undefined` = it is not cached. */
   callIn(turn: number, id: string): CallInTurn | undefined {
     return this.#whole.callIn(turn, id)
   }
 
-  /** A turn as a reader may see it, with its calls before the seq `before` as far as one page tells them. */
+  /** Folds a turn for a reader, with the page of calls before the seq `before`. */
   async look(index: TurnIndex, beginning: Beginning, reader: Reader, before = Infinity): Promise<Look> {
     this.#clearIfOutdated()
     if (this.#isLong(index, beginning.turn)) {
@@ -140,10 +140,7 @@ export class FoldedTurns {
     return { ...about, record, calls }
   }
 
-  /**
-   * What was told of a turn after `after`, and not after `through`: for each kind of reader among these once. Gives what they
-   * are told by.
-   */
+  /** Returns the events of a turn after `after` and up to `through`, once per kind of reader. */
   async events(
     index: TurnIndex,
     beginning: Beginning,
@@ -214,7 +211,7 @@ export class FoldedTurns {
     return folded.record
   }
 
-  /** How it begins for who may read these alone. What it began with may be pruned: then it is told all the same. */
+  /** The beginning for a reader of these envelopes only. If the first envelope was pruned, its beginning stays. */
   #adjustBeginning(beginning: Beginning, [first]: readonly TurnEnvelope[]): Beginning {
     if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))
       return beginning
@@ -222,7 +219,7 @@ export class FoldedTurns {
     return { ...beginning, jobId, startedAt: first.ts }
   }
 
-  /** Other rules may show other texts, and of what was pruned nothing is shown: it is folded again. */
+  /** Clears the cache after a change of the safety rules or a pruning, since both change what may be shown. */
   #clearIfOutdated(): void {
     const { config, log } = this.#space
     if (config.safety === this.#rules && log.oldest === this.#oldest) return
@@ -265,11 +262,11 @@ const placesAtOnce = 4096
 interface LongTurn {
   readonly envelopes: readonly TurnEnvelope[]
   readonly trigger: Source | undefined
-  /** What readers were shown of it, by who they are and what they asked. */
+  /** Views of it, by reader and query. */
   readonly views: Map<string, TurnView>
 }
 
-/** Where what belongs to long turns was said. */
+/** Headings of the envelopes of long turns. */
 class LongTurns {
   readonly #space: Pick<Space, 'log'>
   readonly #kept = new Map<number, Promise<LongTurn>>()
@@ -333,7 +330,7 @@ class LongTurns {
   }
 }
 
-/** Keeps what was made of a long turn: the latest alone. */
+/** Caches a view of a long turn; older ones make room. */
 function keepView({ views }: LongTurn, key: string, view: TurnView): void {
   views.set(key, view)
   for (const oldest of views.keys()) if (views.size > maximum.views) views.delete(oldest)
@@ -342,7 +339,7 @@ function keepView({ views }: LongTurn, key: string, view: TurnView): void {
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
   getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])
 
-/** Told of what was looked at, whether or not it is shown, in characters: it has to be paid for as well [MEUP-7.8]. */
+/** Called with the cost of each turn that was folded, shown or not, in characters [MEUP-7.8]. */
 export type Passed = (characters: number) => void
 
 /** Characters for a step that is not shown. */
@@ -350,6 +347,6 @@ export const stepCharacters = 128
 
 const cost = { turn: 512, envelope: 64, byte: 1 / 8 }
 
-/** Characters for a look at a turn: for each byte as much as for one that is read of the log. */
+/** The cost of folding a turn, in characters; a byte costs as much as one that is read from the log. */
 export const countCharacters = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
   cost.turn + cost.envelope * envelopes + cost.byte * bytes

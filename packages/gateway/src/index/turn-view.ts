@@ -26,18 +26,18 @@ export interface TurnEnvelope {
   readonly path: string | undefined
 }
 
-/** What one reader may read of a turn, and what not. */
+/** The part of a turn that a reader may read, and the rest. */
 export interface VisibleTurn {
   readonly seen: readonly TurnEnvelope[]
   readonly withheld: readonly TurnEnvelope[]
   readonly isAll: boolean
 }
 
-/** Where it was said; of a refusal, where what was refused would have been. */
+/** The context of an envelope; of a refusal, the context of the refused one. */
 export const contextIn = (envelope: Envelope): string | undefined =>
   ((envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope).context
 
-/** `context`: as by `contextIn`. */
+/** `context`: the result of `contextIn`. */
 export function createTurnEnvelope(
   {
     source,
@@ -50,7 +50,7 @@ export function createTurnEnvelope(
   return { source, ts, roles, steps, bytes, path: context === undefined ? undefined : contextRoot(context) }
 }
 
-/** What a reader may read of a turn: all from where it would begin without the rest. */
+/** Selects what a reader may read of a turn, from the first envelope that could begin it. */
 export function selectVisible(
   envelopes: readonly TurnEnvelope[],
   agent: string,
@@ -64,7 +64,7 @@ export function selectVisible(
   const withheld = envelopes.filter((each) => !kept.has(each))
   const calls = withheld.filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
   const ids = new Set(calls.map(({ source }) => source.id))
-  // Of an answer to several calls only a part may be told.
+  // A response to several calls may answer withheld ones: its steps for those are withheld.
   const parts = share.flatMap((each): TurnEnvelope[] => {
     if (!(each.roles & Role.home)) return []
     return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
@@ -76,8 +76,8 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * Where the turn takes up a free path with what the reader may not read, it does so, for that reader, with what comes next in
- * that path.
+ * If the reader may not read the envelope that adds a free path to the turn, the next one in that path takes its role, for that
+ * reader.
  */
 function moveBeginnings(
   seen: readonly TurnEnvelope[],
@@ -94,35 +94,35 @@ function moveBeginnings(
   })
 }
 
-/** Whether a turn may begin with this: not with what only ends something in it. */
+/** Whether a turn may begin with this envelope: one that only ends something cannot begin it. */
 const mayBegin = ({ source, roles }: TurnEnvelope): boolean =>
   (roles & beginnings) !== 0 && !closings.has(source.kind)
 
-/** Of a long turn so many envelopes are folded: the first, and those before the place where its calls are told. */
+/** Envelopes of a long turn that are folded: the first ones, and those before the end of the requested page of calls. */
 const maximum = { first: 200, before: 800 }
-/** A turn with more envelopes that its reader may read is told in parts. */
+/** A turn with more readable envelopes than this is returned in pages of calls. */
 export const longTurn = maximum.first + maximum.before
-/** What changes the state of a turn: of a long one all of it is folded. */
+/** Roles that change the state of a turn. Of a long turn, these are always folded. */
 const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBack | Role.free
 const ending = Role.settle | Role.fulfil
 
-/** What is folded of a turn for one page of its calls. */
+/** The envelopes of a turn that are folded for one page of its calls. */
 interface Excerpt {
   readonly said: readonly TurnEnvelope[]
-  /** Those before which something was left out. */
+  /** Seqs of envelopes that follow a gap. */
   readonly gaps: ReadonlySet<number>
   readonly calls: CallRange
 }
 
-/** Which calls of a turn are told: those from this seq on, and whether there are earlier ones. */
+/** A page of the calls of a turn: those from this seq on, and whether there are earlier ones. */
 export interface CallRange {
   readonly from: number
   readonly hasEarlier: boolean
 }
 
 /**
- * What to fold of what a reader may read of a turn, in order to tell of its calls before the seq `before`. It follows from
- * that alone: what may not be read makes no turn longer.
+ * Chooses the envelopes to fold for the calls before the seq `before`. It depends on readable envelopes only, so that withheld
+ * ones do not show by a turn that is long.
  */
 export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Excerpt {
   const found = before === Infinity ? -1 : seen.findIndex(({ source }) => source.seq >= before)
@@ -146,7 +146,7 @@ export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Ex
   return { said, gaps, calls: { from: seen[start]?.source.seq ?? 0, hasEarlier } }
 }
 
-/** Whether this tells what came of one of these calls. What carries out a proposal is awaited in its place. */
+/** Whether this envelope ends one of these calls. A request that fulfils a proposal is awaited in its place. */
 function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
   // A cancellation names its call in the payload.
@@ -168,29 +168,29 @@ export interface TurnView {
   readonly calls: CallRange
 }
 
-/** What a batch of calls came to, when it had ended. */
+/** An event about a batch of calls that has ended. */
 export interface TurnEvent {
   readonly seq: number
   readonly event: ReasoningUpdate | JobReasoning
-  /** Where the calls that it tells of were made. */
+  /** The envelopes that made the reported calls. */
   readonly said: readonly Source[]
 }
 
-/** Events of a turn, by the kinds of readers that there are. */
+/** Events of a turn, by kind of reader. */
 export interface TurnEvents {
   readonly audiences: readonly NonNullable<Audience>[]
   readonly events: ReadonlyMap<string, readonly TurnEvent[]>
-  /** Envelopes that were folded anew for those who may not read all of them. */
+  /** Envelopes that were folded again for readers who may not read all of them. */
   readonly folded: number
 }
 
 export const unread = '0'
 
-/** Readers who may read the same of some envelopes are of one kind. */
+/** Returns the kind of a reader: readers of one kind may read the same of these envelopes. */
 export const classifyReader = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayReadAudience(reader, audience) ? '1' : unread)).join('')
 
-/** What is told of a turn in which a batch has just ended. */
+/** The events of a turn in which a batch has just ended. */
 export function createTurnEvents({ record, seq }: FoldedTurn): TurnEvent[] {
   const event = reasoningEvent(record)
   return event === undefined

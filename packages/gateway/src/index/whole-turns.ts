@@ -12,16 +12,16 @@ import {
   type TurnEvent,
 } from './turn-view.js'
 
-/** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
+/** Bytes of cached turns. A cached turn that goes on need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
-/** What an envelope takes beside its body. */
+/** Bytes of an envelope in addition to its body. */
 const envelopeBytes = 512
-/** Events of a turn that are kept: each tells of all before it. */
+/** Events of a turn that are cached; each includes those before it. */
 const maxCachedEvents = 16
 /** Rows of turns that are read at once, and about so many bytes of them. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
-/** A turn that was folded whole, as far as the index goes. */
+/** A turn that was folded from its beginning to the end of the index. */
 interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
@@ -55,7 +55,7 @@ export interface CallInTurn {
   readonly tool: string
 }
 
-/** Where turns are folded from, and how. */
+/** The log that turns are folded from, and the options. */
 interface FoldSources {
   readonly log: EnvelopeLog
   options(): TurnOptions
@@ -81,7 +81,7 @@ export class WholeTurns {
     this.#weight = 0
   }
 
-  /** Has turns folded that are about to be looked at: what the log has of them is read at once. */
+  /** Folds turns that are about to be looked at, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
@@ -126,7 +126,7 @@ export class WholeTurns {
     return tool === undefined || said === undefined ? undefined : { source: said.source, tool }
   }
 
-  /** One after another for each turn: what it goes on with must not be told twice. */
+  /** Requests for one turn run one after another, so that no envelope is folded twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<Known> {
     const { turn } = beginning
     const before = this.#kept.get(turn)
@@ -181,12 +181,12 @@ export class WholeTurns {
       for await (const rows of rowsAt(this.#sources.log, pickSeqs(places)))
         await this.#fold(known, places, new Map(rows.map((row) => [row.seq, row])))
       const last = places.at(-1)?.seq ?? 0
-      // What the log has no more is not told, and not asked for again.
+      // Pruned envelopes are skipped, and not asked for again.
       if (folded.seq < last) folded.seq = last
     }
   }
 
-  /** Folds these as far as they are at hand. Whether they all are, but for what the log has no more. */
+  /** Folds envelopes that are at hand. Returns `false` if one is missing that the log still has. */
   async #fold(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {
