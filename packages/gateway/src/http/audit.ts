@@ -71,7 +71,7 @@ export async function getAudit(
   )
 }
 
-/** A row of the table of steps, and what it says of its turn. */
+/** A step as a row of the table of steps, with fields of its turn. */
 function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
   const { source, ...row } = step
   return {

@@ -16,10 +16,10 @@ import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
-/** Envelopes of a free path that are counted. */
+/** Counting the envelopes of a free path stops at this many. */
 const maxCountedEnvelopes = 10_000
 
-/** A path that no reasoning has opened [MEUP-2.5], as far as its reader may read what was said there. */
+/** A path that no reasoning has opened [MEUP-2.5], counted over what the reader may read. */
 interface FreePath {
   readonly context: string
   readonly state: 'free'
@@ -117,7 +117,7 @@ async function findFreePath(
   return { context: path, state: 'free', startedAt, counts, children: [] }
 }
 
-/** What was said in a path and below it, in log order, as far as the reader may read it. */
+/** The readable rows of a path and below it, in log order. */
 async function* readable(
   path: string,
   { space }: Caller,
@@ -128,7 +128,7 @@ async function* readable(
     yield rows.filter((row) => mayRead(reader, space.decideAudience(row)))
 }
 
-/** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
+/** `GET /spaces/{space}/participants`: the members of the space, and who is online [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { space } = visitor
@@ -160,7 +160,7 @@ interface ContextNode extends ContextReport {
   readonly children: ContextNode[]
 }
 
-/** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
+/** `contexts` are ordered with parents first. A context whose parent is not shown becomes a root. */
 function buildTree(contexts: readonly ContextReport[]): {
   readonly roots: ContextNode[]
   readonly byPath: ReadonlyMap<string, ContextNode>

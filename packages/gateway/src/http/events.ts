@@ -15,7 +15,7 @@ export function openFeed(context: Context, options: HttpOptions): SseFeed {
   return new SseFeed({ remote: getRemoteAddress(context), heartbeatMs, hangUp: () => hangUp(context) })
 }
 
-/** From here on a stream counts as a connection, and not as a request. */
+/** Responds with the stream, which counts as a connection from here on, and not as a request. */
 export function respondFeed({ stream }: SseFeed, context: Context, options: HttpOptions): Response {
   options.traffic.leave(context)
   options.standing(context)
@@ -24,13 +24,13 @@ export function respondFeed({ stream }: SseFeed, context: Context, options: Http
 
 const eventHeaders = {
   'content-type': 'text/event-stream',
-  // Proxies would keep events back to send them in larger pieces.
+  // Keeps proxies from buffering events.
   'x-accel-buffering': 'no',
 }
 
 /**
- * `GET /spaces/{space}/events`: what is committed, as server-sent events [MEUP-11.4]. A connection like any other for
- * its limits, but one that cannot act, and so it makes nobody present [MEUP-11.10].
+ * `GET /spaces/{space}/events`: committed envelopes as server-sent events [MEUP-11.4]. The limits of connections apply. A stream
+ * cannot act, so it does not make its participant present [MEUP-11.10].
  */
 export async function getEvents(
   context: Context,
@@ -58,7 +58,7 @@ export async function getEvents(
   return respondFeed(feed, context, options)
 }
 
-/** `12`, or `12.1` where more of the same seq was to come. */
+/** Parses `12`, or `12.1` if more events of the same seq followed. */
 function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'received'> | Refusal {
   if (text === undefined) return {}
   const [, seq, received] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
@@ -72,18 +72,18 @@ function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'rece
 interface SseFeedOptions {
   readonly remote: string
   readonly heartbeatMs: number
-  /** Cuts a peer off that has not even taken the goodbye. */
+  /** Closes the connection of a peer that does not read the final event. */
   hangUp(): void
 }
 
-/** Heartbeats without anything being taken of what waits, after which the peer is cut off. */
+/** A peer that reads nothing for so many heartbeats, while events wait, is disconnected. */
 const maxIdleBeats = 4
-/** Less than this may wait when a replay reads its next page. */
+/** A replay reads its next page once fewer bytes wait. */
 const lowWater = 64 * 1024
-/** Milliseconds after which a browser comes back. */
+/** The reconnection time of browsers [milliseconds]. */
 const retryMs = 2000
 
-/** A stream of server-sent events as the gateway sees it. What the peer does not take waits here, and is counted. */
+/** A stream of server-sent events as a feed. It buffers and counts what the peer has not read. */
 export class SseFeed implements Feed {
   readonly remote: string
   readonly stream: ReadableStream<Uint8Array>
@@ -95,12 +95,12 @@ export class SseFeed implements Feed {
   #bytes = 0
   #isClosing = false
   #hasEnded = false
-  /** Heartbeats since the goodbye. */
+  /** Heartbeats since the final event. */
   #overdue = 0
-  /** Heartbeats since something was taken, while something waits. */
+  /** Heartbeats since the peer last read, while events wait. */
   #idleBeats = 0
   #end: () => void = () => {}
-  /** Called when there is something to send, or when there will be nothing more. */
+  /** Wakes the stream when there is an event or the end. */
   #wake: () => void = () => {}
   #drained: (() => void)[] = []
 
@@ -110,7 +110,7 @@ export class SseFeed implements Feed {
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
-    // Nothing is kept in the stream itself, so that all that waits is counted.
+    // The stream itself buffers nothing, so that everything that waits is counted.
     const queue = { highWaterMark: 0 }
     const source = {
       pull: (controller: ReadableStreamDefaultController<Uint8Array>) => this.#pull(controller),
@@ -148,7 +148,7 @@ export class SseFeed implements Feed {
     this.end(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
   }
 
-  /** Sends what waits and this, then ends the stream. */
+  /** Sends what waits and this event, then ends the stream. */
   end(last: Uint8Array): void {
     this.#push(last)
     this.#isClosing = true
@@ -209,7 +209,7 @@ const encode = (text: string): Uint8Array => Buffer.from(text)
 
 const isLogged = ({ seq }: Message): boolean => seq !== undefined
 
-/** Made by the first stream that a message goes to. */
+/** Encodes a message once for all streams. */
 function encodeEvent(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
     encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),

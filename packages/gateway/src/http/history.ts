@@ -61,7 +61,7 @@ const comma = Buffer.from(',')
 const encodeLines = (messages: readonly Message[]): Uint8Array[] =>
   messages.flatMap((message) => [...splitMessage(message).map(toSingleLine), newline])
 
-/** Put together from the delivered bytes: nothing is parsed and written anew. */
+/** Joins the delivered bytes, without parsing and serializing them. */
 function encodeJson(messages: readonly Message[], fields: object): Uint8Array[] {
   const envelopes = messages.flatMap((message, index) => [
     ...(index === 0 ? [] : [comma]),

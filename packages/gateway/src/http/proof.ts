@@ -22,7 +22,7 @@ import {
   readView,
 } from './views.js'
 
-/** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
+/** `GET /spaces/{space}/audit/verify`: whether the hash chain of the log holds [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
@@ -31,8 +31,8 @@ export async function getVerification(context: Context, options: HttpOptions): P
 }
 
 /**
- * `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4], or, as
- * Markdown, turns and their steps, to be read.
+ * `GET /spaces/{space}/audit/export`: the log as its reader may see it, as JSON lines that can be verified elsewhere [MEUP-10.4],
+ * or turns and their steps as Markdown.
  */
 export async function getExport(
   context: Context,
@@ -72,7 +72,7 @@ const wholeOnly = refuse(
 
 export const markdown = 'text/markdown; charset=utf-8'
 
-/** Turns for people, as far as the visitor may read them. */
+/** Writes the turns that the visitor may read as Markdown. */
 async function writeMarkdown(
   context: Context,
   visitor: Caller,
@@ -113,7 +113,7 @@ async function writeMarkdown(
   return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
 }
 
-/** Each text is paid for before the next one is made. */
+/** Charges for each text before the next one is made. */
 async function* payingFor(
   texts: AsyncGenerator<string, void>,
   visitor: Caller,
@@ -126,7 +126,7 @@ async function* payingFor(
   }
 }
 
-/** What was taken from a generator, and then the rest of it. */
+/** Yields a result that was already taken from a generator, then the rest. */
 async function* after(
   first: IteratorResult<string, void>,
   rest: AsyncGenerator<string, void>,

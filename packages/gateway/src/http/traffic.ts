@@ -2,39 +2,39 @@ import type { Context } from 'hono'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Caller } from '../host/gateway.js'
 
-/** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
+/** Concurrent requests of a rateLimitKey, and of an address before authentication. */
 const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
-/** Bytes of bodies of one rateLimitKey that may be in memory at once. */
+/** Bytes of request bodies of a rateLimitKey in memory at once. */
 export const maxBodyBytes = 16 * 1024 * 1024
-/** Answers of one rateLimitKey that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
+/** Large answers of a rateLimitKey that are made at once, each up to 8 MiB or so; others wait for their turn. */
 const maxConcurrentAnswers = 2
-/** Milliseconds after which it makes sense to ask again. */
+/** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
 
-/** What one rateLimitKey has under way. */
+/** The requests of a rateLimitKey. */
 interface Account {
   readonly rateLimitKey: string
   requests: number
   bodyBytes: number
   answers: number
-  /** Who waits for a turn; called when it has come. */
+  /** Requests that wait for a turn; called when it has come. */
   readonly waiting: Set<() => void>
 }
 
-/** One request, until it is answered or its connection is gone. */
+/** A request, until it is answered or disconnected. */
 interface Exchange {
   account: Account
-  /** Who asks, once that is known. */
+  /** Set after authentication. */
   caller?: Caller
   bodyBytes: number
   hasTurn: boolean
-  /** Ends its waiting for a turn. */
+  /** Stops waiting for a turn. */
   giveUp?: () => void
 }
 
 /**
- * What is under way over HTTP, by who pays for it: a participant of a space; the address, for guests and before it is known
- * who asks. So nobody fills the memory with requests that do not end, or with answers that are not read.
+ * Limits the HTTP requests under way, by rateLimitKey: a participant of a space, or the address of guests and of requests that are
+ * not authenticated yet. Bounds the memory that slow requests and unread answers hold.
  */
 export class Traffic {
   readonly #accounts = new Map<string, Account>()
@@ -159,7 +159,7 @@ function tooMany(who: string, maxRequests: number): Refusal {
   return refuse('rate_limited', message, retryAfterMs)
 }
 
-/** Guests of one address are one, in whichever space. */
+/** Guests of one address share an account, over all spaces. */
 const getAccountKey = ({ participant, rateLimitKey, space }: Caller): string =>
   rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
 

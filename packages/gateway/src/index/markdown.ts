@@ -7,13 +7,13 @@ import { countCharacters, type FoldedTurns } from './folded-turns.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
-/** Envelopes that are told in one piece. */
+/** Envelopes that are rendered at once. */
 const envelopesPerPiece = 64
 
-/** Asked after a look at a turn, in characters: whether to go on, once that is paid. */
-type MayGoOn = (characters: number) => Promise<boolean>
+/** Called with the cost of each turn, in characters. Resolves to whether to go on, once it is paid. */
+type WaitForBudget = (characters: number) => Promise<boolean>
 
-/** Whose turns, and which one of them; all of the space where nothing is given. */
+/** Selects turns of an agent; default: all of the space. */
 interface TrailQuery {
   readonly agent?: string
   readonly number?: number
@@ -25,8 +25,8 @@ interface TrailQuery {
 const maxScanned = 2000
 
 /**
- * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
- * `head`. Those of which it may read nothing are left out.
+ * Renders turns and jobs as Markdown, the oldest first and in pieces: everything that the reader may read of them up to `head`.
+ * Turns without anything readable are left out.
  */
 export async function* exportTurns(
   index: TurnIndex,
@@ -35,7 +35,7 @@ export async function* exportTurns(
   query: TrailQuery,
   head: number,
   reader: Reader,
-  waitForBudget: MayGoOn,
+  waitForBudget: WaitForBudget,
 ): AsyncGenerator<string, void> {
   const writer = turnMarkdownWriter({
     guard: (text) => space.safety.guard(text),
@@ -54,7 +54,7 @@ export async function* exportTurns(
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
     const summary = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
-    // What merely comes when a proposal has expired is of another turn.
+    // Envelopes with only this role expire a proposal of the turn, and belong to another one.
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
@@ -114,7 +114,7 @@ async function findLatest(
   return found
 }
 
-/** The time of the head, by which proposals may have expired. */
+/** The time of the head, which decides whether proposals have expired. */
 async function readUntil({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
   const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
   return row === undefined ? {} : { until: row.ts }

@@ -17,30 +17,30 @@ import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.j
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
 import { longTurn, type TurnView } from './turn-view.js'
 
-/** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
+/** `agents`: the agents of the turns, and the senders of the envelopes that were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** Whose turns. */
+  /** The agent of the turns. */
   readonly thread?: string
   /** Number of a turn; only with `thread`. */
   readonly number?: number
 }
 
-/** A step, and the turn that it belongs to as its reader may see it. */
+/** A step, and its turn as the reader may see it. */
 export interface AuditStep {
   readonly step: ReasoningStep
   readonly turn: TurnView['record']
 }
 
-/** What one envelope was made into. */
+/** The steps of an envelope. */
 interface Made {
   readonly seq: number
-  /** The last first; empty where the reader may not read it. */
+  /** The last first; empty if the reader may not read the envelope. */
   readonly steps: readonly StepInTurn[]
 }
 
 interface StepInTurn {
   readonly place: StepPlace
-  /** Which step it is of those that the envelope makes in that turn and the reader may be told. */
+  /** Its index among the steps that the envelope makes in that turn and the reader may see. */
   readonly nth: number
   readonly id: string
   readonly draft: StepDraft
@@ -48,18 +48,18 @@ interface StepInTurn {
   readonly source: ReasoningStep['source']
 }
 
-/** A call that is answered; without a tool it is none. */
+/** An answered call; `tool`: `undefined` = it is not a tool call. */
 interface Call {
   readonly said: Addressed
   readonly tool: string | undefined
 }
 
-/** Envelopes that one request folds of what its reader may see, and bytes of them, before it says where to go on. */
+/** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
 type StepSources = Pick<Space, 'log' | 'decideAudience' | 'safety'>
 
-/** Steps as they are read: each from its own envelope [MEUP-10.5]. */
+/** Makes steps on request, each from its own envelope [MEUP-10.5]. */
 export class Steps {
   readonly #index: TurnIndex
   readonly #folded: FoldedTurns
@@ -76,7 +76,7 @@ export class Steps {
     this.#reader = reader
   }
 
-  /** Whether these go beyond what one request folds: by what its reader may see alone [MEUP-8.6]. */
+  /** Whether these exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
   isTooMuch(steps: readonly StepInTurn[]): boolean {
     const { envelopes, bytes } = this.#shown
     if (envelopes < maximum.envelopes && bytes < maximum.bytes) return false
@@ -150,7 +150,7 @@ export class Steps {
     return { bySeq, next }
   }
 
-  /** Has the turns folded of which the reader is going to see something: they know the calls that are answered. */
+  /** Folds the turns of readable rows: they know the calls that are answered. */
   #prepare(rows: readonly Row[], bySeq: ReadonlyMap<number, readonly StepPlace[]>): Promise<void> {
     const places = rows
       .filter((row) => this.#mayRead(row))
@@ -161,7 +161,7 @@ export class Steps {
     return this.#folded.prepare(this.#index, [...turns.values()], atHand)
   }
 
-  /** One answer may end calls of several: what came of a call may be shown to those who may read the call. */
+  /** A response may answer several calls: the step for a call is shown only to readers of that call. */
   #mayShow({ kind }: Entry, { draft, place }: StepInTurn): boolean {
     if (kind !== Kind.mcpResponse) return true
     const call = this.#findCall(draft.linked_tool_call ?? '', [place])
@@ -172,7 +172,7 @@ export class Steps {
     return mayRead(this.#reader, this.#space.decideAudience(said))
   }
 
-  /** `undefined` where nothing can be found. */
+  /** `undefined` = the query matches nothing. */
   #createQuery({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
     if (thread === undefined) return query
     const { agents = [thread] } = query
@@ -201,7 +201,7 @@ export class Steps {
     })
   }
 
-  /** The calls that a response answers; what else it correlates to is none. */
+  /** The tool calls among the correlations of a response. */
   #answered(envelope: Envelope, places: readonly StepPlace[]): [id: string, tool: string | undefined][] {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((id): [string, string | undefined][] => {
@@ -211,7 +211,7 @@ export class Steps {
     })
   }
 
-  /** What a response answers that makes steps in these places; `undefined` = the log does not have it. */
+  /** Finds an answered call; `undefined` = the log does not have it. */
   #findCall(id: string, places: readonly StepPlace[]): Call | undefined {
     if (this.#calls.has(id)) return this.#calls.get(id)
     const call = this.#knownCall(id, places) ?? this.#callInLog(id)
@@ -235,7 +235,7 @@ export class Steps {
   }
 }
 
-/** Steps that may not be told are not counted. */
+/** Numbers the visible steps without gaps. */
 const renumber = (steps: readonly StepInTurn[]): StepInTurn[] =>
   steps.map((step, at) => ({
     ...step,

@@ -26,7 +26,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #connections = new ConnectionNumbers()
-  /** Frames that the sequencing gateway admitted, by id and in order. If it ends before they are logged, their senders get an error. */
+  /** Frames that the sequencing gateway admitted, by id and in order. Refused if it ends before they are logged. */
   readonly #forwarded = new Map<string, ForwardedFrame>()
   /** Replies of the sequencing gateway, in order. Each waits for what was delivered before it there [MEUP-3.15]. */
   readonly #held: HeldReply[] = []

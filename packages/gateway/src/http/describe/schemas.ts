@@ -117,7 +117,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
         brokenAt: { ...count, description: 'seq of the first that is missing, or is not what was chained' },
         column: {
           ...text,
-          description: 'what is kept beside the body of that one, and is not what the body says',
+          description: 'the stored field of that row that differs from its body',
         },
         prunedBefore: { ...count, description: 'what is older than this seq has been pruned' },
       },
