@@ -37,10 +37,9 @@ export const phrases: readonly (readonly [pattern: string, instead: string])[] =
 
 /** Sources that are still to be renamed. */
 export const unchecked: readonly RegExp[] = [
-  /^packages\/(cli|folds|jetstream|ag-ui)\//,
-  /^packages\/gateway\/(src\/http|src\/storage\/jetstream|test\/system\/jetstream|test\/.*jetstream)/,
-  // What a shared log calls and is called for is implemented in JetStream's.
-  /^packages\/gateway\/src\/(host\/cluster\/member|ports\/envelope-log|index\/read-turns|core\/replay)\.ts$/,
+  /^packages\/(cli|folds)\//,
+  // They call folds.
+  /^packages\/(gateway\/src\/(index\/read-turns|core\/replay)|ag-ui\/src\/run)\.ts$/,
   /^packages\/telemetry\/src\/trace-fold\.ts$/,
   /^examples\/supervised-agent\//,
 ]

@@ -86,7 +86,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'Session.updateRights',
-    replace: 'this.group = groupOf(this)',
+    replace: 'this.group = getGroupKey(this)',
     by: '',
     tests: ['packages/gateway/test/reconfigure.test.ts', 'packages/gateway/test/grants.test.ts'],
   },

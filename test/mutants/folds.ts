@@ -15,7 +15,7 @@ export const folds: readonly Mutant[] = [
   {
     // Turns are shown whole to those who may not read all of them.
     package: 'packages/gateway',
-    function: 'shareOf',
+    function: 'selectVisible',
     replace: 'envelopes.filter(({ source }) => mayRead(source))',
     by: 'envelopes',
     tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/gateway/test/http-turns.test.ts'],

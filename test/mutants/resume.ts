@@ -15,7 +15,7 @@ export const resume: readonly Mutant[] = [
   {
     // A place in a log that was lost is taken for one in the log that follows it.
     package: gateway,
-    function: 'SpaceHost.#startOf',
+    function: 'SpaceHost.#resolveStart',
     replace: 'isForeign || !isKept ?',
     by: '!isKept ?',
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],

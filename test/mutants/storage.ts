@@ -39,8 +39,8 @@ export const storage: readonly Mutant[] = [
   {
     // A start goes by a damaged state: others may do what they should not.
     package: gateway,
-    function: 'checkpointOf',
-    replace: 'digestOf(stored, stored).equals(digest)',
+    function: 'readCheckpoint',
+    replace: 'hashCheckpoint(stored, stored).equals(digest)',
     by: 'digest.length === 32',
     tests: ['packages/gateway/test/checkpoints.test.ts'],
   },

@@ -5,21 +5,21 @@ import { type Caller, readHistory, type Selection, type SseFeed, turn } from '@m
 import { checkMetered, type Envelope, Kind, namespaceOf, WorkError, WorkMeter } from '@meup/protocol'
 import type { Run } from './run.js'
 
-/** Who owes more milliseconds of work than this follows no further. */
+/** A run that owes more work than this is ended [milliseconds]. */
 const maxDebtMs = 5000
 
-/** Puts the events of a run where envelopes would go in a stream of events, and ends the stream with the run. */
+/** Writes the events of a run to a server-sent event stream, in place of envelopes, and closes the stream with the run. */
 export class RunFeed implements Feed {
   readonly #run: Run
   readonly #events: SseFeed
-  readonly #fare: Pick<WorkAccount, 'settle'>
+  readonly #account: Pick<WorkAccount, 'settle'>
   #owesMs = 0
 
-  constructor(run: Run, events: SseFeed, fare: Pick<WorkAccount, 'settle'>) {
+  constructor(run: Run, events: SseFeed, account: Pick<WorkAccount, 'settle'>) {
     this.#run = run
     this.#events = events
-    this.#fare = fare
-    this.#tell(run.begin())
+    this.#account = account
+    this.#send(run.begin())
   }
 
   get remote(): string {
@@ -38,25 +38,25 @@ export class RunFeed implements Feed {
     return this.#events.drained()
   }
 
-  /** What is in the log already; `pause` comes when that was all. */
+  /** Feeds messages that are in the log already. Call `pause` after the last of them. */
   replay(messages: readonly Message[]): void {
-    this.#tell(this.#eventsOf(messages))
+    this.#send(this.#toEvents(messages))
   }
 
   pause(): void {
-    this.#tell(this.#run.pause())
+    this.#send(this.#run.pause())
   }
 
   send({ messages }: OutboundBatch): void {
-    this.#tell([...this.#eventsOf(messages), ...this.#run.pause()])
-    // What comes live cannot wait until it is paid.
+    this.#send([...this.#toEvents(messages), ...this.#run.pause()])
+    // Live messages cannot be delayed until the work is paid, so the run ends instead.
     if (this.#owesMs > maxDebtMs) {
-      this.fail('rate_limited', 'over the rate for work: too much is said here; send the same message later')
+      this.fail('rate_limited', 'Over the rate for work: the space is too busy. Send the same message later.')
     }
   }
 
   lost(): void {
-    this.fail('lost', 'the log is not the one in which this was asked; ask again')
+    this.fail('lost', 'The log was replaced since this was asked. Ask again.')
   }
 
   close(code: number, reason: string): void {
@@ -64,21 +64,21 @@ export class RunFeed implements Feed {
   }
 
   fail(code: string, message: string): void {
-    this.#tell(this.#run.fail(code, message))
+    this.#send(this.#run.fail(code, message))
   }
 
-  /** A welcome or an error is nothing to an agent's turn. */
-  #eventsOf(messages: readonly Message[]): AGUIEvent[] {
+  /** Skips what is not of the log: welcomes and errors. */
+  #toEvents(messages: readonly Message[]): AGUIEvent[] {
     return messages
       .filter(({ seq }) => seq !== undefined)
       .flatMap(({ text }) => {
         const events = this.#run.apply(JSON.parse(Buffer.from(text).toString()) as Envelope)
-        this.#owesMs = this.#fare.settle(text.length)
+        this.#owesMs = this.#account.settle(text.length)
         return events
       })
   }
 
-  #tell(events: readonly AGUIEvent[]): void {
+  #send(events: readonly AGUIEvent[]): void {
     if (events.length === 0) return
     const event = Buffer.from(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
     if (this.#run.isOver) this.#events.end(event)
@@ -86,20 +86,20 @@ export class RunFeed implements Feed {
   }
 }
 
-/** Units of work [MEUP-7.6] for an envelope that a run is told of, and bytes of it that cost one more. */
+/** Units of work [MEUP-7.6] for each envelope that a run folds, and bytes of it that cost one more. */
 const cost = { envelope: 16, bytesPerUnit: 128 }
 
-/** What it costs to follow a turn: each run folds all that is said in the space. */
+/** Charges the caller for following a turn: each run folds everything that is said in the space. */
 export interface WorkAccount {
-  /** What may be seen of a text; nothing where one envelope has cost too much already. */
+  /** Redacts a text; withholds it if the envelope has cost too much already. */
   readonly guard: Guard
-  /** Whether the client may do what is proposed here. */
+  /** Whether the client may do what a proposal asks for, and so approve it. */
   mayApprove(proposal: Envelope): boolean
-  /** Charges for an envelope of so many bytes that the run was told of. Gives the milliseconds until all is paid. */
+  /** Charges for a folded envelope of so many bytes. Returns the milliseconds until everything is paid. */
   settle(bytes: number): number
 }
 
-/** Paid by whoever asked. */
+/** The account of the caller. */
 export function createWorkAccount({ space, participant, rateLimitKey }: Caller): WorkAccount {
   const newMeter = () => new WorkMeter(space.config.limits.work)
   let meter = newMeter()
@@ -123,10 +123,10 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
   }
 }
 
-/** Envelopes of the log, before what they have cost is paid. */
+/** Envelopes that are read before their cost is settled. */
 const maxPageRows = 64
 
-interface Course {
+interface FollowOptions {
   readonly visitor: Caller
   readonly grant: ConnectionGrant
   /** Seq after which the turn may begin. */
@@ -135,18 +135,18 @@ interface Course {
   readonly ended: Promise<void>
 }
 
-/** Shows what there is of a turn in the log, then what comes. */
-export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Course): Promise<void> {
+/** Feeds a turn from the log, then live. */
+export async function follow(feed: RunFeed, { visitor, grant, after, ended }: FollowOptions): Promise<void> {
   let isGone = false
-  let line: ConnectionHandle | undefined
+  let connection: ConnectionHandle | undefined
   void ended.then(() => {
     isGone = true
-    line?.closed()
+    connection?.closed()
   })
   const { space } = visitor
   let place = after
   for (let isAll = false; !isAll && !isGone; ) {
-    const reader = { ...space.readerOf(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
+    const reader = { ...space.getReader(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
@@ -160,20 +160,20 @@ export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Co
       if (isGone) return
       feed.replay([message])
       await feed.drained()
-      await turn() // To fold an envelope may cost a lot: others come between.
+      await turn() // Folding an envelope may take long: let other tasks run in between.
     }
     isAll = next === undefined
     place = next ?? head
   }
   feed.pause()
   if (isGone) return
-  line = await grant.watch(feed, { after: place }, ofTurns)
-  if (isGone) line.closed()
+  connection = await grant.watch(feed, { after: place }, ofTurns)
+  if (isGone) connection.closed()
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
 
-/** What turns are made of. */
+/** The envelopes that turns consist of. */
 const ofTurns: Selection = {
   key: 'turns',
   includes: ({ kind }) => namespaces.has(namespaceOf(kind)) || kind === Kind.systemDecision,

@@ -1,29 +1,68 @@
-import type { Parameter, RouteModule } from '@meup/gateway/routes'
-import { arrayOf, object, route, schemaRef, text } from '@meup/gateway/routes'
+import {
+  accept,
+  array,
+  at,
+  type Caller,
+  createSender,
+  type HttpOptions,
+  isRefusal,
+  notCommitted,
+  object,
+  openFeed,
+  type Parameter,
+  type Refusal,
+  type RouteModule,
+  readConnectRequest,
+  readPost,
+  refuse,
+  refused,
+  respondFeed,
+  route,
+  schemaRef,
+  submit,
+  text,
+} from '@meup/gateway/routes'
 import { errorCodes, ParticipantId } from '@meup/protocol'
-import { maxAnswers } from './input.js'
-import { postRun } from './post.js'
+import type { Context } from 'hono'
+import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
+import {
+  createIdMaker,
+  defaultTimeoutSeconds,
+  encodeCancellation,
+  encodeDecisions,
+  encodeQuestion,
+  maxAnswers,
+  maxTimeoutSeconds,
+  type RunInput,
+  readRunInput,
+} from './input.js'
+import { Run } from './run.js'
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
-const agent: Parameter<string> = {
+const agentParameter: Parameter<string> = {
   takes: 'a participant id',
   meaning: 'who is asked; needed unless the space has one agent, or the body names it',
   schema: text,
   read: ([id, ...more]) => (id !== undefined && more.length === 0 && isParticipant.test(id) ? id : undefined),
 }
 
-/** What a client of AG-UI sends, as far as a space has a use for it. */
+/** The fields of a `RunAgentInput` that a space uses. */
 function describeInput() {
-  const message = object({ id: text, role: text, content: {}, toolCalls: arrayOf(object({ id: text })) }, [
+  const message = object({ id: text, role: text, content: {}, toolCalls: array(object({ id: text })) }, [
     'content',
     'toolCalls',
   ])
   const decision = object({ approved: { type: 'boolean' }, reason: text }, ['reason'])
-  const wishes = object(
+  const settings = object(
     {
       agent: { ...text, description: 'who is asked' },
-      timeoutSeconds: { type: 'number', exclusiveMinimum: 0, maximum: 3600, default: 300 },
+      timeoutSeconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: maxTimeoutSeconds,
+        default: defaultTimeoutSeconds,
+      },
       cancelOnDisconnect: { type: 'boolean', default: false },
     },
     ['agent', 'timeoutSeconds', 'cancelOnDisconnect'],
@@ -37,17 +76,17 @@ function describeInput() {
       {
         threadId: text,
         runId: text,
-        messages: { ...arrayOf(message), description: 'the last one of the user is asked' },
-        resume: { ...arrayOf(resume), maxItems: maxAnswers, description: 'decides about proposals' },
-        forwardedProps: wishes,
+        messages: { ...array(message), description: 'the last one of the user is asked' },
+        resume: { ...array(resume), maxItems: maxAnswers, description: 'decides about proposals' },
+        forwardedProps: settings,
       },
       ['resume', 'forwardedProps'],
     ),
-    description: 'a `RunAgentInput` of AG-UI 1.0; its other fields are left alone',
+    description: 'a `RunAgentInput` of AG-UI 1.0; its other fields are ignored',
   }
 }
 
-/** Frontends of AG-UI ask an agent of a space, and show its turn. */
+/** The route for AG-UI frontends: asks an agent of a space and streams its turn. */
 export const agUi: RouteModule = {
   schemas: () => ({ run: describeInput() }),
   routes: [
@@ -57,7 +96,7 @@ export const agUi: RouteModule = {
       operationId: 'run',
       summary: 'Asks an agent, and shows its turn as a run of AG-UI',
       auth: 'token',
-      parameters: { agent },
+      parameters: { agent: agentParameter },
       body: schemaRef('run'),
       answer: {
         description: 'events of AG-UI 1.0, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`',
@@ -67,4 +106,99 @@ export const agUi: RouteModule = {
       handler: postRun,
     }),
   ],
+}
+
+/** `POST /spaces/{space}/ag-ui`: asks an agent, and streams its turn as a run of AG-UI. */
+async function postRun(
+  context: Context,
+  options: HttpOptions,
+  query: { readonly agent: string | undefined },
+): Promise<Response> {
+  const post = await readPost(context, options)
+  if (post instanceof Response) return post
+  const { visitor, body } = post
+  const input = readRunInput(body)
+  if (isRefusal(input)) return refused(input)
+  const agent = resolveAgent(input.settings.agent ?? query.agent, visitor)
+  if (typeof agent !== 'string') return refused(agent)
+  const connectRequest = readConnectRequest(context, options)
+  const makeId = createIdMaker(connectRequest.token ?? '') // Posting requires a token.
+  const decided = encodeDecisions(makeId, input.answers, visitor)
+  if (isRefusal(decided)) return refused(decided)
+  const grant = await options.gateway.admit(connectRequest)
+  if (isRefusal(grant)) return refused(grant)
+
+  const { space, participant } = visitor
+  const chat = encodeQuestion(makeId, input, agent, participant)
+  const asked = await submit(visitor, createSender(visitor), chat.bytes)
+  if (isRefusal(asked)) return refused(asked)
+  let last = asked.seq
+  for (const { bytes } of decided.frames) {
+    const outcome = await submit(visitor, createSender(visitor), bytes)
+    if (isRefusal(outcome)) return refused(outcome)
+    last = Math.max(last, outcome.seq)
+  }
+  if (!(await space.committed(last))) return notCommitted()
+
+  const account = createWorkAccount(visitor)
+  const run = createRun(input, { visitor, id: chat.id, agent, after: decided.latest }, account)
+  const events = openFeed(context, options)
+  const feed = new RunFeed(run, events, account)
+  const { timeoutSeconds, cancelOnDisconnect } = input.settings
+  const late = `No answer came in ${timeoutSeconds} s. Send the same message again to go on waiting.`
+  const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
+  const { ended } = events
+  void ended.then(() => {
+    stop()
+    if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
+    void accept(space, createSender(visitor), encodeCancellation(makeId, chat.id, agent).bytes)
+  })
+  follow(feed, { visitor, grant, after: asked.seq - 1, ended }).catch((err: unknown) => {
+    options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
+    feed.fail('unavailable', 'The log cannot be read. Send the same message again later.')
+  })
+  return respondFeed(events, context, options)
+}
+
+/** The agent that is asked. The only agent of a space need not be named. */
+function resolveAgent(named: string | undefined, { space, participant }: Caller): string | Refusal {
+  const { participants } = space.config
+  const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
+  const agent = named ?? (agents.length === 1 ? agents[0] : undefined)
+  if (agent === undefined) {
+    const message = `The space has ${agents.length} agents. Name one as forwardedProps.agent or ?agent=.`
+    return refuse('invalid_request', message)
+  }
+  if (agent === participant) return refuse('invalid_request', 'You cannot ask yourself. Name another agent.')
+  if (space.state.participants.has(agent)) return agent
+  return refuse('participant_not_found', `There is no participant ${agent} here. Name one of the space.`)
+}
+
+interface Question {
+  readonly visitor: Caller
+  /** Of the chat. */
+  readonly id: string
+  readonly agent: string
+  /** Seq up to which an earlier run has sent events. */
+  readonly after: number
+}
+
+function createRun(
+  { threadId, runId, known }: RunInput,
+  { visitor, id, agent, after }: Question,
+  { guard, mayApprove }: WorkAccount,
+): Run {
+  const { space, participant } = visitor
+  return new Run({
+    threadId,
+    runId,
+    known,
+    after,
+    space: space.config.name,
+    epoch: space.log.epoch,
+    guard,
+    question: { id, from: participant, agent },
+    now: () => space.clock.now(),
+    mayApprove,
+  })
 }

@@ -3,14 +3,14 @@ import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
 import { type Envelope, getMember, isDeeper, Kind, maxNesting, ParticipantId } from '@meup/protocol'
 
-/** What one decides about a proposal that a run before stopped at. */
+/** A decision about a proposal that an earlier run stopped at. */
 interface Answer {
   readonly proposal: string
   readonly isApproved: boolean
   readonly reason?: string
 }
 
-/** What of a `RunAgentInput` a space can use. */
+/** The parts of a `RunAgentInput` that a space uses. */
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
@@ -19,11 +19,11 @@ export interface RunInput {
   /** Ids of the messages and the calls that the client has. */
   readonly known: ReadonlySet<string>
   readonly answers: readonly Answer[]
-  readonly wishes: Wishes
+  readonly settings: RunSettings
 }
 
-/** What `forwardedProps` may say to the gateway. */
-interface Wishes {
+/** The `forwardedProps` that the gateway reads. */
+interface RunSettings {
   readonly agent?: string
   readonly timeoutSeconds: number
   readonly cancelOnDisconnect: boolean
@@ -32,33 +32,34 @@ interface Wishes {
 type Json = Readonly<Record<string, unknown>>
 
 const maxIdChars = 1000
-/** Twice as deep as an envelope: what it has beside messages may be anything. */
-const deepest = 2 * maxNesting
-const patience = { usual: 300, most: 3600 }
-/** Entries of `resume`: as many proposals as a welcome tells of. */
+/** Twice as deep as an envelope: the state and the tools of a client may nest deeper than messages. */
+const maxDepth = 2 * maxNesting
+export const [defaultTimeoutSeconds, maxTimeoutSeconds] = [300, 3600]
+/** Entries of `resume`: as many as the proposals of a welcome. */
 export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
-/** Reads the body of a request for a run. Fields that a space has no use for may be there, and are left alone. */
+/** Reads the body of a request for a run. Fields that a space does not use are ignored. */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
-  if (isDeeper(body, deepest))
-    return refuse('invalid_json', `the body is nested more than ${deepest} levels deep`)
+  if (isDeeper(body, maxDepth))
+    return refuse('invalid_json', `The body is nested more than ${maxDepth} levels deep. Nest it less.`)
   const input = parse(body)
-  if (input === undefined) return refuse('invalid_json', 'the body must be a RunAgentInput: one JSON object')
+  if (input === undefined)
+    return refuse('invalid_json', 'The body is not a RunAgentInput. Send one JSON object.')
   const { threadId, runId, messages } = input
-  if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${maxIdChars} characters`)
-  if (!isId(runId)) return unfit(`runId must be a text of 1 to ${maxIdChars} characters`)
-  if (!Array.isArray(messages)) return unfit('messages must be an array')
-  const question = questionIn(messages)
+  if (!isId(threadId)) return refuseInput(`threadId must be a text of 1 to ${maxIdChars} characters.`)
+  if (!isId(runId)) return refuseInput(`runId must be a text of 1 to ${maxIdChars} characters.`)
+  if (!Array.isArray(messages)) return refuseInput('messages must be an array.')
+  const question = readQuestion(messages)
   if (isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
   if (isRefusal(answers)) return answers
-  const wishes = readWishes(input.forwardedProps ?? {})
-  if (isRefusal(wishes)) return wishes
-  return { threadId, runId, question, known: new Set(messages.flatMap(idsOf)), answers, wishes }
+  const settings = readSettings(input.forwardedProps ?? {})
+  if (isRefusal(settings)) return settings
+  return { threadId, runId, question, known: new Set(messages.flatMap(collectIds)), answers, settings }
 }
 
-const unfit = (message: string): Refusal => refuse('invalid_request', message)
+const refuseInput = (message: string): Refusal => refuse('invalid_request', message)
 
 function parse(body: Uint8Array): Json | undefined {
   try {
@@ -77,40 +78,43 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isId = (value: unknown): value is string =>
   isText(value) && value.length > 0 && value.length <= maxIdChars
 
-function questionIn(messages: readonly unknown[]): RunInput['question'] | Refusal {
+function readQuestion(messages: readonly unknown[]): RunInput['question'] | Refusal {
   const message = messages.filter(isObject).findLast(({ role }) => role === 'user')
   if (message === undefined)
-    return unfit('messages must have one of the role user: it is what the agent is asked')
+    return refuseInput('messages has none of the role user. Add the one that the agent is asked.')
   const { id, content } = message
-  if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${maxIdChars} characters`)
-  const text = textOf(content)
-  if (text === undefined) return unfit('the content of a message must be text; a space takes no other parts')
-  return text.trim() === '' ? unfit('the last message of the user is empty') : { id, text }
+  if (!isId(id)) return refuseInput(`The id of a message must be a text of 1 to ${maxIdChars} characters.`)
+  const text = joinText(content)
+  if (text === undefined) return refuseInput('The content of a message must be text. Leave other parts out.')
+  return text.trim() === ''
+    ? refuseInput('The last message of the user is empty. Send a text.')
+    : { id, text }
 }
 
 /** `undefined` = it has parts that are no text. */
-function textOf(content: unknown): string | undefined {
+function joinText(content: unknown): string | undefined {
   if (isText(content)) return content
   if (!Array.isArray(content)) return undefined
   const texts = content.map((part) => (isObject(part) && part.type === 'text' ? part.text : undefined))
   return texts.every(isText) ? texts.join('') : undefined
 }
 
-function idsOf(message: unknown): string[] {
+function collectIds(message: unknown): string[] {
   if (!isObject(message)) return []
   const calls = Array.isArray(message.toolCalls) ? message.toolCalls.filter(isObject) : []
   return [message.id, ...calls.map(({ id }) => id)].filter(isText)
 }
 
 function readAnswers(resume: unknown): Answer[] | Refusal {
-  if (!Array.isArray(resume)) return unfit('resume must be an array')
-  if (resume.length > maxAnswers) return unfit(`resume may have ${maxAnswers} entries; send the rest later`)
+  if (!Array.isArray(resume)) return refuseInput('resume must be an array.')
+  if (resume.length > maxAnswers)
+    return refuseInput(`resume may have ${maxAnswers} entries. Send the rest later.`)
   const answers = new Map<string, Answer>()
   for (const entry of resume) {
     const answer = readAnswer(entry)
     if (isRefusal(answer)) return answer
     const { proposal } = answer
-    if (answers.has(proposal)) return unfit('resume must have one entry for each interruptId')
+    if (answers.has(proposal)) return refuseInput('resume must have one entry for each interruptId.')
     answers.set(proposal, answer)
   }
   return [...answers.values()]
@@ -118,28 +122,29 @@ function readAnswers(resume: unknown): Answer[] | Refusal {
 
 function readAnswer(entry: unknown): Answer | Refusal {
   if (!isObject(entry) || !isId(entry.interruptId))
-    return unfit('an entry of resume must have an interruptId')
+    return refuseInput('An entry of resume must have an interruptId.')
   const { interruptId: proposal, status, payload } = entry
   if (status === 'cancelled') return { proposal, isApproved: false, reason: 'cancelled' }
-  if (status !== 'resolved') return unfit('the status of an entry of resume must be resolved or cancelled')
+  if (status !== 'resolved')
+    return refuseInput('The status of an entry of resume must be resolved or cancelled.')
   if (!isObject(payload) || typeof payload.approved !== 'boolean') {
-    return unfit('the payload of an entry of resume must be {"approved": true} or {"approved": false}')
+    return refuseInput('The payload of an entry of resume must be {"approved": true} or {"approved": false}.')
   }
   const { approved: isApproved, reason } = payload
   return { proposal, isApproved, ...(isText(reason) && { reason }) }
 }
 
-function readWishes(props: unknown): Wishes | Refusal {
-  if (!isObject(props)) return unfit('forwardedProps must be an object')
-  const { agent, timeoutSeconds = patience.usual, cancelOnDisconnect = false } = props
+function readSettings(props: unknown): RunSettings | Refusal {
+  if (!isObject(props)) return refuseInput('forwardedProps must be an object.')
+  const { agent, timeoutSeconds = defaultTimeoutSeconds, cancelOnDisconnect = false } = props
   if (agent !== undefined && !(isText(agent) && isParticipant.test(agent))) {
-    return unfit('forwardedProps.agent must be a participant id')
+    return refuseInput('forwardedProps.agent must be a participant id.')
   }
-  if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0 && timeoutSeconds <= patience.most)) {
-    return unfit(`forwardedProps.timeoutSeconds must be a number up to ${patience.most}`)
+  if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0 && timeoutSeconds <= maxTimeoutSeconds)) {
+    return refuseInput(`forwardedProps.timeoutSeconds must be a number up to ${maxTimeoutSeconds}.`)
   }
   if (typeof cancelOnDisconnect !== 'boolean') {
-    return unfit('forwardedProps.cancelOnDisconnect must be true or false')
+    return refuseInput('forwardedProps.cancelOnDisconnect must be true or false.')
   }
   return { ...(agent !== undefined && { agent }), timeoutSeconds, cancelOnDisconnect }
 }
@@ -150,20 +155,20 @@ interface Frame {
   readonly bytes: Uint8Array
 }
 
-/** Makes the same id of the same parts. */
+/** Returns the same id for the same parts. */
 type MakeId = (...parts: readonly string[]) => string
 
 /**
- * Ids that a participant's repeated request finds again, and that nobody else can take before it: they depend on its
- * token, which is in no log.
+ * Ids that repeat when a participant repeats a request. They depend on its token, which no log has, so that nobody else can use
+ * them first.
  */
-export const idsFor =
+export const createIdMaker =
   (token: string): MakeId =>
   (...parts) =>
     `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
 
-/** The same message of the same thread is the same chat, however often it is sent. */
-export function question(
+/** The same message of the same thread becomes the same chat, so that a repeated request finds it. */
+export function encodeQuestion(
   makeId: MakeId,
   { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
   agent: string,
@@ -176,7 +181,7 @@ export function question(
   })
 }
 
-export const cancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
+export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
   frame(makeId('cancel', questionId), {
     kind: Kind.chatCancel,
     to: [agent],
@@ -185,10 +190,10 @@ export const cancellation = (makeId: MakeId, questionId: string, agent: string):
   })
 
 /**
- * What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. Each
- * frame is made when it is asked for, since all of them together may be large.
+ * Frames for decisions about proposals, and the seq of the latest proposal. Settled proposals are skipped. Each frame is made on
+ * demand, since all of them together may be large.
  */
-export function decisions(
+export function encodeDecisions(
   makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,
@@ -196,9 +201,9 @@ export function decisions(
   let latest = 0
   for (const { proposal: id } of answers) {
     const entry = space.log.find(id)
-    const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
+    const isReadable = entry && mayRead(space.getReader({ participant }), space.decideAudience(entry))
     if (entry?.kind !== Kind.mcpProposal || !isReadable) {
-      const message = `resume answers ${id.slice(0, 100)}, which is no proposal of this space`
+      const message = `resume answers ${id.slice(0, 100)}, which is not a proposal of this space. Check the interruptId.`
       return refuse('proposal_not_found', message)
     }
     latest = Math.max(latest, entry.seq)

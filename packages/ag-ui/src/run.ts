@@ -28,7 +28,7 @@ interface RunOptions extends RunName {
   readonly guard: Guard
   /** The chat that asks, and who answers it. */
   readonly question: { readonly id: string; readonly from: string; readonly agent: string }
-  /** What came up to this seq was told in a run before. */
+  /** Seq up to which an earlier run has sent events. */
   readonly after: number
   /** Ids of messages and calls that the client has. */
   readonly known: ReadonlySet<string>
@@ -38,26 +38,26 @@ interface RunOptions extends RunName {
   mayApprove(proposal: Envelope): boolean
 }
 
-/** Characters of what a tool said. */
+/** Characters of a tool result. */
 const maxResultChars = 8192
 
 /**
- * One turn of an agent as the events of an AG-UI run. It is told, in log order, the envelopes that its reader may read,
- * from the question on; each gives the events that it is worth. Nothing comes after the event that ends the run.
+ * One turn of an agent as the events of an AG-UI run. Apply the envelopes that its reader may read, in log order and from the
+ * question on; each returns its events. No event follows the one that ends the run.
  */
 export class Run {
   readonly #options: RunOptions
   readonly #assigner: Assigner
   readonly #proposals: ProposalFold
   readonly #approvable = new Set<string>()
-  /** Calls that have been told, and calls whose result has. */
+  /** Calls that were sent, and calls whose result was. */
   readonly #called = new Set<string>()
   readonly #settled = new Set<string>()
   #question: Envelope | undefined
   #turn: FoldedTurn | undefined
-  /** Which one that is. */
+  /** Number of the turn. */
   #number = 0
-  /** Why it was given up, as far as that was said. */
+  /** Why the agent gave it up, if it said so. */
   #reason: string | null = null
   #isOver = false
 
@@ -88,7 +88,7 @@ export class Run {
     return [...this.#thought(envelope), ...this.#calls(turn, envelope), ...this.#answer(turn)]
   }
 
-  /** To be called when nothing more is known at present: what the turn has come to, or what it waits for. */
+  /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
   pause(): AGUIEvent[] {
     const turn = this.#turn?.record
     if (this.#isOver || turn === undefined) return []
@@ -104,7 +104,7 @@ export class Run {
     return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
   }
 
-  /** Ends the run, whatever becomes of the turn. */
+  /** Ends the run with an error; the turn may go on. */
   fail(code: string, message: string): AGUIEvent[] {
     if (this.#isOver) return []
     this.#isOver = true
@@ -116,12 +116,12 @@ export class Run {
     return [finishedEvent(this.#options, outcome)]
   }
 
-  /** Whether the client has yet to be told. */
+  /** Whether the client does not have it yet. */
   #isNew(seq: number, id: string): boolean {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
 
-  /** Whether it is one of the turn's. */
+  /** Returns whether the envelope belongs to the turn. */
   #fold(envelope: Envelope): boolean {
     const { question } = this.#options
     if (envelope.id === question.id) this.#question = envelope
@@ -143,7 +143,7 @@ export class Run {
     return true
   }
 
-  /** The asker may do so before the agent has begun; there is no turn then. */
+  /** The asker may cancel before the agent has begun, and so before there is a turn. */
   #isTakenBack(envelope: Envelope): boolean {
     const { id, from } = this.#options.question
     return envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
@@ -170,7 +170,7 @@ export class Run {
     return this.#isNew(source.seq, id) ? callEvents({ ...decision, parameters }) : []
   }
 
-  /** The first end of a call is told, once. */
+  /** Only the first end of a call is sent. */
   #ended({ id, outcome, cancelled, isAnswered }: ToolDecision, envelope: Envelope): AGUIEvent[] {
     if (outcome === null || this.#settled.has(id)) return []
     this.#settled.add(id)
@@ -199,7 +199,7 @@ function whyNot({ kind, payload }: Envelope, isRejected: boolean, guard: Guard):
   return isRejected ? 'expired' : 'abandoned'
 }
 
-/** A thought, as a span of reasoning of its own: what comes between two thoughts is never inside one. */
+/** A thought as a reasoning span of its own, so that no other event falls inside one. */
 const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_START, messageId },
   { type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' },
@@ -208,7 +208,7 @@ const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_END, messageId },
 ]
 
-/** What an agent says. Older clients do not take an empty delta. */
+/** A message of an agent. Older clients reject an empty delta. */
 const messageEvents = (messageId: string, name: string, delta: string): AGUIEvent[] => [
   { type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name },
   ...(delta === '' ? [] : [{ type: EventType.TEXT_MESSAGE_CONTENT as const, messageId, delta }]),
@@ -237,7 +237,7 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
   metadata: { outcome },
 })
 
-/** What a proposal asks of whoever may approve it. */
+/** The interrupt that asks for the approval of a proposal. */
 const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView): Interrupt => ({
   id,
   reason: 'tool_call',
@@ -251,7 +251,7 @@ const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView):
   ...(expiresAt !== null && { expiresAt }),
 })
 
-/** One run of AG-UI, by the names that its client gave it. */
+/** The ids that the client gave a run. */
 interface RunName {
   readonly threadId: string
   readonly runId: string

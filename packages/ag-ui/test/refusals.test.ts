@@ -9,15 +9,18 @@ const resolved = { interruptId: 'p', status: 'resolved' }
 const cancelled = (interruptId: string) => ({ interruptId, status: 'cancelled' })
 
 test.for<[body: unknown, says: string]>([
-  ['', 'the body must be a RunAgentInput'],
-  ['[]', 'the body must be a RunAgentInput'],
+  ['', 'The body is not a RunAgentInput'],
+  ['[]', 'The body is not a RunAgentInput'],
   [{ ...fit, threadId: '' }, 'threadId must be'],
   [{ ...fit, runId: 7 }, 'runId must be'],
   [{ ...fit, messages: {} }, 'messages must be an array'],
-  [{ ...fit, messages: [] }, 'messages must have one of the role user'],
-  [{ ...fit, messages: [{ role: 'user', content: 'x' }] }, 'the id of a message'],
+  [{ ...fit, messages: [] }, 'messages has none of the role user'],
+  [{ ...fit, messages: [{ role: 'user', content: 'x' }] }, 'The id of a message'],
   [{ ...fit, messages: [{ ...question, content: ' ' }] }, 'is empty'],
-  [{ ...fit, messages: [{ ...question, content: [{ type: 'image', source: {} }] }] }, 'takes no other parts'],
+  [
+    { ...fit, messages: [{ ...question, content: [{ type: 'image', source: {} }] }] },
+    'Leave other parts out',
+  ],
   [{ ...fit, resume: {} }, 'resume must be an array'],
   [resume({ status: 'resolved' }), 'must have an interruptId'],
   [resume({ interruptId: 'p', status: 'maybe' }), 'must be resolved or cancelled'],
@@ -26,7 +29,7 @@ test.for<[body: unknown, says: string]>([
   [{ ...fit, resume: [cancelled('p'), cancelled('p')] }, 'one entry for each interruptId'],
   [{ ...fit, forwardedProps: [] }, 'forwardedProps must be an object'],
   [{ ...fit, forwardedProps: { agent: 'not one' } }, 'must be a participant id'],
-  [{ ...fit, forwardedProps: { agent: 'ana' } }, 'nobody can ask oneself'],
+  [{ ...fit, forwardedProps: { agent: 'ana' } }, 'You cannot ask yourself'],
   [{ ...fit, forwardedProps: { timeoutSeconds: 0 } }, 'timeoutSeconds must be'],
   [{ ...fit, forwardedProps: { timeoutSeconds: 3601 } }, 'timeoutSeconds must be'],
   [{ ...fit, forwardedProps: { cancelOnDisconnect: 1 } }, 'cancelOnDisconnect must be'],
@@ -79,7 +82,7 @@ test('where there are several agents, one has to be named', async () => {
   const participants = { ana: ['*'], ben: ['*'], cleo: ['*'], tool: ['*'] }
   const { url, runs } = await stage({ participants })
   const unnamed = await refusal(runs, 'ana', fit)
-  expect(unnamed).toMatchObject({ status: 400, body: { detail: expect.stringContaining('there are 2') } })
+  expect(unnamed).toMatchObject({ status: 400, body: { detail: expect.stringContaining('has 2 agents') } })
   expect(await refusal(`${runs}?agent=no one`, 'ana', fit)).toMatchObject({ status: 400 })
   expect(await refusal(`${runs}?agents=ben`, 'ana', fit)).toMatchObject({ status: 400 })
   expect(await refusal(`${runs}?agent=cleo`, 'ana', fit)).toMatchObject({ status: 200 })
@@ -117,7 +120,7 @@ test('chats by this way count like any other', async () => {
 test('decisions about more than 64 proposals at once are refused', async () => {
   const { runs } = await stage()
   const resume = Array(65).fill({ interruptId: 'p', status: 'cancelled' })
-  const detail = 'resume may have 64 entries; send the rest later'
+  const detail = 'resume may have 64 entries. Send the rest later.'
   expect(await refusal(runs, 'ana', { ...fit, resume })).toMatchObject({ status: 400, body: { detail } })
 })
 

@@ -9,12 +9,12 @@ interface Document {
   readonly components: { readonly schemas: Record<string, object> }
 }
 
-const documentOf = async (url: string): Promise<Document> =>
+const fetchDocument = async (url: string): Promise<Document> =>
   (await (await fetch(`${url}/openapi.json`)).json()) as Document
 
 test('the route is described with those of the gateway', async () => {
   const { url } = await stage()
-  const document = await documentOf(url)
+  const document = await fetchDocument(url)
   const { valid, errors } = await new Validator().validate(document as object as Record<string, unknown>)
   expect([errors ?? [], valid]).toEqual([[], true])
   expect(document.paths['/spaces/{space}/ag-ui']?.post.parameters).toMatchObject([{ name: 'agent' }])
@@ -37,5 +37,5 @@ test('a gateway that does not bring the module has no such route', async () => {
   const { url } = await start({ participants: { ana: ['*'] } })
   const headers = bearer('ana')
   expect((await fetch(`${url}/spaces/test/ag-ui`, { method: 'POST', headers })).status).toBe(404)
-  expect(Object.keys((await documentOf(url)).paths)).not.toContain('/spaces/{space}/ag-ui')
+  expect(Object.keys((await fetchDocument(url)).paths)).not.toContain('/spaces/{space}/ag-ui')
 })

@@ -2,8 +2,12 @@ export type { Refusal } from './core/admission/context.js'
 export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
 export type { Verification } from './core/delivery/verify-log.js'
-export { envelopeOf } from './core/replay.js'
-export { firstOf, type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
+export { parseEnvelope } from './core/replay.js'
+export {
+  combineAuthenticators,
+  type TokenAuthenticator,
+  tokenAuthenticator,
+} from './host/auth/token-authenticator.js'
 export type { Resume } from './host/connection-gate.js'
 export type { ConnectionHandle } from './host/connection-handle.js'
 export {
@@ -13,9 +17,9 @@ export {
   type Gateway,
   type GatewayOptions,
 } from './host/gateway.js'
-export { genesis, leafOf, link, seal } from './log/chain.js'
+export { genesis, hashLeaf, link, seal } from './log/chain.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
-export { type Fields, fieldsOf, rowOf } from './log/fields.js'
+export { createRow, type Fields, toFields } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type EnvelopeLog, type Logger, memoryStore, sqliteStore } from '@meup/gateway'
-import { draftOf, randomDrafts } from '@meup/gateway/testing'
+import { createDraft, randomDrafts } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Checkpoints } from '../src/core/checkpoints.js'
@@ -116,7 +116,7 @@ describe('a gateway', () => {
     const many = 25_000
     const filled = await memoryStore(spaces).open('test')
     const chat = (seq: number) =>
-      draftOf(seq, { from: 'alice', kind: 'chat', payload: { message: `${seq}` } })
+      createDraft(seq, { from: 'alice', kind: 'chat', payload: { message: `${seq}` } })
     await filled.append(Array.from({ length: many }, (_, index) => chat(index + 1)))
     const { connect } = await start({ participants, store: memoryStore(spaces) })
     await connect('alice')

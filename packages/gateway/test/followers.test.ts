@@ -1,5 +1,5 @@
 import { type EnvelopeLog, memoryStore } from '@meup/gateway'
-import { draftOf, FakeClock, testSpaceConfig } from '@meup/gateway/testing'
+import { createDraft, FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { GATEWAY, Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { configurationRecord } from '../src/host/space-host.js'
@@ -14,7 +14,7 @@ async function followed(answer: (note: Note) => Record<string, unknown>) {
   const log = await inner.open('test')
   const payload = { event: 'configured', ...configurationRecord(testSpaceConfig({ participants })) }
   const ts = '2026-01-01T00:00:00.000Z'
-  await log.append([draftOf(1, { id: 'configured', ts, from: GATEWAY, kind: Kind.systemSpace, payload })])
+  await log.append([createDraft(1, { id: 'configured', ts, from: GATEWAY, kind: Kind.systemSpace, payload })])
   const asked: Note[] = []
   const shared = {
     leads: false,

@@ -146,7 +146,7 @@ test('where the index cannot be opened, turns are refused with the reason, and e
     const response = await as('ana').get(path)
     expect([path, response.status, await response.json()]).toMatchObject([
       ...[path, 503],
-      { code: 'unavailable', detail: expect.stringMatching(/turns cannot be read at present: ENOENT/) },
+      { code: 'unavailable', detail: expect.stringMatching(/Turns cannot be read at present: ENOENT/) },
     ])
   }
   const ana = await connect('ana')

@@ -196,9 +196,12 @@ describe('GET audit/export', () => {
   test.for([
     ['format=html', 'format must be jsonl or markdown, not html'],
     ['format=jsonl&format=jsonl', 'format must be jsonl or markdown, not jsonl&jsonl'],
-    ['before=3', 'there is no parameter before here; use format, after, thread_id, turn, limit'],
-    ['after=1000', 'the log ends at seq 2; ask for what comes after that, or before'],
-    ['format=markdown&after=1', 'after needs format=jsonl; of Markdown take a turn'],
+    ['before=3', 'There is no parameter before here. Use format, after, thread_id, turn, limit'],
+    ['after=1000', 'The log ends at seq 2. Use at most that as after.'],
+    [
+      'format=markdown&after=1',
+      'after needs format=jsonl. Use thread_id and turn for a part of the Markdown.',
+    ],
   ] as const)('refuses %s', async ([query, detail]) => {
     const { url } = await start({ participants })
     const response = await asking(url, 'alice').get(`/audit/export?${query}`)

@@ -188,7 +188,7 @@ describe('steps of the audit', () => {
   test.for([
     ['phase=doing', 'phase must be thinking or plan or waiting_approval or execute or error, not doing'],
     ['phase=plan&phase=error', 'phase must be thinking or'],
-    ['turn=1', 'turn needs thread_id, such as test/'],
+    ['turn=1', 'turn needs thread_id. Add one, such as test/'],
     ['thread_id=test/ben&turn=0', 'turn must be a whole number from 1, not 0'],
     ['thread_id=test/ben&turn=-1', 'turn must be'],
     ['thread_id=test/ben&turn=abc', 'turn must be'],

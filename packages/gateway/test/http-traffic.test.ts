@@ -167,7 +167,7 @@ describe('a post', () => {
     const first = await send()
     expect(await first.json()).toMatchObject({
       code: 'invalid_request',
-      detail: expect.stringMatching(/^more than 500/),
+      detail: expect.stringMatching(/^A post may have 500/),
     })
     const second = await send()
     expect(second.status).toBe(429)

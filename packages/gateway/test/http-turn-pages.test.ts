@@ -94,8 +94,8 @@ describe('a query for turns', () => {
     ['thread_id=test/ben&before=99999999999999999999', 'before must be a whole number from 1, not 9999'],
     ['thread_id=test/ben&limit=0', 'limit must be'],
     ['thread_id=test/ben&limit=1001', 'limit must be'],
-    ['thread_id=test/ben&turn=1', 'there is no parameter turn here'],
-    ['', 'thread_id is needed'],
+    ['thread_id=test/ben&turn=1', 'There is no parameter turn here'],
+    ['', 'thread_id is required'],
     ['thread_id=', 'thread_id must be a thread'],
     ['thread_id=ben', 'thread_id must be a thread'],
     ['thread_id=test/ben/more', 'thread_id must be a thread'],
@@ -115,7 +115,7 @@ describe('a query for turns', () => {
     const response = await as('ana').get('/turns?thread_id=test/bne')
     expect([response.status, await response.json()]).toMatchObject([
       404,
-      { code: 'not_found', detail: expect.stringMatching(/test\/bne; .* ana, ben, cleo/) },
+      { code: 'not_found', detail: expect.stringMatching(/test\/bne\. .* ana, ben, cleo/) },
     ])
     expect(await as('ana').json('/turns?thread_id=test/stranger')).toEqual({
       thread_id: 'test/stranger',

@@ -191,7 +191,7 @@ describe('other routes', () => {
     expect(response.status).toBe(401)
     expect(await response.json()).toMatchObject({
       code: 'unauthorized',
-      detail: expect.stringContaining('socket'),
+      detail: expect.stringContaining('WebSocket'),
     })
   })
 

@@ -90,9 +90,9 @@ async function logOf(envelopes: readonly Partial<Envelope>[]): Promise<EnvelopeL
 
 /** All of it, as a gateway exports it. */
 async function textOf(log: EnvelopeLog): Promise<string> {
-  const deliveryOf = (entry: Entry): Delivery => new Delivery(entry, undefined)
+  const createDelivery = (entry: Entry): Delivery => new Delivery(entry, undefined)
   const reads = readsOf(log)
-  const source = { log, reads, delivered: log.head, deliveryOf, audienceOf: () => undefined }
+  const source = { log, reads, delivered: log.head, createDelivery, decideAudience: () => undefined }
   let text = ''
   const reader = { ...patient, participant: 'ana', readsTargeted: true }
   for await (const line of exportLog(reader, source)) text += line

@@ -1,4 +1,4 @@
-import { createGateway, firstOf, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
+import { combineAuthenticators, createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
 import { jwtAuthenticator } from '@meup/gateway/jwt'
 import { FakeClock, type TestSpaceOptions, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import type { Capability, Envelope } from '@meup/protocol'
@@ -18,7 +18,7 @@ export async function open(options: Partial<TestSpaceOptions> = {}, store = memo
   const config = { ...testSpaceConfig({ participants, ...options }), defaults: { capabilities: ['chat'] } }
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const jwt = jwtAuthenticator({ issuer, audience, jwks: keySetOf(key) }, { clock })
-  const authenticator = firstOf([tokenAuthenticator({ test: tokens }), jwt])
+  const authenticator = combineAuthenticators([tokenAuthenticator({ test: tokens }), jwt])
   const gateway = await createGateway({ spaces: [config], store, authenticator, clock })
   const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
   onTestFinished(() => served.close())

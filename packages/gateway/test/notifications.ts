@@ -1,7 +1,7 @@
 import type { Gateway } from '@meup/gateway'
 import { dialInMemory, testToken } from '@meup/gateway/testing'
 import { type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
-import type { Sender } from '../src/core/sender.js'
+import type { Sender } from '../src/ports/connection.js'
 import { range } from './client.js'
 import { pagesOf } from './stand.js'
 

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Filter } from '../src/ports/envelope-log.js'
 import type { Range } from '../src/storage/sqlite/calls.js'
-import { selectOf } from '../src/storage/sqlite/pages.js'
+import { buildSelect } from '../src/storage/sqlite/pages.js'
 import { temporaryFile } from './support.js'
 
 const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }
@@ -13,7 +13,7 @@ async function planOf(filter: Filter, order: Range['order']): Promise<string[]> 
   const path = temporaryFile('log.db')
   await (await sqliteStore({ path })).close()
   const db = new Database(path, { readonly: true })
-  const { sql, values } = selectOf({ ...range, order, filter })
+  const { sql, values } = buildSelect({ ...range, order, filter })
   const plan = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
   db.close()
   return plan.map(({ detail }) => detail).filter((detail) => detail.includes('envelopes'))

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { genesis, leafOf, link } from '../src/log/chain.js'
+import { genesis, hashLeaf, link } from '../src/log/chain.js'
 import { temporaryFile } from './support.js'
 
 function drafts(from: number, count = 1): Draft[] {
@@ -26,7 +26,7 @@ async function expectChain(log: EnvelopeLog, length: number): Promise<void> {
   let before: Uint8Array = genesis(log.epoch)
   for (const [index, { seq, salt, body, leaf, hash }] of rows.entries()) {
     expect(seq).toBe(index + 1)
-    expect(Buffer.from(leaf)).toEqual(leafOf(salt, body))
+    expect(Buffer.from(leaf)).toEqual(hashLeaf(salt, body))
     expect(Buffer.from(hash)).toEqual(link(before, seq, leaf))
     before = hash
   }

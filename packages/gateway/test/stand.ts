@@ -2,7 +2,7 @@ import type { GatewayOptions, LogStore } from '@meup/gateway'
 import { createTestGateway, FakeClock, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import { onTestFinished } from 'vitest'
 import { createHttpApp } from '../src/http/app.js'
-import type { HttpOptions } from '../src/http/options.js'
+import type { HttpOptions } from '../src/http/route.js'
 import { silent } from '../src/ports/logger.js'
 import type { Stand } from './notifications.js'
 
@@ -21,7 +21,7 @@ export async function standOn(store: LogStore, options: StandOptions): Promise<S
     origins: [],
     eventHeartbeatMs: 1e6,
     metrics: async () => ({ text: '', type: '' }),
-    remoteOf: () => 'here',
+    getRemoteAddress: () => 'here',
     over: (_, then) => over.push(then),
     standing: nothing,
     onAuthenticated: nothing,

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, LogError, leafOf, link, type Row, rowOf } from '@meup/gateway'
+import { createRow, type Fields, hashLeaf, LogError, link, type Row, toFields } from '@meup/gateway'
 
 /** The head of one message of a stream. */
 export interface BatchHead {
@@ -24,8 +24,8 @@ interface Head extends BatchHead {
 const [lengthBytes, saltBytes, digestBytes] = [4, 16, 32]
 
 /** Upper bound of the bytes of a row in a message. */
-export const sizeOf = (row: Row): number =>
-  JSON.stringify(fieldsOf(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
+export const estimateBytes = (row: Row): number =>
+  JSON.stringify(toFields(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
 
 /** Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived. */
 export function encodeBatch(
@@ -39,7 +39,7 @@ export function encodeBatch(
     count: rows.length,
     previous: hex(previous),
     hash: hex(rows.at(-1)?.hash ?? previous),
-    rows: rows.map(fieldsOf),
+    rows: rows.map(toFields),
     sizes: rows.map(({ body }) => body.length),
   }
   const text = Buffer.from(JSON.stringify(head))
@@ -49,7 +49,7 @@ export function encodeBatch(
 }
 
 /** Last seq of a batch; of an empty one, the seq before `first`. */
-export const lastOf = ({ first, count }: BatchHead): number => first + count - 1
+export const getLastSeq = ({ first, count }: BatchHead): number => first + count - 1
 
 /** `place` names the message in errors. Throws a `LogError` of code `corrupt` if it is no batch. */
 export function decodeHead(data: Uint8Array, place: string): BatchHead {
@@ -68,9 +68,9 @@ export function decodeRows(data: Uint8Array, place: string): Row[] {
   let hash: Uint8Array = Buffer.from(head.previous, 'hex')
   const rows = head.rows.map((fields, i) => {
     const [body, salt, digest] = [cut(head.sizes[i] ?? 0), cut(saltBytes), cut(digestBytes)]
-    const leaf = leafOf(salt, body)
+    const leaf = hashLeaf(salt, body)
     hash = link(hash, fields[0], leaf)
-    return rowOf(absent(fields), body, { salt, leaf, hash, digest })
+    return createRow(absent(fields), body, { salt, leaf, hash, digest })
   })
   if (at !== bytes.length || hex(hash) !== head.hash) throw foreign(place)
   return rows

@@ -175,14 +175,14 @@ const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'Permi
 /** An error of the NATS client as one that says what to do. */
 export function asNatsError(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error
-  const said = error instanceof Error ? `${error.message}${causeOf(error)}` : String(error)
+  const said = error instanceof Error ? `${error.message}${describeCause(error)}` : String(error)
   if (error instanceof Error && refusals.includes(error.name)) {
     const what = 'Give it credentials that are valid, and that may use JetStream'
     return new LogError('server', `The NATS server refuses this gateway, ${doing}: ${said}. ${what}.`, {
       cause: error,
     })
   }
-  if ([error, Object(error).cause].some((each) => notEnabled.includes(apiCodeOf(each)))) {
+  if ([error, Object(error).cause].some((each) => notEnabled.includes(getApiCode(each)))) {
     const what = 'Enable JetStream for it (`jetstream: enabled` of an account, or nsc edit account)'
     return new LogError(
       'server',
@@ -195,7 +195,7 @@ export function asNatsError(error: unknown, doing: string): LogError {
   return new LogError('unavailable', `NATS failed ${doing}: ${said}. ${advice}`, { cause: error })
 }
 
-const causeOf = ({ cause, message }: Error): string =>
+const describeCause = ({ cause, message }: Error): string =>
   cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
 
 /** Whether the server reported that nobody listens on the subject of a request. */
@@ -205,7 +205,7 @@ export function isNobodyThere(error: unknown): boolean {
 }
 
 /** Code of an error of the JetStream API; 0 = the error is another one. */
-export function apiCodeOf(error: unknown): number {
+export function getApiCode(error: unknown): number {
   const { code } = Object(error) as { code?: unknown }
   return typeof code === 'number' ? code : 0
 }
@@ -226,17 +226,17 @@ export async function retryUntilLeader<Answer>(
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
   const end = performance.now() + leaderTimeoutMs
-  for (let isTold = false; ; isTold = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
       return await ask()
     } catch (error) {
       const err = asNatsError(error, doing)
       if (err.code !== 'unavailable' || isRefusal(error) || performance.now() >= end) throw err
-      if (!isTold) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
+      if (!isLogged) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
       await delay(retryMs)
     }
   }
 }
 
 const isRefusal = (error: unknown): boolean =>
-  [error, Object(error).cause].map(apiCodeOf).some((code) => code !== 0 && code !== leaderless)
+  [error, Object(error).cause].map(getApiCode).some((code) => code !== 0 && code !== leaderless)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError, type Row, type Snapshot } from '@meup/gateway'
-import { type BatchHead, lastOf } from './batch.js'
+import { type BatchHead, getLastSeq } from './batch.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
@@ -51,7 +51,7 @@ export class Follower {
   async onBatch(batch: StoredBatch): Promise<void> {
     const replica = this.#replica
     const { at, head } = batch
-    if (lastOf(head) <= replica.head) return
+    if (getLastSeq(head) <= replica.head) return
     const isNext = head.first === replica.head + 1 && head.previous === hex(replica.hash)
     if (!isNext) return this.catchUp()
     this.#assertOurs(head)
@@ -67,7 +67,7 @@ export class Follower {
     const before = replica.head
     const tip = await this.#subject.tip()
     if (tip === undefined || tip.head.epoch !== replica.epoch) return false
-    const last = lastOf(tip.head)
+    const last = getLastSeq(tip.head)
     if (last > replica.head) await delay(graceMs)
     return last === replica.head ? tip.at === this.#position : last >= before && last < replica.head
   }
@@ -79,7 +79,7 @@ export class Follower {
     if (tip === undefined)
       throw this.#other(`has nothing of this space, and there were ${replica.head} envelopes`)
     this.#assertOurs(tip.head)
-    const last = lastOf(tip.head)
+    const last = getLastSeq(tip.head)
     if (last < replica.head) {
       throw this.#other(`ends at envelope ${last} of this space, and ${replica.head} were acknowledged`)
     }
@@ -108,7 +108,7 @@ export class Follower {
 
   async #read(tip: StoredBatch, pruned: Snapshot | undefined): Promise<void> {
     const replica = this.#replica
-    const last = lastOf(tip.head)
+    const last = getLastSeq(tip.head)
     if (replica.head === last) return
     let snapshot = replica.head === 0 ? pruned : undefined
     if (snapshot === undefined && pruned !== undefined && replica.head < pruned.through) {
@@ -129,7 +129,7 @@ export class Follower {
       this.#assertOurs(head)
       if (head.first > expected) throw this.#other(`has no envelopes ${expected} to ${head.first - 1}`)
       waiting.push(...rows().filter(({ seq }) => seq >= expected))
-      expected = Math.max(expected, lastOf(head) + 1)
+      expected = Math.max(expected, getLastSeq(head) + 1)
       if (waiting.length >= maxRowsAtOnce) {
         await append()
         this.#position = at

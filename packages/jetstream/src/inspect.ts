@@ -2,7 +2,7 @@ import type { LogError } from '@meup/gateway'
 import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
-import { assertAsNeeded, infoOf, placeOf } from './streams.js'
+import { assertAsNeeded, createPlace, findStream } from './streams.js'
 
 /** One NATS server. */
 interface NatsServerReport {
@@ -69,15 +69,15 @@ async function lookAtStreams(
   replicas: number,
   spaces: readonly string[],
 ): Promise<StreamReport[]> {
-  const streams = new Set(spaces.map((space) => placeOf(space).stream))
+  const streams = new Set(spaces.map((space) => createPlace(space).stream))
   const reports: StreamReport[] = []
   for (const stream of streams) {
-    const kept = spaces.filter((space) => placeOf(space).stream === stream)
+    const kept = spaces.filter((space) => createPlace(space).stream === stream)
     try {
       const manager = await jetstreamManager(connection, { timeout: requestMs })
-      const info = await infoOf(manager, stream)
+      const info = await findStream(manager, stream)
       if (info !== undefined) assertAsNeeded(info.config, replicas)
-      reports.push({ stream, spaces: kept, found: info && healthOf(info) })
+      reports.push({ stream, spaces: kept, found: info && describeHealth(info) })
     } catch (error) {
       const found = asNatsError(error, `asking for the stream ${stream}`)
       reports.push({ stream, spaces: kept, found })
@@ -87,7 +87,7 @@ async function lookAtStreams(
 }
 
 /** A single server reports no cluster: it is up to date. */
-function healthOf({ cluster }: StreamInfo): StreamHealth {
+function describeHealth({ cluster }: StreamInfo): StreamHealth {
   const { leader = '', replicas = [] } = cluster ?? {}
   const names = (isCurrent: boolean): string[] =>
     replicas.filter(({ current, offline }) => (current && !offline) === isCurrent).map(({ name }) => name)

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Checkpoint,
   closedError,
+  createRow,
   type Draft,
   duplicateIdError,
   type EnvelopeLog,
-  fieldsOf,
   gapError,
   type Heading,
   LogError,
@@ -13,13 +13,13 @@ import {
   type Query,
   type Row,
   rangeError,
-  rowOf,
   type SharedLog,
   type Snapshot,
   seal,
+  toFields,
 } from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { encodeBatch, sizeOf } from './batch.js'
+import { encodeBatch, estimateBytes } from './batch.js'
 import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Prunings } from './prunings.js'
@@ -185,7 +185,7 @@ export class JetStreamLog implements EnvelopeLog {
       if (draft.seq !== expected) throw gapError(expected, draft.seq)
       if (fresh.has(draft.id) || replica.heading(draft.id) !== undefined) throw duplicateIdError(draft.id)
       fresh.add(draft.id)
-      const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
+      const row = createRow(toFields(draft), draft.body, seal(draft, hash))
       hash = row.hash
       return row
     })
@@ -250,7 +250,7 @@ function splitIntoMessages(rows: readonly Row[], maxBytes: number): Row[][] {
   const portions: Row[][] = []
   let [portion, bytes]: [Row[], number] = [[], 0]
   for (const row of rows) {
-    const size = sizeOf(row)
+    const size = estimateBytes(row)
     if (size > maxBytes) {
       const message = `The envelope ${row.id} has ${size} bytes with its row, and a message ${maxBytes} at most.`
       throw new LogError('server', `${message} Raise max_payload of the NATS servers.`)

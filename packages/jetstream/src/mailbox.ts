@@ -4,7 +4,7 @@ import type { Msg, Subscription } from '@nats-io/transport-node'
 import { nanoid } from 'nanoid'
 import { isNobodyThere, type Nats, requestMs } from './connect.js'
 
-type Listener = Pick<LogListener<never>, 'asked' | 'told'>
+type Listener = Pick<LogListener<never>, 'onRequest' | 'onNote'>
 
 const newline = 0x0a
 
@@ -28,7 +28,7 @@ export class Mailbox {
 
   /** Subscribes to messages about a space, to this gateway or to all. Returns a function that unsubscribes. */
   listen(space: string, listener: Listener): () => void {
-    const everyone = this.#nats.connection.subscribe(everyoneOf(space))
+    const everyone = this.#nats.connection.subscribe(getBroadcastAddress(space))
     this.#listeners.set(space, listener)
     void this.#receive(everyone)
     return () => {
@@ -51,7 +51,7 @@ export class Mailbox {
 
   notify(gateway: string, space: string, note: Note): void {
     if (this.#nats.connection.isClosed()) return
-    const address = gateway === 'all' ? everyoneOf(space) : normalizeAddress(gateway)
+    const address = gateway === 'all' ? getBroadcastAddress(space) : normalizeAddress(gateway)
     this.#nats.connection.publish(address, this.#encode(space, note))
   }
 
@@ -72,8 +72,8 @@ export class Mailbox {
     const { space, sender, note } = decode(message.data)
     this.#health.markAlive(sender)
     const listener = this.#listeners.get(space)
-    if (message.reply) message.respond(JSON.stringify(listener?.asked(note) ?? { follows: true }))
-    else if (sender !== this.self) listener?.told(note)
+    if (message.reply) message.respond(JSON.stringify(listener?.onRequest(note) ?? { follows: true }))
+    else if (sender !== this.self) listener?.onNote(note)
   }
 
   #encode(space: string, { head, body }: Note): Uint8Array {
@@ -83,7 +83,7 @@ export class Mailbox {
 }
 
 const normalizeAddress = (gateway: string): string => `meup.gw.${gateway}.cmd`
-const everyoneOf = (space: string): string => `meup.all.${space}`
+const getBroadcastAddress = (space: string): string => `meup.all.${space}`
 
 function decode(data: Uint8Array): { space: string; sender: string; note: Note } {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '@meup/gateway'
-import { apiCodeOf, asNatsError, type Nats } from './connect.js'
+import { asNatsError, getApiCode, type Nats } from './connect.js'
 import type { Mailbox } from './mailbox.js'
 
 const wrongLastSequence = 10071
@@ -62,7 +62,7 @@ export class Owners {
       this.#claimed.set(space, revision)
       return self
     } catch (error) {
-      if (apiCodeOf(error) !== wrongLastSequence) throw error
+      if (getApiCode(error) !== wrongLastSequence) throw error
       return undefined
     }
   }

@@ -36,7 +36,7 @@ export class Prunings {
     const { epoch, through, hash, parts, nonce, digest } = found.record
     const bytes: Uint8Array[] = []
     for (let part = 0; part < parts; part++) {
-      const stored = await this.#lastOf(`${this.#place.snapshots}.${nonce}.${part}`)
+      const stored = await this.#findLast(`${this.#place.snapshots}.${nonce}.${part}`)
       if (stored !== null) bytes.push(stored.data)
     }
     const snapshot = Buffer.concat(bytes)
@@ -75,11 +75,11 @@ export class Prunings {
   }
 
   async #record(): Promise<{ readonly at: number; readonly record: PruningRecord } | undefined> {
-    const stored = await this.#lastOf(this.#place.pruned)
+    const stored = await this.#findLast(this.#place.pruned)
     return stored === null ? undefined : { at: stored.seq, record: stored.json<PruningRecord>() }
   }
 
-  #lastOf(subject: string) {
+  #findLast(subject: string) {
     return this.#nats.manager.streams.getMessage(this.#place.stream, { last_by_subj: subject })
   }
 }

@@ -1,6 +1,6 @@
 import { LogError, type LogListener, type Note, type Row, type SharedLog } from '@meup/gateway'
 import type { Subscription } from '@nats-io/transport-node'
-import { lastOf } from './batch.js'
+import { getLastSeq } from './batch.js'
 import { asNatsError, type Nats } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Mailbox } from './mailbox.js'
@@ -76,14 +76,14 @@ export class Sharing implements SharedLog<Row> {
     this.#listener = listener
     replica.onFailure = () => this.#leaderLost()
     follower.onRows = (rows) => {
-      if (!this.leads) listener.grown(rows)
+      if (!this.leads) listener.onRows(rows)
     }
     this.#stopMail = mailbox.listen(space, {
-      asked: (note) => (this.leads ? listener.asked(note) : { follows: true }),
-      told: (note) => {
+      onRequest: (note) => (this.leads ? listener.onRequest(note) : { follows: true }),
+      onNote: (note) => {
         if (note.head.do === 'released') this.#leaderLost()
         else if (note.head.do === 'pruned') void this.#lookForPruning()
-        else listener.told(note)
+        else listener.onNote(note)
       },
     })
     const live = nats.connection.subscribe(subject.place.live)
@@ -143,7 +143,8 @@ export class Sharing implements SharedLog<Row> {
     if (!this.leads) for (const { at, data } of waiting) await follower.onBatch(subject.stored(at, data))
     else if (
       waiting.some(
-        ({ at, data }) => !(at <= follower.position) && lastOf(subject.stored(at, data).head) > replica.head,
+        ({ at, data }) =>
+          !(at <= follower.position) && getLastSeq(subject.stored(at, data).head) > replica.head,
       )
     ) {
       this.#fence()
@@ -192,7 +193,7 @@ export class Sharing implements SharedLog<Row> {
     const { prunings, replica } = this.#parts
     try {
       const through = await prunings.through()
-      if (through > replica.pruned) this.#listener?.pruned(through)
+      if (through > replica.pruned) this.#listener?.onPruned(through)
     } catch {
       // The next check tries again.
     }
@@ -205,7 +206,7 @@ export class Sharing implements SharedLog<Row> {
   #leaderLost(): void {
     for (const end of this.#pendingRequests) end(this.#changing())
     this.#pendingRequests.clear()
-    if (!this.#isClosed) this.#listener?.leaderLost()
+    if (!this.#isClosed) this.#listener?.onLeaderLost()
   }
 
   #changing(): LogError {

@@ -22,7 +22,7 @@ import { Owners } from './owners.js'
 import { Prunings } from './prunings.js'
 import { Replica } from './replica.js'
 import { Sharing } from './sharing.js'
-import { establishStream, placeOf } from './streams.js'
+import { createPlace, establishStream } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
 /** How long closing waits for unsent messages. */
@@ -86,7 +86,7 @@ async function open(
   onClose: () => void,
 ): Promise<EnvelopeLog> {
   const doing = `opening the space ${space}`
-  const place = placeOf(space)
+  const place = createPlace(space)
   const subject = new SubjectLog(nats, place)
   const prunings = new Prunings(nats, place)
   const opened = await retryUntilLeader(doing, logger, async () => {

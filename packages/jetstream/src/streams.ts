@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import { apiCodeOf } from './connect.js'
+import { getApiCode } from './connect.js'
 
 const shards = 8
 const secondNs = 1_000_000_000
@@ -19,7 +19,7 @@ export interface Place {
   readonly snapshots: string
 }
 
-export function placeOf(space: string): Place {
+export function createPlace(space: string): Place {
   const shard = createHash('sha256').update(space).digest().readUInt8() % shards
   const at = `${shard}.${space}`
   return {
@@ -59,23 +59,23 @@ export async function establishStream(
   stream: string,
   replicas: number,
 ): Promise<void> {
-  const found = await infoOf(manager, stream)
+  const found = await findStream(manager, stream)
   if (found !== undefined) return assertAsNeeded(found.config, replicas)
   try {
     await manager.streams.add(wanted(stream, replicas))
   } catch (error) {
-    if (apiCodeOf(error) !== nameInUse) throw error
-    const made = await infoOf(manager, stream)
+    if (getApiCode(error) !== nameInUse) throw error
+    const made = await findStream(manager, stream)
     if (made !== undefined) assertAsNeeded(made.config, replicas)
   }
 }
 
 /** `undefined` = there is no such stream. */
-export async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
+export async function findStream(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(stream)
   } catch (error) {
-    if (apiCodeOf(error) === notFound) return undefined
+    if (getApiCode(error) === notFound) return undefined
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
-import { apiCodeOf, asNatsError, type Nats, promptMs, requestMs } from './connect.js'
+import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './connect.js'
 import type { Place } from './streams.js'
 
 /** One message of a space's subject. */
@@ -99,7 +99,7 @@ export class SubjectLog {
       }
       const isTimeout = performance.now() > until || this.#nats.connection.isClosed()
       if (isTimeout) throw asNatsError(failure, `writing to ${subject}`)
-      await delay(apiCodeOf(failure) === wrongLastSequence ? 0 : retryMs)
+      await delay(getApiCode(failure) === wrongLastSequence ? 0 : retryMs)
     }
   }
 

@@ -27,7 +27,7 @@ export function natsOperator({ jetstream = true } = {}) {
   const [operator, owner, system] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createAccount()]
   const limits = { ...account, ...(jetstream && storage) }
   const operatorToken = sign(operator, operator, { nats: { type: 'operator', version: 2 } })
-  const accountOf = (keys: Keys, limits: object): string =>
+  const encodeAccount = (keys: Keys, limits: object): string =>
     `${keys.getPublicKey()}: ${sign(operator, keys, { nats: { limits, type: 'account', version: 2 } })}`
   return {
     /** Lines for the configuration of a server. */
@@ -35,7 +35,7 @@ export function natsOperator({ jetstream = true } = {}) {
       `operator: ${operatorToken}`,
       'resolver: MEMORY',
       `system_account: ${system.getPublicKey()}`,
-      `resolver_preload: { ${accountOf(owner, limits)}, ${accountOf(system, account)} }`,
+      `resolver_preload: { ${encodeAccount(owner, limits)}, ${encodeAccount(system, account)} }`,
     ].join('\n'),
     /** A file of credentials for a new user, good until `expires` (Unix time, seconds). */
     credentials({ expires }: { expires?: number } = {}): string {

@@ -44,10 +44,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
-  const { createGateway, firstOf, serve, tokenAuthenticator } = loaded.value
+  const { createGateway, combineAuthenticators, serve, tokenAuthenticator } = loaded.value
   const { observe, close: closeTracing } = await traceSpaces(logger)
   const files = tokenAuthenticator(tokens)
-  const authenticator = firstOf([files, jwt])
+  const authenticator = combineAuthenticators([files, jwt])
   const spaces = getSpaceConfigs(config)
   const gateway = await createGateway({ spaces, store: opened.value, authenticator, logger, observe })
   let served: Served

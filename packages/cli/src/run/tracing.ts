@@ -26,12 +26,12 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
     logger.warn({ protocol }, `traces are sent as ${spoken}; nothing else is spoken here`)
   // Loaded where it is needed: a gateway that traces nothing starts faster without.
   const { createTraceFold, exportSpans } = await import('@meup/telemetry')
-  const { envelopeOf } = await import('@meup/gateway')
+  const { parseEnvelope } = await import('@meup/gateway')
   const spans = exportSpans(logger)
   const captureText = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT?.toLowerCase() === 'true'
   const ended = (fold: TraceFold, entry: Entry): readonly TraceSpan[] => {
     try {
-      return fold.apply(envelopeOf(entry))
+      return fold.apply(parseEnvelope(entry))
     } catch (err) {
       logger.error({ seq: entry.seq, err }, 'an envelope could not be traced')
       return []

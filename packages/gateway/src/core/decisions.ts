@@ -10,9 +10,9 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import type { Clock } from '../ports/clock.js'
+import type { Sender } from '../ports/connection.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
-import type { Sender } from './sender.js'
 
 /** What the gateway decided about an envelope. */
 export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message'>
@@ -120,7 +120,7 @@ export class Decisions {
     const { rateLimitKey } = attempt.sender
     const call = refusedCall(attempt.envelope, verdict)
     const plain = `${verdict.reasonCode} ${rateLimitKey}`
-    const key = (call && this.#keyOf(call, plain, rateLimitKey)) ?? plain
+    const key = (call && this.#createKey(call, plain, rateLimitKey)) ?? plain
     const second = this.#seconds.get(key)
     const note = this.#note(attempt, verdict)
     if (second === undefined) this.#begin(attempt, { key, note, call, isAlone: key !== plain })
@@ -141,7 +141,7 @@ export class Decisions {
   }
 
   /** Of this very call; `undefined` = there are too many different ones. */
-  #keyOf({ tool, parameters }: Call, plain: string, rateLimitKey: string): string | undefined {
+  #createKey({ tool, parameters }: Call, plain: string, rateLimitKey: string): string | undefined {
     const key = `${plain} ${hash('sha256', JSON.stringify([tool, parameters]), 'base64url')}`
     if (this.#seconds.has(key)) return key
     const own = [...this.#seconds.values()].filter(

@@ -11,13 +11,13 @@ interface Share {
  */
 export class FairMap<Value> {
   readonly #capacity: number
-  readonly #ownerOf: (value: Value) => string
+  readonly #getOwner: (value: Value) => string
   readonly #entries = new Map<string, Value>()
   readonly #shares = new Map<string, Share>()
 
-  constructor(capacity: number, ownerOf: (value: Value) => string) {
+  constructor(capacity: number, getOwner: (value: Value) => string) {
     this.#capacity = capacity
-    this.#ownerOf = ownerOf
+    this.#getOwner = getOwner
   }
 
   get(id: string): Value | undefined {
@@ -27,7 +27,7 @@ export class FairMap<Value> {
   set(id: string, value: Value): void {
     this.delete(id)
     this.#entries.set(id, value)
-    const owner = this.#ownerOf(value)
+    const owner = this.#getOwner(value)
     const share = this.#shares.get(owner) ?? newShare()
     this.#shares.set(owner, share)
     share.ids.add(id)
@@ -38,7 +38,7 @@ export class FairMap<Value> {
     const value = this.#entries.get(id)
     if (value === undefined) return
     this.#entries.delete(id)
-    const owner = this.#ownerOf(value)
+    const owner = this.#getOwner(value)
     const share = this.#shares.get(owner)
     share?.ids.delete(id)
     if (share?.ids.size === 0) this.#shares.delete(owner)

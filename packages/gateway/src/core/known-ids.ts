@@ -1,6 +1,6 @@
 import { contextRoot, type WorkMeter } from '@meup/protocol'
-import { digestOf } from '../log/chain.js'
-import { type Message, messageOf } from '../ports/connection.js'
+import { hashContent } from '../log/chain.js'
+import { createLoggedMessage, type Message } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
@@ -37,7 +37,7 @@ export class KnownIds {
    * itself has sent before, as far as it can.
    */
   find(id: string, from: string, content: Uint8Array, meter: WorkMeter): KnownId | 'other' | undefined {
-    const draft = this.#draftOf(id)
+    const draft = this.#findDraft(id)
     if (draft !== undefined) {
       return draft.from === from && Buffer.compare(draft.content, content) === 0
         ? { seq: draft.seq }
@@ -48,18 +48,18 @@ export class KnownIds {
     const row = heading.from === from ? this.#log.find(id) : undefined
     if (row === undefined) return 'other'
     meter.charge(Math.min(row.body.length / bytesPerUnit, Math.floor(meter.left)), 'bytes to read')
-    const same = Buffer.compare(row.digest, digestOf(row.salt, content)) === 0
-    return same ? { seq: row.seq, message: messageOf(row) } : 'other'
+    const same = Buffer.compare(row.digest, hashContent(row.salt, content)) === 0
+    return same ? { seq: row.seq, message: createLoggedMessage(row) } : 'other'
   }
 
   /** Of what was admitted, committed or not. */
-  originOf(id: string): Heading | undefined {
-    return this.#draftOf(id) ?? this.#log.heading(id)
+  findOrigin(id: string): Heading | undefined {
+    return this.#findDraft(id) ?? this.#log.heading(id)
   }
 
   /** The same with its body. */
-  entryOf(id: string): Entry | undefined {
-    return this.#draftOf(id) ?? this.#log.find(id)
+  findEntry(id: string): Entry | undefined {
+    return this.#findDraft(id) ?? this.#log.find(id)
   }
 
   /** Whether anything admitted is in the context that is this root, or below it [MEUP-2.12]. */
@@ -80,7 +80,7 @@ export class KnownIds {
     this.#newer = new InFlight()
   }
 
-  #draftOf(id: string): Draft | undefined {
+  #findDraft(id: string): Draft | undefined {
     return this.#older.drafts.get(id) ?? this.#newer.drafts.get(id)
   }
 }

@@ -20,7 +20,7 @@ export interface AudienceRules {
   /** Whether the run that a context belongs to withholds what this participant thinks in it. */
   withholds(context: string, from: string): boolean
   /** Who sent an admitted envelope to whom, of which kind it is, and what it answers. */
-  originOf(id: string): Origin | undefined
+  findOrigin(id: string): Origin | undefined
 }
 
 type Origin = Pick<Entry, 'from' | 'to' | 'kind' | 'correlationId'>
@@ -29,7 +29,7 @@ type Origin = Pick<Entry, 'from' | 'to' | 'kind' | 'correlationId'>
 export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
-export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {
+export function decideAudience(entry: Addressed, rules: AudienceRules): Audience {
   const { kind, from, to, context } = entry
   if (namespaceOf(kind) === 'mcp') return mcpAudience(entry, rules)
   if (context !== undefined && isThought(kind) && rules.withholds(context, from)) {
@@ -47,14 +47,14 @@ export const readers = (participants: readonly string[]): Readers => ({
  * `to` names who must act; with `addressees` a request, its responses and what is notified are theirs and the askers' alone,
  * save what somebody asks itself [MEUP-8.2].
  */
-function mcpAudience(entry: Addressed, { mcpVisibility, originOf }: AudienceRules): Audience {
+function mcpAudience(entry: Addressed, { mcpVisibility, findOrigin }: AudienceRules): Audience {
   if (mcpVisibility === 'everyone') return undefined
   const { kind, to } = entry
   if (kind !== Kind.mcpRequest && kind !== Kind.mcpResponse) return undefined
   if (kind === Kind.mcpRequest && (to === undefined || asksItself(entry))) return undefined
-  if (kind === Kind.mcpResponse && correlations(entry).every((id) => asksItself(originOf(id))))
+  if (kind === Kind.mcpResponse && correlations(entry).every((id) => asksItself(findOrigin(id))))
     return undefined
-  return readers([...(to ?? []), ...askers(entry, originOf)])
+  return readers([...(to ?? []), ...askers(entry, findOrigin)])
 }
 
 const asksItself = (request: Origin | undefined): boolean =>
@@ -69,11 +69,11 @@ const answered: Partial<Record<string, string>> = {
 }
 
 /** Its sender, that of the request it answers, and that of the proposal which the request fulfils. */
-function askers(entry: Origin, originOf: AudienceRules['originOf']): string[] {
+function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[] {
   const kind = answered[entry.kind]
   const ids = kind === undefined ? [] : [...new Set(correlations(entry))]
-  const asked = ids.flatMap((id) => originOf(id) ?? []).filter((origin) => origin.kind === kind)
-  return [entry.from, ...asked.flatMap((origin) => askers(origin, originOf))]
+  const asked = ids.flatMap((id) => findOrigin(id) ?? []).filter((origin) => origin.kind === kind)
+  return [entry.from, ...asked.flatMap((origin) => askers(origin, findOrigin))]
 }
 
 /** The one predicate: live delivery, replay and every view ask it and nothing else [MEUP-8.1]. */

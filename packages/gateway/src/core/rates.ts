@@ -45,7 +45,7 @@ export class Rates {
 
   /** 0 when it was taken, else the milliseconds to wait. */
   take(rateLimitKey: string, rateClass: RateClass, cost: number, now: number): number {
-    const bucket = this.#bucketOf(rateLimitKey, rateClass, now)
+    const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     if (bucket.tokens < cost) return Math.max(1, waitMs(bucket, cost))
     bucket.tokens -= cost
     return 0
@@ -53,13 +53,13 @@ export class Rates {
 
   /** Takes it whether it is there or not: what has been done cannot be refused any more [MEUP-7.1]. */
   charge(rateLimitKey: string, rateClass: RateClass, cost: number, now: number): void {
-    this.#bucketOf(rateLimitKey, rateClass, now).tokens -= cost
+    this.#getBucket(rateLimitKey, rateClass, now).tokens -= cost
   }
 
   /** What the rateLimitKey owes elsewhere, in milliseconds until that is paid, it owes here as well. */
   owe(rateLimitKey: string, rateClass: RateClass, ms: number, now: number): void {
     if (ms <= 0) return
-    const bucket = this.#bucketOf(rateLimitKey, rateClass, now)
+    const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     bucket.tokens = Math.min(bucket.tokens, (-ms / 1000) * bucket.rate.perSecond)
   }
 
@@ -70,7 +70,7 @@ export class Rates {
 
   /** Milliseconds until the rateLimitKey has this part of its burst in a class; by default, until it owes nothing. */
   wait(rateLimitKey: string, rateClass: RateClass, now: number, part = 0): number {
-    const bucket = this.#bucketOf(rateLimitKey, rateClass, now)
+    const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     return waitMs(bucket, part * bucket.rate.burst)
   }
 
@@ -85,17 +85,17 @@ export class Rates {
     return wait
   }
 
-  rateOf(rateLimitKey: string, rateClass: RateClass): Rate {
+  getRate(rateLimitKey: string, rateClass: RateClass): Rate {
     const { participants, limits } = this.#space.config
     return participants[rateLimitKey]?.rates?.[rateClass] ?? limits.rates[rateClass]
   }
 
   /** With what has been refilled since. A clock that went back refills nothing and takes nothing away. */
-  #bucketOf(rateLimitKey: string, rateClass: RateClass, now: number): Bucket {
+  #getBucket(rateLimitKey: string, rateClass: RateClass, now: number): Bucket {
     const { config } = this.#space
     const bucket = this.#payers.get(rateLimitKey)?.get(rateClass) ?? this.#open(rateLimitKey, rateClass, now)
     if (bucket.config !== config) {
-      bucket.rate = this.rateOf(rateLimitKey, rateClass)
+      bucket.rate = this.getRate(rateLimitKey, rateClass)
       bucket.config = config
     }
     const { perSecond, burst } = bucket.rate
@@ -111,7 +111,7 @@ export class Rates {
       buckets = new Map()
       this.#payers.set(rateLimitKey, buckets)
     }
-    const rate = this.rateOf(rateLimitKey, rateClass)
+    const rate = this.getRate(rateLimitKey, rateClass)
     const bucket = { tokens: rate.burst, at: now, rate, config: this.#space.config }
     buckets.set(rateClass, bucket)
     return bucket
@@ -120,7 +120,7 @@ export class Rates {
   #forget(now: number): void {
     for (const [rateLimitKey, buckets] of this.#payers) {
       const isFull = [...buckets.keys()].every((rateClass) => {
-        const { tokens, rate } = this.#bucketOf(rateLimitKey, rateClass, now)
+        const { tokens, rate } = this.#getBucket(rateLimitKey, rateClass, now)
         return tokens >= rate.burst
       })
       if (isFull) this.#payers.delete(rateLimitKey)

@@ -10,7 +10,7 @@ const decoder = new TextDecoder()
 
 /** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
 export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
-  return follow(beginningOf(log), log, through)
+  return follow(restoreState(log), log, through)
 }
 
 /**
@@ -21,7 +21,7 @@ export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uin
   const turns = new Assigner(log.epoch)
   const { snapshot } = log
   if (snapshot !== undefined) turns.restore(turnMemoryIn(snapshot.bytes, snapshot.through, log.epoch))
-  const state = await follow(beginningOf(log), log, through, (envelope) => void turns.take(envelope))
+  const state = await follow(restoreState(log), log, through, (envelope) => void turns.take(envelope))
   const text = decoder.decode(state.toSnapshot())
   return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
 }
@@ -32,7 +32,7 @@ export function turnMemoryIn(bytes: Uint8Array, through: number, epoch: string):
   return turns ?? { ...new Assigner(epoch).snapshot(), seq: through }
 }
 
-function beginningOf({ snapshot }: EnvelopeLog): SpaceState {
+function restoreState({ snapshot }: EnvelopeLog): SpaceState {
   return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
 }
 
@@ -71,7 +71,7 @@ async function follow(
     if (rows[0]?.seq !== state.seq + 1)
       throw new Error(`row ${state.seq + 1} of the log is missing, or has just been pruned`)
     for (const row of rows) {
-      const envelope = envelopeOf(row)
+      const envelope = parseEnvelope(row)
       state.apply(envelope, row.body)
       alongside(envelope)
     }
@@ -80,7 +80,7 @@ async function follow(
 }
 
 /** Throws a `LogError` of code `corrupt` where the row is damaged. */
-export function envelopeOf({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
+export function parseEnvelope({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
   try {
     const envelope = JSON.parse(decoder.decode(body)) as Envelope
     envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.

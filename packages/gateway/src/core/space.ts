@@ -2,7 +2,7 @@ import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Encoded, encode, toDraft } from '../log/encode.js'
 import type { Clock } from '../ports/clock.js'
-import { messageFrom } from '../ports/connection.js'
+import { messageFrom, type Sender } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import {
@@ -22,11 +22,10 @@ import type { Session } from './delivery/session.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
+import { type Addressed, type Audience, decideAudience, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
-import { envelopeOf, resume } from './replay.js'
+import { parseEnvelope, resume } from './replay.js'
 import { Guard } from './safety.js'
-import type { Sender } from './sender.js'
 import { SpaceMetrics } from './space-metrics.js'
 import type { SpaceState } from './state/state.js'
 import { logClock } from './steady-clock.js'
@@ -175,16 +174,16 @@ export class Space {
   }
 
   /** What somebody may read, as of now. */
-  readerOf({ participant }: Pick<Reader, 'participant'>): Reader {
+  getReader({ participant }: Pick<Reader, 'participant'>): Reader {
     return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
   }
 
   /** Who may read an envelope that the log has, as of what was delivered last. */
-  audienceOf(envelope: Addressed): Audience {
-    return audienceOf(envelope, {
+  decideAudience(envelope: Addressed): Audience {
+    return decideAudience(envelope, {
       mcpVisibility: this.config.mcp.visibility,
       withholds: this.#withholds,
-      originOf: (id) => this.ids.originOf(id),
+      findOrigin: (id) => this.ids.findOrigin(id),
     })
   }
 
@@ -193,8 +192,8 @@ export class Space {
     return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.log.oldest}`
   }
 
-  deliveryOf(entry: Entry): Delivery {
-    return new Delivery(entry, this.audienceOf(entry))
+  createDelivery(entry: Entry): Delivery {
+    return new Delivery(entry, this.decideAudience(entry))
   }
 
   /** Resolves to whether the log has this seq, as soon as that is certain. */
@@ -256,7 +255,7 @@ export class Space {
     for (const listener of this.#listeners) listener.committed?.()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
-      const delivery = this.deliveryOf(entry)
+      const delivery = this.createDelivery(entry)
       if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
     })
@@ -291,7 +290,7 @@ export class Space {
   }
 
   #receive(rows: readonly Row[]): void {
-    for (const row of rows) this.#fold(envelopeOf(row), row.body)
+    for (const row of rows) this.#fold(parseEnvelope(row), row.body)
     this.#followTime(rows.at(-1))
     this.#deliver(rows)
     this.#admitted = this.delivered
@@ -403,7 +402,7 @@ export interface SpaceReport {
 }
 
 /** `indexed`: last seq that the index of turns has. */
-export function reportOf(
+export function createReport(
   { config, stopped, delivered, sessions, waiting, metrics }: Space,
   indexed: number,
 ): SpaceReport {

@@ -122,7 +122,7 @@ export class Enforcement implements SpaceListener {
   #charge(bytes: number, batch: readonly Delivery[]): void {
     const { clock, rates, sessions } = this.#space
     const changes = batch.filter(({ entry }) => changing.has(namespaceOf(entry.kind)))
-    const payers = new Set(changes.map(({ entry }) => rateLimitKeyOf(entry.from, sessions)))
+    const payers = new Set(changes.map(({ entry }) => findRateLimitKey(entry.from, sessions)))
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
@@ -148,7 +148,7 @@ export class Enforcement implements SpaceListener {
 
 const changing: ReadonlySet<string> = new Set(['capability', 'space'])
 
-function rateLimitKeyOf(participant: string, sessions: Iterable<Session>): string {
+function findRateLimitKey(participant: string, sessions: Iterable<Session>): string {
   for (const session of sessions) if (session.participant === participant) return session.rateLimitKey
   return participant
 }

@@ -1,14 +1,14 @@
 import type { MayRead } from '@meup/folds'
 import { closeCodes } from '@meup/protocol'
-import { portionsOf } from '../core/delivery/backfill.js'
+import { splitPortions } from '../core/delivery/backfill.js'
 import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
 import { turn } from '../core/delivery/log-reads.js'
 import type { Session } from '../core/delivery/session.js'
 import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
 import type { Turns } from '../index/indexer.js'
-import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
 import type { Ended } from '../index/turn-index.js'
+import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
 import type { Row } from '../ports/envelope-log.js'
 
@@ -151,9 +151,9 @@ export class EventStreams implements SpaceListener {
     if (rows[0]?.seq !== after + 1) return false
     const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])
     for (const ending of endings) this.#charge(session.rateLimitKey, ending)
-    for (const portion of portionsOf(rows)) {
+    for (const portion of splitPortions(rows)) {
       const seqs = new Set(portion.map(({ seq }) => seq))
-      const batch = portion.map((row) => this.#space.deliveryOf(row))
+      const batch = portion.map((row) => this.#space.createDelivery(row))
       show(
         batch,
         endings.filter(({ seq }) => seqs.has(seq)),
@@ -277,7 +277,7 @@ class BatchEnd {
 
   /** Whether it is known what this feed is told. */
   isKnownTo(session: Session): boolean {
-    return this.#turnEvents.events.has(kindOf(session, this.#turnEvents.audiences))
+    return this.#turnEvents.events.has(classifyReader(session, this.#turnEvents.audiences))
   }
 
   /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
@@ -290,7 +290,7 @@ class BatchEnd {
 
   /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
   messageFor(session: Session): Message | undefined {
-    const events = this.#turnEvents.events.get(kindOf(session, this.#turnEvents.audiences)) ?? []
+    const events = this.#turnEvents.events.get(classifyReader(session, this.#turnEvents.audiences)) ?? []
     const ended = events.find(({ seq }) => seq === this.seq)
     const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: this.agent })
     if (ended === undefined || !ended.said.some(isAsked)) return undefined

@@ -2,7 +2,7 @@ import { closeCodes } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkNames, type SpaceConfig } from '../core/config.js'
 import type { Selection, Session, Visitor } from '../core/delivery/session.js'
-import { reportOf, Space, type SpaceReport } from '../core/space.js'
+import { createReport, Space, type SpaceReport } from '../core/space.js'
 import { Counts } from '../core/space-metrics.js'
 import { steadyClock } from '../core/steady-clock.js'
 import { IndexFile } from '../index/index-file.js'
@@ -159,7 +159,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...hosts.values()].map(({ space, turns }) => reportOf(space, turns.indexer.seq)),
+    report: () => [...hosts.values()].map(({ space, turns }) => createReport(space, turns.indexer.seq)),
 
     isPresent: (space, participant) =>
       hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,
@@ -184,7 +184,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const spaces = (await Promise.all(all)).flat()
       if (spaces.length === 0) {
         if (token === undefined)
-          return refuse('unauthorized', 'a token is required: no space here lets guests in')
+          return refuse(
+            'unauthorized',
+            'A token is required: no space here lets guests in. Send it as Authorization: Bearer <token>.',
+          )
         const message = 'Invalid token. Ask the operator for a new one.'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
@@ -197,8 +200,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (isRefusal(visited)) return visited
       const { visitor, host } = visited
       const { space, token } = connectRequest
-      if (token === undefined)
-        return refuse('unauthorized', 'guests need no link: they enter without a token')
+      if (token === undefined) return refuse('unauthorized', 'Guests need no link. Enter without a token.')
       return (
         consumeControlToken(visitor, host.space, 'too many links') ??
         links.make({ space, participant: visitor.participant, token })

@@ -37,14 +37,14 @@ export class Links {
       this.#links.delete(digest)
     const code = randomBytes(32).toString('base64url')
     const expiresAt = this.#clock.now() + linkMs
-    this.#links.set(digestOf(code), { ...link, expiresAt })
+    this.#links.set(hashCode(code), { ...link, expiresAt })
     return { code, expiresAt }
   }
 
   /** What the code stands for; from then on for nothing. */
   take(code: string): Link | undefined {
     this.#forget()
-    const digest = digestOf(code)
+    const digest = hashCode(code)
     const link = this.#links.get(digest)
     this.#links.delete(digest)
     // Its own end counts, in whichever order they were made.
@@ -61,7 +61,7 @@ export class Links {
 }
 
 /** A code has 256 random bits: how long its digest is looked for tells nothing about another. */
-const digestOf = (code: string): string => createHash('sha256').update(code).digest('base64')
+const hashCode = (code: string): string => createHash('sha256').update(code).digest('base64')
 
 /** Tells whether a text opens anything in this gateway: it is a token of a space, or of an open invitation to one. */
 export function createTokenTester(

@@ -15,7 +15,7 @@ interface Metrics {
 }
 
 export function createMetrics(gateway: Gateway): Metrics {
-  const begun = lazily(() => registriesOf(gateway))
+  const begun = lazily(() => listRegistries(gateway))
   return {
     begin: async () => void (await begun()),
     async read() {
@@ -36,7 +36,7 @@ export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> 
 }
 
 /** Loaded late: a start is faster without. */
-async function registriesOf(gateway: Gateway): Promise<readonly Registry[]> {
+async function listRegistries(gateway: Gateway): Promise<readonly Registry[]> {
   const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()
   for (const reading of metricDefinitions) registry.registerMetric(metricFor(reading, gateway))
@@ -99,7 +99,7 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     (metrics) => byKey('action', metrics.findings),
   ),
   perSpace('histogram', commitSeconds, 'Seconds that the log took to commit one batch', ({ metrics }) =>
-    bucketsOf(commitSeconds, metrics.commits),
+    listBuckets(commitSeconds, metrics.commits),
   ),
   counter(
     'meup_commits_failed_total',
@@ -161,12 +161,12 @@ function perSpace(
   help: string,
   read: ReadSpace<SpaceReport>,
 ): MetricDefinition {
-  const valuesOf = (space: SpaceReport): Value[] => {
+  const listValues = (space: SpaceReport): Value[] => {
     const found = read(space)
     const values = typeof found === 'number' ? [{ labels: {}, value: found }] : found
     return values.map((value) => ({ ...value, labels: { space: space.space, ...value.labels } }))
   }
-  return { name, type, help, read: ({ report }) => report().flatMap(valuesOf) }
+  return { name, type, help, read: ({ report }) => report().flatMap(listValues) }
 }
 
 function byKey(label: string, counts: Counts): Value[] {
@@ -174,7 +174,7 @@ function byKey(label: string, counts: Counts): Value[] {
 }
 
 /** Prometheus wants for every bound how many values were at most that. */
-function bucketsOf(name: string, { bounds, counts, count, sum }: Histogram): Value[] {
+function listBuckets(name: string, { bounds, counts, count, sum }: Histogram): Value[] {
   let upTo = 0
   const buckets = bounds.map((bound, index) => {
     upTo += counts[index] ?? 0

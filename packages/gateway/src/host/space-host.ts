@@ -146,7 +146,7 @@ export class SpaceHost {
     const { log, delivered } = this.space
     const session = this.#seat(visitor, feed, selection)
     if (session.closed) return session
-    const { after = delivered, isLost = false } = this.#startOf(resume)
+    const { after = delivered, isLost = false } = this.#resolveStart(resume)
     session.position = after
     if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
     this.#eventStreams.serve(session, isLost ? undefined : resume.received)
@@ -156,7 +156,7 @@ export class SpaceHost {
   /** A session of whoever is still welcome, and may have one more; a closed one for others. It counts from here on. */
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
-    const { readsTargeted } = space.readerOf(visitor)
+    const { readsTargeted } = space.getReader(visitor)
     const resubscribed = (changed: Session, id: string): number => this.#welcomeAnew(changed, id)
     const session = new Session(connection, { ...visitor, readsTargeted }, space, resubscribed, selection)
     this.#enforcement.check(session)
@@ -171,13 +171,13 @@ export class SpaceHost {
   async #span(session: Session, resume: Resume): Promise<Start | undefined> {
     const { space } = this
     if (session.closed) return undefined
-    const { after, isLost = false } = this.#startOf(resume)
+    const { after, isLost = false } = this.#resolveStart(resume)
     if (after !== undefined) return { after, last: await lastReadable(after, session, space), isLost }
     return resume.tail === undefined ? undefined : tailSpan(resume.tail, session, space)
   }
 
   /** Where a reader has been; the beginning of the log where that is no place in it. */
-  #startOf({ after, epoch }: Resume): { readonly after?: number; readonly isLost?: boolean } {
+  #resolveStart({ after, epoch }: Resume): { readonly after?: number; readonly isLost?: boolean } {
     if (after === undefined) return {}
     const { log, delivered } = this.space
     const first = log.oldest - 1

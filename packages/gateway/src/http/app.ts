@@ -1,17 +1,15 @@
 import { Hono } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { openApi } from './describe/openapi.js'
-import { once } from './descriptions.js'
-import { explainSocket, guard } from './operations.js'
-import type { HttpOptions } from './options.js'
+import { explainSocket, guard, once } from './operations.js'
 import { getPageFile, type PageFiles } from './page.js'
 import { readParameters } from './parameters.js'
-import { problem, problemOf, refused } from './problem.js'
-import type { Route, RouteModule } from './route.js'
+import { problem, refused, toProblem } from './problem.js'
+import type { HttpOptions, Route, RouteModule } from './route.js'
 import { gatewayRoutes } from './routes.js'
 import { Traffic } from './traffic.js'
 
-/** Small answers for whoever watches over the gateway. */
+/** Health checks, which are answered even to an address that has too many requests under way. */
 const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'> {
@@ -28,7 +26,7 @@ export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOpt
   const options = { ...given, traffic, openApi: once(() => openApi(modules)) }
   const app = new Hono()
   app.use(async (context, next) => {
-    const refusal = traffic.arrive(context, options.remoteOf(context))
+    const refusal = traffic.arrive(context, options.getRemoteAddress(context))
     if (refusal !== undefined && !alwaysAnswered.has(context.req.path)) return refused(refusal)
     options.over(context, () => traffic.leave(context))
     await next()
@@ -48,10 +46,10 @@ export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOpt
     app.get(path, (context) => getPageFile(context, file))
     allowOnly(app, path, ['get'])
   }
-  app.notFound(({ req }) => refused(refuse('not_found', `there is nothing at ${req.path}`)))
+  app.notFound(({ req }) => refused(refuse('not_found', `There is nothing at ${req.path}. Check the path.`)))
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
-    const message = 'the gateway failed; try again, and tell the operator'
+    const message = 'The gateway failed. Try again, and report it to the operator.'
     return refused(refuse('internal', message))
   })
   return app
@@ -80,7 +78,7 @@ function allowOnly(app: Hono, path: string, methods: readonly Route['method'][])
   const allow = [...taken, 'OPTIONS'].join(', ')
   app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
   app.all(path, ({ req }) => {
-    const message = `${req.path} takes ${allow}, not ${req.method}`
-    return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
+    const message = `${req.path} does not take ${req.method}. Use ${allow}.`
+    return problem(toProblem({ code: 'invalid_request', status: 405, message }), { allow })
   })
 }

@@ -4,9 +4,9 @@ import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import {
   authenticateReader,
   chargeView,
@@ -66,13 +66,13 @@ export async function getAudit(
   return respondPage(
     visitor,
     context,
-    { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) },
+    { steps: steps.map(describeStep), decisions: decisions.map(describeDecision) },
     next,
   )
 }
 
-/** A row of the table of steps, and what it says of its turn. */
-function stepOf({ step, turn }: AuditStep): Record<string, unknown> {
+/** A step as a row of the table of steps, with fields of its turn. */
+function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
   const { source, ...row } = step
   return {
     ...row,
@@ -87,7 +87,7 @@ function stepOf({ step, turn }: AuditStep): Record<string, unknown> {
 
 const decoder = new TextDecoder()
 
-function decisionOf({ text }: Message): Record<string, unknown> {
+function describeDecision({ text }: Message): Record<string, unknown> {
   const { id, seq, ts, to, payload } = JSON.parse(decoder.decode(text)) as Envelope
   const { decision, reasonCode, message, context, count, ...attempted } = payload as DecisionPayload
   return {

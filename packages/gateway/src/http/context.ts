@@ -5,21 +5,21 @@ import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
+import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
-/** Envelopes of a free path that are counted. */
+/** Counting the envelopes of a free path stops at this many. */
 const maxCountedEnvelopes = 10_000
 
-/** A path that no reasoning has opened [MEUP-2.5], as far as its reader may read what was said there. */
+/** A path that no reasoning has opened [MEUP-2.5], counted over what the reader may read. */
 interface FreePath {
   readonly context: string
   readonly state: 'free'
@@ -40,18 +40,18 @@ export async function getContext(
   const path = context.req.param('path') ?? ''
   const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
-  const node = treeOf(shownTo(visitor, path)).byPath.get(path)
-  const found = node ?? (await freePathOf(path, visitor, reader))
+  const node = buildTree(shownTo(visitor, path)).byPath.get(path)
+  const found = node ?? (await findFreePath(path, visitor, reader))
   return found === undefined ? unknown(path) : shown(visitor, found)
 }
 
 const markdownOnly = refuse(
   'invalid_request',
-  'of one context there is only format=markdown, or JSON without it',
+  'A context has no jsonl. Use format=markdown, or leave format out for JSON.',
 )
 
 const unknown = (path: string): Response =>
-  refused(refuse('not_found', `there is no context ${path} that you may read anything of`))
+  refused(refuse('not_found', `There is no context ${path} that you may read. Check the path.`))
 
 async function writeContext(
   context: Context,
@@ -61,7 +61,7 @@ async function writeContext(
   options: HttpOptions,
 ): Promise<Response> {
   const { space, participant } = visitor
-  const texts = textsOf(path, visitor, reader)
+  const texts = renderTexts(path, visitor, reader)
   const first = await texts.next()
   if (first.done) return unknown(path)
   const failed = (err: unknown): void => {
@@ -78,7 +78,7 @@ async function writeContext(
   return new Response(streamLines(all(), failed), { headers: { 'content-type': markdown } })
 }
 
-async function* textsOf(
+async function* renderTexts(
   path: string,
   visitor: Caller,
   reader: Reader & LogReader,
@@ -87,7 +87,7 @@ async function* textsOf(
   const writer = contextMarkdownWriter(path, { guard: (text) => space.safety.guard(text) })
   let isEmpty = true
   for await (const rows of readable(path, visitor, reader)) {
-    const text = writer.write(rows.map(envelopeOf))
+    const text = writer.write(rows.map(parseEnvelope))
     chargeView(visitor, text.length)
     if (rows.length > 0) isEmpty = false
     if (!isEmpty && text !== '') yield text
@@ -96,7 +96,7 @@ async function* textsOf(
   if (!isEmpty && end !== '') yield end
 }
 
-async function freePathOf(
+async function findFreePath(
   path: string,
   visitor: Caller,
   reader: Reader & LogReader,
@@ -117,7 +117,7 @@ async function freePathOf(
   return { context: path, state: 'free', startedAt, counts, children: [] }
 }
 
-/** What was said in a path and below it, in log order, as far as the reader may read it. */
+/** The readable rows of a path and below it, in log order. */
 async function* readable(
   path: string,
   { space }: Caller,
@@ -125,10 +125,10 @@ async function* readable(
 ): AsyncGenerator<readonly Row[], void> {
   const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
   for await (const rows of space.reads.slices(reader, range))
-    yield rows.filter((row) => mayRead(reader, space.audienceOf(row)))
+    yield rows.filter((row) => mayRead(reader, space.decideAudience(row)))
 }
 
-/** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
+/** `GET /spaces/{space}/participants`: the members of the space, and who is online [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { space } = visitor
@@ -141,7 +141,7 @@ export const getParticipants = (context: Context, options: HttpOptions): Promise
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space
-    return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+    return shown(visitor, { contexts: buildTree(shownTo(visitor)).roots, epoch: log.epoch, head })
   })
 
 async function asVisitor(
@@ -154,14 +154,14 @@ async function asVisitor(
 }
 
 const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
-  space.state.contexts.report(space.readerOf({ participant }), path)
+  space.state.contexts.report(space.getReader({ participant }), path)
 
 interface ContextNode extends ContextReport {
   readonly children: ContextNode[]
 }
 
-/** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
-function treeOf(contexts: readonly ContextReport[]): {
+/** `contexts` are ordered with parents first. A context whose parent is not shown becomes a root. */
+function buildTree(contexts: readonly ContextReport[]): {
   readonly roots: ContextNode[]
   readonly byPath: ReadonlyMap<string, ContextNode>
 } {

@@ -2,11 +2,11 @@ import { type Envelope, maxPost, PROTOCOL, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Receipt, type Refusal, refuse } from '../core/admission/context.js'
 import { verdictFor } from '../core/decisions.js'
-import type { Sender } from '../core/sender.js'
 import { accept } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
-import type { HttpOptions } from './options.js'
-import { problem, problemOf, refused, retryAfter } from './problem.js'
+import type { Sender } from '../ports/connection.js'
+import { problem, refused, retryAfter, toProblem } from './problem.js'
+import type { HttpOptions } from './route.js'
 import { maxBodyBytes } from './traffic.js'
 import { authenticateRequest, notWelcome } from './views.js'
 
@@ -15,15 +15,15 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
-  const most = maxPostBytes(visitor)
-  if (body.length > most && isArray(body)) return refused(tooLarge(most))
+  const maxBytes = getMaxPostBytes(visitor)
+  if (body.length > maxBytes && isArray(body)) return refused(tooLarge(maxBytes))
   const frames = encodeFrames(body)
   if (typeof frames === 'string') return refused(refuse('invalid_json', frames))
   if (frames.length > maxPost) {
-    const message = `more than ${maxPost} envelopes in one post; send them in several`
+    const message = `A post may have ${maxPost} envelopes. Send the rest in another one.`
     return refused(refuse('invalid_request', message))
   }
-  const sender = senderOf(visitor)
+  const sender = createSender(visitor)
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
   for (const frame of frames) {
@@ -35,7 +35,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
     const { id, seq, invitation } = outcome
     receipts.push({ id, seq, ...(invitation && { invitation }) })
   }
-  const head = receipts.reduce((most, { seq }) => Math.max(most, seq), 0)
+  const head = receipts.reduce((last, { seq }) => Math.max(last, seq), 0)
   if (!(await visitor.space.committed(head))) return notCommitted()
   if (refusal === undefined) return context.json(receipts, 201)
   // The first refusal, and what was accepted before it.
@@ -49,7 +49,7 @@ const isArray = (body: Uint8Array): boolean => body.find((byte) => byte > 0x20) 
 const encodeFrames = (body: Uint8Array): readonly Uint8Array[] | string =>
   isArray(body) ? readElements(body, maxPost) : [body]
 
-/** Who posts, and what; else the response that says why not. */
+/** Authenticates the sender and reads the body; otherwise returns the response that refuses the post. */
 export async function readPost(
   context: Context,
   options: HttpOptions,
@@ -58,54 +58,54 @@ export async function readPost(
   if (isRefusal(visitor)) return refused(visitor)
   if (!visitor.space.state.participants.has(visitor.participant)) {
     // A guest is known by its connection, and has none here.
-    return refused(refuse('unauthorized', 'a token is required to post; guests use a socket'))
+    return refused(refuse('unauthorized', 'A token is required to post. Guests use a WebSocket.'))
   }
-  const debt = debtOf(visitor)
+  const debt = checkDebt(visitor)
   if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
   if (isRefusal(body)) {
-    // What is too large is not read to its end.
+    // A body that is too large is not read to its end.
     const isLarge = body.code === 'payload_too_large'
-    return problem(problemOf(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
+    return problem(toProblem(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
   }
-  // What it was let in by may have been taken away while its body was under way.
+  // Its token may have been revoked while the body arrived.
   return visitor.isWelcome() ? { visitor, body } : refused(notWelcome)
 }
 
-/** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
+/** Admits one envelope as if it came over a socket. A repeated one costs a frame [MEUP-7.7]. */
 export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array): Promise<Receipt | Refusal> {
   const { space, rateLimitKey } = visitor
-  const outcome = debtOf(visitor) ?? (await accept(space, sender, frame))
+  const outcome = checkDebt(visitor) ?? (await accept(space, sender, frame))
   if (!isRefusal(outcome) && outcome.answered)
     space.rates.charge(rateLimitKey, 'frames', 1, space.clock.now())
   return outcome
 }
 
-/** Who owes work or frames posts nothing until that is paid, as no socket of it is read [MEUP-7.5]. */
-function debtOf({ space, rateLimitKey }: Caller): Refusal | undefined {
+/** A sender that owes work or frames cannot post until that is paid, as its sockets are not read [MEUP-7.5]. */
+function checkDebt({ space, rateLimitKey }: Caller): Refusal | undefined {
   for (const rateClass of ['work', 'frames'] as const) {
     const retryAfterMs = space.rates.wait(rateLimitKey, rateClass, space.clock.now())
     if (retryAfterMs === 0) continue
-    const message = `over the rate for ${rateClass}; post again in ${retryAfterMs} ms`
+    const message = `Over the rate for ${rateClass}. Post again in ${retryAfterMs} ms.`
     return { code: 'rate_limited', message, retryAfterMs, details: { class: rateClass } }
   }
   return undefined
 }
 
-/** Whoever posts gets its answer with the response, and nothing beside it. The body is paid for. */
-export const senderOf = (visitor: Caller): Sender => ({
+/** The sender of a post: its answer is the HTTP response, so replies and echoes are dropped. */
+export const createSender = (visitor: Caller): Sender => ({
   ...visitor,
   reply: () => {},
   echo: () => {},
 })
 
-/** What was admitted is not in the log. */
+/** The response when an admitted envelope did not reach the log. */
 export const notCommitted = (): Response =>
-  refused(refuse('unavailable', 'the log cannot be written; post it again later'))
+  refused(refuse('unavailable', 'The log cannot be written. Post it again later.'))
 
 /**
- * The body of a request whose sender is known, in bytes. They are charged to it before they are read [MEUP-7.3], and what
- * it could never pay for is too large.
+ * Reads a body. Its bytes are charged to the sender before they are read [MEUP-7.3]; a body that the sender could never pay for
+ * is too large.
  */
 async function readBody(
   context: Context,
@@ -113,51 +113,51 @@ async function readBody(
   { traffic }: Pick<HttpOptions, 'traffic'>,
 ): Promise<Uint8Array | Refusal> {
   const { space, rateLimitKey } = visitor
-  const most = maxPostBytes(visitor)
-  const maxResultPostBytes = Math.min(
+  const maxPostBytes = getMaxPostBytes(visitor)
+  const maxResultBytes = Math.min(
     space.config.limits.maxResultBytes,
-    space.rates.rateOf(rateLimitKey, 'results').burst,
+    space.rates.getRate(rateLimitKey, 'results').burst,
   )
-  const mostBytes = Math.max(most, Math.min(maxBodyBytes, maxResultPostBytes))
-  const take = (bytes: number, all: number): Refusal | undefined => {
-    if (all > mostBytes) return tooLarge(mostBytes)
-    // Only a response may be so large; whether it is one cannot be known yet.
-    const rateClass = all > most ? 'results' : 'bytes'
+  const maxBytes = Math.max(maxPostBytes, Math.min(maxBodyBytes, maxResultBytes))
+  const reserve = (bytes: number, total: number): Refusal | undefined => {
+    if (total > maxBytes) return tooLarge(maxBytes)
+    // Only a response may be this large. Whether it is one is known after parsing.
+    const rateClass = total > maxPostBytes ? 'results' : 'bytes'
     return traffic.reserve(context, bytes) ?? checkRate(visitor, rateClass, bytes)
   }
   const announced = context.req.header('content-length')
-  if (announced === undefined) return readChunks(context, take)
-  const refusal = take(Number(announced), Number(announced))
+  if (announced === undefined) return readChunks(context, reserve)
+  const refusal = reserve(Number(announced), Number(announced))
   if (refusal !== undefined) return refusal
   const body = await context.req.arrayBuffer().catch(() => undefined)
   return body === undefined ? bodyIncomplete : new Uint8Array(body)
 }
 
-/** Of a body that is no large response: what its sender could pay for at once. */
-const maxPostBytes = ({ space, rateLimitKey }: Caller): number =>
-  Math.min(maxBodyBytes, space.rates.rateOf(rateLimitKey, 'bytes').burst)
+/** Limit of a body that is not a large response: what its sender can pay for at once. */
+const getMaxPostBytes = ({ space, rateLimitKey }: Caller): number =>
+  Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 
-/** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
-const bodyIncomplete = refuse('invalid_request', 'the body did not arrive')
+/** The connection was closed or timed out, so that only a log of requests shows this. */
+const bodyIncomplete = refuse('invalid_request', 'The body did not arrive whole. Send the request again.')
 
-/** Where its length is not said, it is paid for as it comes. */
+/** Reads a body of unknown length, and charges each piece as it arrives. */
 async function readChunks(
   { req }: Context,
-  take: (bytes: number, all: number) => Refusal | undefined,
+  reserve: (bytes: number, total: number) => Refusal | undefined,
 ): Promise<Uint8Array | Refusal> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of readStream(req.raw.body)) {
     if (piece === undefined) return bodyIncomplete
     size += piece.length
-    const refusal = take(piece.length, size)
+    const refusal = reserve(piece.length, size)
     if (refusal !== undefined) return refusal
     pieces.push(piece)
   }
   return Buffer.concat(pieces)
 }
 
-/** The pieces of a body; the last one is `undefined` where it did not come to its end. */
+/** The pieces of a body; a final `undefined` = it broke off. */
 async function* readStream(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array | undefined> {
   try {
     if (body !== null) yield* body
@@ -166,7 +166,8 @@ async function* readStream(body: AsyncIterable<Uint8Array> | null): AsyncGenerat
   }
 }
 
-const tooLarge = (most: number): Refusal => refuse('payload_too_large', `post at most ${most} bytes at once`)
+const tooLarge = (maxBytes: number): Refusal =>
+  refuse('payload_too_large', `The body is too large. Post at most ${maxBytes} bytes at once.`)
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 

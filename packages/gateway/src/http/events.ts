@@ -3,19 +3,19 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
-import { type FilterName, filterOf } from './history.js'
-import { type HttpOptions, readConnectRequest } from './options.js'
+import { createFilter, type FilterName } from './history.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import { type HttpOptions, readConnectRequest } from './route.js'
 import { toSingleLine } from './stream.js'
 import { authenticateRequest } from './views.js'
 
 export function openFeed(context: Context, options: HttpOptions): SseFeed {
-  const { eventHeartbeatMs: heartbeatMs, remoteOf, hangUp } = options
-  return new SseFeed({ remote: remoteOf(context), heartbeatMs, hangUp: () => hangUp(context) })
+  const { eventHeartbeatMs: heartbeatMs, getRemoteAddress, hangUp } = options
+  return new SseFeed({ remote: getRemoteAddress(context), heartbeatMs, hangUp: () => hangUp(context) })
 }
 
-/** From here on a stream counts as a connection, and not as a request. */
+/** Responds with the stream, which counts as a connection from here on, and not as a request. */
 export function respondFeed({ stream }: SseFeed, context: Context, options: HttpOptions): Response {
   options.traffic.leave(context)
   options.standing(context)
@@ -24,13 +24,13 @@ export function respondFeed({ stream }: SseFeed, context: Context, options: Http
 
 const eventHeaders = {
   'content-type': 'text/event-stream',
-  // Proxies would keep events back to send them in larger pieces.
+  // Keeps proxies from buffering events.
   'x-accel-buffering': 'no',
 }
 
 /**
- * `GET /spaces/{space}/events`: what is committed, as server-sent events [MEUP-11.4]. A connection like any other for
- * its limits, but one that cannot act, and so it makes nobody present [MEUP-11.10].
+ * `GET /spaces/{space}/events`: committed envelopes as server-sent events [MEUP-11.4]. The limits of connections apply. A stream
+ * cannot act, so it does not make its participant present [MEUP-11.10].
  */
 export async function getEvents(
   context: Context,
@@ -39,7 +39,7 @@ export async function getEvents(
 ): Promise<Response> {
   const { gateway } = options
   const { after, epoch, reasoning = 'full' } = asked
-  // Browsers send back the id of an event, and cannot be told to send more.
+  // Browsers send back the id of an event and nothing else, so that the epoch comes with the URL.
   const misplaced = checkResume({ after, epoch })
   if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
@@ -53,41 +53,41 @@ export async function getEvents(
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = openFeed(context, options)
-  const line = await grant.watch(feed, resume, select(filterOf(asked), reasoning))
+  const line = await grant.watch(feed, resume, select(createFilter(asked), reasoning))
   void feed.ended.then(() => line.closed())
   return respondFeed(feed, context, options)
 }
 
-/** `12`, or `12.1` where more of the same seq was to come. */
+/** Parses `12`, or `12.1` if more events of the same seq followed. */
 function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'received'> | Refusal {
   if (text === undefined) return {}
   const [, seq, received] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const after = Number(seq)
   if (Number.isSafeInteger(after))
     return { after, ...(received !== undefined && { received: Number(received) }) }
-  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
+  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}.`
   return refuse('invalid_request', message)
 }
 
 interface SseFeedOptions {
   readonly remote: string
   readonly heartbeatMs: number
-  /** Cuts a peer off that has not even taken the goodbye. */
+  /** Closes the connection of a peer that does not read the final event. */
   hangUp(): void
 }
 
-/** Heartbeats without anything being taken of what waits, after which the peer is cut off. */
+/** A peer that reads nothing for so many heartbeats, while events wait, is disconnected. */
 const maxIdleBeats = 4
-/** Less than this may wait when a replay reads its next page. */
+/** A replay reads its next page once fewer bytes wait. */
 const lowWater = 64 * 1024
-/** Milliseconds after which a browser comes back. */
+/** The reconnection time of browsers [milliseconds]. */
 const retryMs = 2000
 
-/** A stream of server-sent events as the gateway sees it. What the peer does not take waits here, and is counted. */
+/** A stream of server-sent events as a feed. It buffers and counts what the peer has not read. */
 export class SseFeed implements Feed {
   readonly remote: string
   readonly stream: ReadableStream<Uint8Array>
-  /** Resolves when the stream has ended, whoever ended it. */
+  /** Resolves when the stream has ended on either side. */
   readonly ended: Promise<void>
   readonly #options: SseFeedOptions
   readonly #waiting: Uint8Array[] = []
@@ -95,12 +95,12 @@ export class SseFeed implements Feed {
   #bytes = 0
   #isClosing = false
   #hasEnded = false
-  /** Heartbeats since the goodbye. */
+  /** Heartbeats since the final event. */
   #overdue = 0
-  /** Heartbeats since something was taken, while something waits. */
+  /** Heartbeats since the peer last read, while events wait. */
   #idleBeats = 0
   #end: () => void = () => {}
-  /** Called when there is something to send, or when there will be nothing more. */
+  /** Wakes the stream when there is an event or the end. */
   #wake: () => void = () => {}
   #drained: (() => void)[] = []
 
@@ -110,7 +110,7 @@ export class SseFeed implements Feed {
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
-    // Nothing is kept in the stream itself, so that all that waits is counted.
+    // The stream itself buffers nothing, so that everything that waits is counted.
     const queue = { highWaterMark: 0 }
     const source = {
       pull: (controller: ReadableStreamDefaultController<Uint8Array>) => this.#pull(controller),
@@ -131,7 +131,7 @@ export class SseFeed implements Feed {
   }
 
   send(outboundBatch: OutboundBatch): void {
-    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(eventOf))
+    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(encodeEvent))
     this.#push(outboundBatch.event)
   }
 
@@ -148,7 +148,7 @@ export class SseFeed implements Feed {
     this.end(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
   }
 
-  /** Sends what waits and this, then ends the stream. */
+  /** Sends what waits and this event, then ends the stream. */
   end(last: Uint8Array): void {
     this.#push(last)
     this.#isClosing = true
@@ -209,8 +209,8 @@ const encode = (text: string): Uint8Array => Buffer.from(text)
 
 const isLogged = ({ seq }: Message): boolean => seq !== undefined
 
-/** Made by the first stream that a message goes to. */
-function eventOf(message: Message): Uint8Array {
+/** Encodes a message once for all streams. */
+function encodeEvent(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
     encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
     toSingleLine(message.text),

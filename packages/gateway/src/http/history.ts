@@ -2,11 +2,11 @@ import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { isRefusal } from '../core/admission/context.js'
 import { readHistory } from '../core/delivery/history.js'
-import { type Message, piecesOf } from '../ports/connection.js'
+import { type Message, splitMessage } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import { sent, toSingleLine } from './stream.js'
 import { authenticateReader, createReader, linkToNext } from './views.js'
 
@@ -30,7 +30,7 @@ export async function getEnvelopes(
     reasoning = 'full',
   } = asked
   const { space } = visitor
-  const query = { after, before, limit, order, filter: filterOf(asked), reasoning }
+  const query = { after, before, limit, order, filter: createFilter(asked), reasoning }
   const { messages, head, next } = await readHistory(createReader(visitor, context, options), space, query)
 
   const { epoch } = space.log
@@ -40,13 +40,13 @@ export async function getEnvelopes(
   const type = accepts(context, { header: 'Accept', supports, default: 'application/json' })
   headers['content-type'] = type
   const more = { has_more: next !== undefined, ...(next !== undefined && { next }) }
-  const parts = type === ndjson ? linesOf(messages) : jsonOf(messages, { epoch, head, ...more })
+  const parts = type === ndjson ? encodeLines(messages) : encodeJson(messages, { epoch, head, ...more })
   headers['content-length'] = `${parts.reduce((size, { length }) => size + length, 0)}`
   return new Response(sent(parts), { headers })
 }
 
 /** The part of a query that the log itself can answer. */
-export function filterOf({ kind, from, context, correlationId }: Query<FilterName>): Filter {
+export function createFilter({ kind, from, context, correlationId }: Query<FilterName>): Filter {
   return {
     ...(kind && { kinds: kind }),
     ...(from && { from }),
@@ -58,14 +58,14 @@ export function filterOf({ kind, from, context, correlationId }: Query<FilterNam
 const newline = Buffer.from('\n')
 const comma = Buffer.from(',')
 
-const linesOf = (messages: readonly Message[]): Uint8Array[] =>
-  messages.flatMap((message) => [...piecesOf(message).map(toSingleLine), newline])
+const encodeLines = (messages: readonly Message[]): Uint8Array[] =>
+  messages.flatMap((message) => [...splitMessage(message).map(toSingleLine), newline])
 
-/** Put together from the delivered bytes: nothing is parsed and written anew. */
-function jsonOf(messages: readonly Message[], fields: object): Uint8Array[] {
+/** Joins the delivered bytes, without parsing and serializing them. */
+function encodeJson(messages: readonly Message[], fields: object): Uint8Array[] {
   const envelopes = messages.flatMap((message, index) => [
     ...(index === 0 ? [] : [comma]),
-    ...piecesOf(message),
+    ...splitMessage(message),
   ])
   const rest = JSON.stringify(fields).slice(1)
   return [Buffer.from('{"envelopes":['), ...envelopes, Buffer.from(`],${rest}`)]

@@ -1,8 +1,10 @@
+import { jsonSchemas, schemaDocument } from '@meup/protocol'
 import type { Context, MiddlewareHandler } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { inspect, readBearerToken } from '../host/connection-gate.js'
-import { type HttpOptions, readConnectRequest } from './options.js'
-import { problem, problemOf, refused } from './problem.js'
+import { asyncApi } from './describe/asyncapi.js'
+import { problem, refused, toProblem } from './problem.js'
+import { type HttpOptions, readConnectRequest } from './route.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -19,10 +21,10 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
 /** `GET /spaces/{space}/ws` by somebody who did not ask for a socket. */
 export const explainSocket = (context: Context): Response =>
   problem(
-    problemOf({
+    toProblem({
       code: 'invalid_request',
       status: 426,
-      message: `${context.req.path} is a WebSocket; open one`,
+      message: `${context.req.path} is a WebSocket. Connect with a WebSocket client.`,
     }),
     { upgrade: 'websocket', connection: 'upgrade' },
   )
@@ -33,7 +35,7 @@ export async function getMetrics(_: Context, { metrics }: HttpOptions): Promise<
   return new Response(text, { headers: { 'content-type': type } })
 }
 
-/** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
+/** `POST /spaces/{space}/links`: a one-time code for the token of the caller, valid for a minute [MEUP-11.13]. */
 export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
   const link = await options.gateway.link(readConnectRequest(context, options))
   if (isRefusal(link)) return refused(link)
@@ -45,9 +47,9 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
   const code = readBearerToken(context.req.header('authorization'))
   if (code === undefined) {
-    return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
+    return refused(refuse('unauthorized', 'A code is required. Send it as Authorization: Bearer <code>.'))
   }
-  const link = await options.gateway.exchange(code, options.remoteOf(context), () =>
+  const link = await options.gateway.exchange(code, options.getRemoteAddress(context), () =>
     options.onAuthenticated(context),
   )
   if (isRefusal(link)) return refused(link)
@@ -86,3 +88,35 @@ export const guard =
     headers.set('access-control-allow-headers', 'authorization, content-type, last-event-id')
     headers.set('access-control-max-age', '600')
   }
+
+/** Made when it is first asked for. */
+export const once = <Value>(make: () => Value): (() => Value) => {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const documents = once(
+  () =>
+    new Map(
+      Object.entries(jsonSchemas()).map(([name, schema]) => [`${name}.json`, schemaDocument(name, schema)]),
+    ),
+)
+const asyncApiDocument = once(asyncApi)
+
+/** `GET /schema/{name}.json`: JSON Schema of an envelope, a submission, or a kind's payload [MEUP-11.8]. */
+export function getSchema(context: Context): Response {
+  const file = context.req.param('file') ?? ''
+  const document = documents().get(file)
+  if (document !== undefined) return context.json(document)
+  const message = `There is no schema ${file}. Use envelope.json, submission.json, or a kind, such as chat.json.`
+  return refused(refuse('not_found', message))
+}
+
+/** `GET /openapi.json`: these routes. */
+export const getOpenApi = (context: Context, { openApi }: HttpOptions): Response => context.json(openApi())
+
+/** `GET /asyncapi.json`: what goes over sockets. */
+export const getAsyncApi = (context: Context): Response => context.json(asyncApiDocument())

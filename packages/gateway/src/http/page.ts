@@ -14,7 +14,7 @@ export interface PageFile {
 /** Files by their paths, such as `/` and `/assets/page-1a2b.js`. Nothing else is ever looked up. */
 export type PageFiles = ReadonlyMap<string, PageFile>
 
-/** The page runs its own scripts alone, and talks to its own gateway alone; no text makes a script of itself. */
+/** Only scripts of the page run, it connects to its own gateway only, and no text can become a script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

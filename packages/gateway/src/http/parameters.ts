@@ -49,7 +49,7 @@ const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Pa
 
 /** Given several times, or once with commas. */
 const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
-  takes: `${takes}; several with commas, at most ${maxNames}`,
+  takes: `${takes} (several with commas, at most ${maxNames})`,
   meaning,
   schema: { type: 'array', items: { type: 'string' }, maxItems: maxNames },
   read: (texts) => {
@@ -157,13 +157,13 @@ export function readParameters<Known extends QueryParameters>(
   for (const name of new Set(query.keys())) {
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined
     if (parameter === undefined) {
-      const message = `there is no parameter ${show(name)} here; use ${Object.keys(known).join(', ')}`
+      const message = `There is no parameter ${show(name)} here. Use ${Object.keys(known).join(', ')}.`
       return refuse('invalid_request', message)
     }
     const texts = query.getAll(name)
     const value = parameter.read(texts)
     if (value === undefined) {
-      const message = `${name} must be ${parameter.takes}, not ${show(texts.join('&'))}`
+      const message = `${name} must be ${parameter.takes}, not ${show(texts.join('&'))}.`
       return refuse('invalid_request', message)
     }
     values[name] = value

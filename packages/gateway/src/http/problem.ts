@@ -2,7 +2,7 @@ import { type ErrorCode, errors } from '@meup/protocol'
 import type { Refusal } from '../core/admission/context.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
-export function problemOf(refusal: {
+export function toProblem(refusal: {
   readonly code: ErrorCode
   readonly message: string
   readonly status?: number
@@ -31,7 +31,7 @@ export const problem = (body: Record<string, unknown>, headers: Record<string, s
 export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>> = {}): Response {
   const path = refusal.path !== undefined && { path: refusal.path }
   const details = { ...refusal.details, ...path, ...more }
-  return problem(problemOf({ ...refusal, details }), retryAfter(refusal))
+  return problem(toProblem({ ...refusal, details }), retryAfter(refusal))
 }
 
 /** In whole seconds, for whom has to wait. */

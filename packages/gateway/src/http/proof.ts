@@ -5,9 +5,9 @@ import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
 import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
 import {
   authenticateReader,
@@ -22,7 +22,7 @@ import {
   readView,
 } from './views.js'
 
-/** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
+/** `GET /spaces/{space}/audit/verify`: whether the hash chain of the log holds [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
@@ -31,8 +31,8 @@ export async function getVerification(context: Context, options: HttpOptions): P
 }
 
 /**
- * `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4], or, as
- * Markdown, turns and their steps, to be read.
+ * `GET /spaces/{space}/audit/export`: the log as its reader may see it, as JSON lines that can be verified elsewhere [MEUP-10.4],
+ * or turns and their steps as Markdown.
  */
 export async function getExport(
   context: Context,
@@ -53,23 +53,26 @@ export async function getExport(
   }
   if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
   if (after > space.delivered) {
-    const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
+    const message = `The log ends at seq ${space.delivered}. Use at most that as after.`
     return refused(refuse('invalid_request', message))
   }
   const lines = exportLog(createReader(visitor, context, options), space, after)
   return new Response(streamLines(lines, failed), { headers: { 'content-type': ndjson } })
 }
 
-const chainOnly = refuse('invalid_request', 'after needs format=jsonl; of Markdown take a turn')
+const chainOnly = refuse(
+  'invalid_request',
+  'after needs format=jsonl. Use thread_id and turn for a part of the Markdown.',
+)
 
 const wholeOnly = refuse(
   'invalid_request',
-  'thread_id, turn and limit need format=markdown: jsonl is the whole log',
+  'thread_id, turn and limit need format=markdown. Leave them out for jsonl, which is the whole log.',
 )
 
 export const markdown = 'text/markdown; charset=utf-8'
 
-/** Turns for people, as far as the visitor may read them. */
+/** Writes the turns that the visitor may read as Markdown. */
 async function writeMarkdown(
   context: Context,
   visitor: Caller,
@@ -102,7 +105,7 @@ async function writeMarkdown(
     const unknown = checkThreadExists(thread, space)
     if (unknown !== undefined) return refused(unknown)
     if (turn !== undefined) {
-      const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
+      const message = `There is no turn ${turn} in ${thread} that you may read. GET turns lists them.`
       return refused(refuse('not_found', message))
     }
   }
@@ -110,7 +113,7 @@ async function writeMarkdown(
   return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
 }
 
-/** Each text is paid for before the next one is made. */
+/** Charges for each text before the next one is made. */
 async function* payingFor(
   texts: AsyncGenerator<string, void>,
   visitor: Caller,
@@ -123,7 +126,7 @@ async function* payingFor(
   }
 }
 
-/** What was taken from a generator, and then the rest of it. */
+/** Yields a result that was already taken from a generator, then the rest. */
 async function* after(
   first: IteratorResult<string, void>,
   rest: AsyncGenerator<string, void>,

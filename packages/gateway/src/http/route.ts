@@ -1,25 +1,28 @@
 import type { ErrorCode, JsonSchema } from '@meup/protocol'
 import type { Context } from 'hono'
-import type { HttpOptions } from './options.js'
+import { readBearerToken } from '../host/connection-gate.js'
+import type { ConnectRequest, Gateway } from '../host/gateway.js'
+import type { Logger } from '../ports/logger.js'
 import type { Asked, QueryParameters } from './parameters.js'
+import type { Traffic } from './traffic.js'
 
-/** One row of a table of routes: it is registered, its query is read, and it is described as it stands here. */
+/** A route: the gateway registers it, reads its query and describes it in OpenAPI from this. */
 export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly method: 'get' | 'post'
-  /** What stands in braces is a parameter. */
+  /** Parameters are in braces. */
   readonly path: `/${string}`
   readonly operationId: string
   readonly summary: string
-  /** What its handler asks for; a guest has no token. */
+  /** What the handler requires; a guest has no token. */
   readonly auth: 'token' | 'token or guest' | 'code' | 'none'
-  /** What a query may have; absent = nobody looks at the query. */
+  /** Parameters of the query; absent = the query is ignored. */
   readonly parameters?: Known
   readonly required?: readonly (keyof Known)[]
-  /** Headers that are read, with what they say. */
+  /** Headers that are read, with their meanings. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: JsonSchema
   readonly answer: Answer
-  /** Default: what anybody may meet who has to say who asks. */
+  /** Default: the errors of every route that requires a token. */
   readonly refuses?: readonly ErrorCode[]
   readonly handler: (
     context: Context,
@@ -40,9 +43,48 @@ interface Answer {
 /** Routes that are mounted together. */
 export interface RouteModule {
   readonly routes: readonly Route[]
-  /** What their schemas refer to, by name. */
+  /** Schemas that they refer to, by name. */
   schemas(): Readonly<Record<string, JsonSchema>>
 }
 
-/** Has the handler of a row checked against its parameters. */
+/** Checks the type of a handler against the parameters of its route. */
 export const route = <Known extends QueryParameters>(row: Route<Known>): Route => row as unknown as Route
+
+export interface HttpOptions {
+  readonly gateway: Gateway
+  readonly logger: Logger
+  /** Allowed browser origins, in addition to the gateway's own host. */
+  readonly origins: readonly string[]
+  /** Milliseconds between the comments that keep a stream of events open. */
+  readonly eventHeartbeatMs: number
+  /** The metrics, as text for Prometheus. */
+  metrics(): Promise<{ readonly text: string; readonly type: string }>
+  /** The OpenAPI document of all routes. */
+  openApi(): object
+  /** Requests under way. */
+  readonly traffic: Traffic
+  /** Address of the peer of a request. */
+  getRemoteAddress(context: Context): string
+  /** Calls `then` when a request has been answered, or its connection is gone. */
+  over(context: Context, then: () => void): void
+  /** Marks an answer as a stream, which has no idle timeout. */
+  standing(context: Context): void
+  /** Called when the sender of a request is authenticated. */
+  onAuthenticated(context: Context): void
+  /** Closes the connection of a request without flushing it. */
+  hangUp(context: Context): void
+}
+
+/** Reads the space and the credentials of a request. */
+export function readConnectRequest(
+  context: Context,
+  { getRemoteAddress, onAuthenticated }: Pick<HttpOptions, 'getRemoteAddress' | 'onAuthenticated'>,
+): ConnectRequest {
+  const token = readBearerToken(context.req.header('authorization'))
+  return {
+    space: context.req.param('space') ?? '',
+    remote: getRemoteAddress(context),
+    onAuthenticated: () => onAuthenticated(context),
+    ...(token !== undefined && { token }),
+  }
+}

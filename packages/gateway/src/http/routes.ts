@@ -1,12 +1,21 @@
 import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
 import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
-import { answerSchemas, arrayOf, schemaRef, text, turnSchemas } from './describe/schemas.js'
-import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
+import { answerSchemas, array, schemaRef, text, turnSchemas } from './describe/schemas.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
 import { getEnvelopes, ndjson } from './history.js'
-import { getHealth, getMetrics, getReadiness, getSpaces, postExchange, postLink } from './operations.js'
+import {
+  getAsyncApi,
+  getHealth,
+  getMetrics,
+  getOpenApi,
+  getReadiness,
+  getSchema,
+  getSpaces,
+  postExchange,
+  postLink,
+} from './operations.js'
 import { pick } from './parameters.js'
 import { getExport, getVerification, markdown } from './proof.js'
 import { type RouteModule, route } from './route.js'
@@ -40,11 +49,11 @@ export const gatewayRoutes: RouteModule = {
       operationId: 'post',
       summary: 'Sends envelopes, one or an array',
       auth: 'token',
-      body: { oneOf: [schemaRef('submission'), { ...arrayOf(schemaRef('submission')), maxItems: maxPost }] },
+      body: { oneOf: [schemaRef('submission'), { ...array(schemaRef('submission')), maxItems: maxPost }] },
       answer: {
         status: 201,
         description: 'all are in the log',
-        content: json(arrayOf(schemaRef('receipt'))),
+        content: json(array(schemaRef('receipt'))),
       },
       refuses: errorCodes,
       handler: postEnvelopes,

@@ -2,8 +2,8 @@
 const portion = 64 * 1024
 
 /**
- * Lines as a stream that makes them when its peer has room for more, and no sooner. `failed` is told why they end too
- * soon; what it then does to the connection shows the peer that they did.
+ * Lines as a stream with backpressure: the next ones are made when the peer has room. `failed` is called with an error that cuts
+ * them short, and should close the connection so that the peer notices.
  */
 export function streamLines(
   lines: AsyncGenerator<string, void>,
@@ -12,7 +12,7 @@ export function streamLines(
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
       try {
-        const bytes = await nextOf(lines)
+        const bytes = await readPortion(lines)
         if (bytes === undefined) controller.close()
         else controller.enqueue(bytes)
       } catch (error) {
@@ -26,7 +26,7 @@ export function streamLines(
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
-/** Bytes that are there already, as a stream that puts them together as its peer takes them. */
+/** Parts as a stream that joins them as the peer reads. */
 export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let at = 0
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
@@ -40,7 +40,7 @@ export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
 }
 
 /** `undefined` = that was all. */
-async function nextOf(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
+async function readPortion(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
   let size = 0
   while (size < portion) {

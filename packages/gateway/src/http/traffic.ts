@@ -2,54 +2,54 @@ import type { Context } from 'hono'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Caller } from '../host/gateway.js'
 
-/** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
+/** Concurrent requests of a rateLimitKey, and of an address before authentication. */
 const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
-/** Bytes of bodies of one rateLimitKey that may be in memory at once. */
+/** Bytes of request bodies of a rateLimitKey in memory at once. */
 export const maxBodyBytes = 16 * 1024 * 1024
-/** Answers of one rateLimitKey that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
+/** Large answers of a rateLimitKey that are made at once, each up to 8 MiB or so; others wait for their turn. */
 const maxConcurrentAnswers = 2
-/** Milliseconds after which it makes sense to ask again. */
+/** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
 
-/** What one rateLimitKey has under way. */
+/** The requests of a rateLimitKey. */
 interface Account {
   readonly rateLimitKey: string
   requests: number
   bodyBytes: number
   answers: number
-  /** Who waits for a turn; called when it has come. */
+  /** Requests that wait for a turn; called when it has come. */
   readonly waiting: Set<() => void>
 }
 
-/** One request, until it is answered or its connection is gone. */
+/** A request, until it is answered or disconnected. */
 interface Exchange {
   account: Account
-  /** Who asks, once that is known. */
+  /** Set after authentication. */
   caller?: Caller
   bodyBytes: number
   hasTurn: boolean
-  /** Ends its waiting for a turn. */
+  /** Stops waiting for a turn. */
   giveUp?: () => void
 }
 
 /**
- * What is under way over HTTP, by who pays for it: a participant of a space; the address, for guests and before it is known
- * who asks. So nobody fills the memory with requests that do not end, or with answers that are not read.
+ * Limits the HTTP requests under way, by rateLimitKey: a participant of a space, or the address of guests and of requests that are
+ * not authenticated yet. Bounds the memory that slow requests and unread answers hold.
  */
 export class Traffic {
   readonly #accounts = new Map<string, Account>()
   readonly #exchanges = new WeakMap<Context, Exchange>()
 
-  /** A request has come from an address. Whoever calls this calls `leave` as well. */
+  /** Counts a request from an address. The caller must call `leave` as well. */
   arrive(context: Context, address: string): Refusal | undefined {
-    const account = this.#accountOf(`address ${address}`)
+    const account = this.#getAccountKey(`address ${address}`)
     if (account.requests >= maxRequestsPerAddress) return tooMany(address, maxRequestsPerAddress)
     account.requests++
     this.#exchanges.set(context, { account, bodyBytes: 0, hasTurn: false })
     return undefined
   }
 
-  /** It is known who asks, and so who pays. Who owes frames is told nothing until that is paid. */
+  /** Moves a request from its address to its authenticated caller. Refuses callers that owe frames. */
   know(context: Context, caller: Caller): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
@@ -57,9 +57,9 @@ export class Traffic {
     const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
     if (waitMs > 0) return refuse('rate_limited', framesOwed(waitMs), waitMs)
     exchange.caller = caller
-    const rateLimitKey = accountOf(caller)
+    const rateLimitKey = getAccountKey(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
-    const account = this.#accountOf(rateLimitKey)
+    const account = this.#getAccountKey(rateLimitKey)
     if (account.requests >= maxRequestsPerKey) return tooMany(rateLimitKey, maxRequestsPerKey)
     account.requests++
     this.#settle(exchange.account)
@@ -75,13 +75,13 @@ export class Traffic {
     caller.space.rates.charge(caller.rateLimitKey, 'frames', 1, caller.space.clock.now())
   }
 
-  /** Makes room for so many bytes of a body. */
+  /** Reserves memory for the bytes of a body. */
   reserve(context: Context, bytes: number): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
     if (account.bodyBytes + bytes > maxBodyBytes) {
-      const message = `more than ${maxBodyBytes} bytes of bodies are under way; wait for the answers to others`
+      const message = `More than ${maxBodyBytes} bytes of bodies are under way. Wait for the answers to other requests.`
       return refuse('rate_limited', message, retryAfterMs)
     }
     account.bodyBytes += bytes
@@ -89,7 +89,7 @@ export class Traffic {
     return undefined
   }
 
-  /** Waits until an answer that may be large can be made. Resolves to `false` where whoever asked has gone. */
+  /** Waits until an answer that may be large can be made. Resolves to `false` if the client has disconnected. */
   async turn(context: Context): Promise<boolean> {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return false
@@ -113,12 +113,12 @@ export class Traffic {
     return exchange.hasTurn
   }
 
-  /** Whether anybody still waits for the answer. */
+  /** Whether the client still waits for the answer. */
   isUnderWay(context: Context): boolean {
     return this.#exchanges.has(context)
   }
 
-  /** It is over; or it goes on as a stream of events, which is counted as a connection. */
+  /** Ends a request. A stream of events goes on as a connection. */
   leave(context: Context): void {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return
@@ -130,7 +130,7 @@ export class Traffic {
     this.#settle(account)
   }
 
-  #accountOf(rateLimitKey: string): Account {
+  #getAccountKey(rateLimitKey: string): Account {
     const known = this.#accounts.get(rateLimitKey)
     if (known !== undefined) return known
     const account = { rateLimitKey, requests: 0, bodyBytes: 0, answers: 0, waiting: new Set<() => void>() }
@@ -143,7 +143,7 @@ export class Traffic {
   }
 }
 
-/** The turn goes to whoever has waited longest. */
+/** Passes the turn to the longest waiter. */
 function passTurn(account: Account): void {
   const [next] = account.waiting
   if (next === undefined) {
@@ -154,14 +154,14 @@ function passTurn(account: Account): void {
   next()
 }
 
-function tooMany(who: string, most: number): Refusal {
-  const message = `${who} has ${most} requests under way; wait for the answers to them`
+function tooMany(who: string, maxRequests: number): Refusal {
+  const message = `${who} has ${maxRequests} requests under way. Wait for their answers.`
   return refuse('rate_limited', message, retryAfterMs)
 }
 
-/** Guests of one address are one, in whichever space. */
-const accountOf = ({ participant, rateLimitKey, space }: Caller): string =>
+/** Guests of one address share an account, over all spaces. */
+const getAccountKey = ({ participant, rateLimitKey, space }: Caller): string =>
   rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
 
 const framesOwed = (waitMs: number): string =>
-  `over the rate for frames: too much was refused or repeated; ask again in ${waitMs} ms`
+  `Over the rate for frames: too much was refused or repeated. Ask again in ${waitMs} ms.`

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
-import type { HttpOptions } from './options.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
 import {
   authenticateReader,
   chargeView,
@@ -26,7 +26,9 @@ export async function getTurns(
   const { space, turns } = visitor
   const { thread_id: thread, before, limit = 20, sizes, calls_before: callsBefore } = asked
   if (thread === undefined) {
-    return refused(refuse('invalid_request', `thread_id is needed, such as ${space.config.name}/ben`))
+    return refused(
+      refuse('invalid_request', `thread_id is required. Add one, such as ${space.config.name}/ben.`),
+    )
   }
   const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
@@ -36,7 +38,7 @@ export async function getTurns(
     ...(before !== undefined && { before }),
     ...(callsBefore !== undefined && { callsBefore }),
   }
-  const reader = space.readerOf(visitor)
+  const reader = space.getReader(visitor)
   const passed = (characters: number): void => chargeView(visitor, characters)
   const page = await readView(visitor, options, (index) =>
     readTurns(index, turns.folded, query, reader, space, passed),

@@ -5,15 +5,15 @@ import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import { type HttpOptions, readConnectRequest } from './options.js'
 import type { Query } from './parameters.js'
+import { type HttpOptions, readConnectRequest } from './route.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
 const indexTimeoutMs = 2000
 
 /**
- * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: who has got an
- * acknowledgement finds what it did.
+ * Reads turns or steps once the index has everything that is delivered at the time of the request, so that a client finds what was
+ * acknowledged to it.
  */
 export async function readView<Answer>(
   { space, turns: { indexer } }: Caller,
@@ -35,18 +35,21 @@ export async function readView<Answer>(
     const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
-    return refuse('unavailable', `turns cannot be read at present: ${reason}; ask again later`)
+    return refuse(
+      'unavailable',
+      `Turns cannot be read at present: ${reason.replace(/\.$/, '')}. Ask again later.`,
+    )
   } finally {
     cancel()
   }
 }
 
 function behind(seq: number, head: number): Refusal {
-  const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
+  const message = `Turns are indexed up to seq ${seq} of ${head} so far. Ask again later.`
   return refuse('unavailable', message, indexTimeoutMs)
 }
 
-/** Charges the asker for what a view has made [MEUP-7.8]. */
+/** Charges the caller for the size of a view [MEUP-7.8]. */
 export function chargeView(
   { space, rateLimitKey }: Pick<Caller, 'space' | 'rateLimitKey'>,
   characters: number,
@@ -54,7 +57,7 @@ export function chargeView(
   space.rates.chargeView(rateLimitKey, characters, space.clock.now())
 }
 
-/** A view as JSON, which the asker has paid for. */
+/** Responds with a view as JSON, and charges for it. */
 export function shown(
   visitor: Caller,
   view: object,
@@ -65,7 +68,7 @@ export function shown(
   return new Response(text, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
-/** The same query for the page after this one. */
+/** Link header for the next page of the same query. */
 export function linkToNext({ url }: Context['req'], name: 'after' | 'before', next: number): string {
   const { searchParams } = new URL(url)
   searchParams.set(name, `${next}`)
@@ -84,63 +87,63 @@ export function respondPage(
   return shown(visitor, { ...answer, next }, { link: linkToNext(req, 'before', next) })
 }
 
-/** Who asks; a request is counted as one of its own from here on. */
+/** Authenticates a request, and counts it as one of its caller from here on. */
 export async function authenticateRequest(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await options.gateway.identify(readConnectRequest(context, options))
   if (isRefusal(visitor)) return visitor
   return options.traffic.know(context, visitor) ?? visitor
 }
 
-/** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
+/** Authenticates a request for a large answer, and waits until the caller may have one and has paid its debts [MEUP-7.8]. */
 export async function authenticateReader(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return visitor
   if (!(await options.traffic.turn(context))) return gone
   if (!(await visitor.space.reads.waitForBudget(createReader(visitor, context, options)))) return gone
-  // What it was let in by may have been taken away while it waited.
+  // Its token may have been revoked while it waited.
   return visitor.isWelcome() ? visitor : notWelcome
 }
 
-/** What a visitor may read, as long as somebody waits for the answer. */
+/** A reader for a visitor, which is gone when the client disconnects. */
 export function createReader(
   { space, participant, rateLimitKey }: Caller,
   context: Context,
   { traffic }: HttpOptions,
 ): Reader & LogReader {
-  return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
+  return { ...space.getReader({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
-export const gone = refuse('unavailable', 'the client has gone')
+export const gone = refuse('unavailable', 'The client has disconnected. Send the request again.')
 
 export const notWelcome = refuse(
   'unauthorized',
   'This access was taken away or has ended. Ask for a new token.',
 )
 
-/** As many names as help somebody who mistyped one. */
+/** Names that a message lists for a mistyped one. */
 const maxNames = 20
 
-/** Why a query names no thread of this space, or a turn of no thread; `undefined` = it asks for none, or for one. */
+/** Refuses a thread of another space, and a turn without a thread. */
 export function checkThread(
   { thread_id: thread, turn }: Partial<Query<'thread_id' | 'turn'>>,
   { config }: Space,
 ): Refusal | undefined {
   if (thread === undefined) {
     if (turn === undefined) return undefined
-    return refuse('invalid_request', `turn needs thread_id, such as ${config.name}/ben`)
+    return refuse('invalid_request', `turn needs thread_id. Add one, such as ${config.name}/ben.`)
   }
   if (thread.startsWith(`${config.name}/`)) return undefined
-  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}`
+  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}.`
   return refuse('invalid_request', message)
 }
 
-/** To be asked where nothing was found in a thread: why not; `undefined` = the space knows the agent, who did nothing. */
+/** Call for a thread without turns. Refuses it unless its agent is known to the space. */
 export function checkThreadExists(thread: string, { config, state }: Space): Refusal | undefined {
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
   const known = ids.slice(0, maxNames).join(', ') + (ids.length > maxNames ? ', …' : '')
-  return refuse('not_found', `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`)
+  return refuse('not_found', `There is no thread ${thread}. A thread is ${config.name}/ and one of ${known}.`)
 }
 
-/** Whose thread it is. */
+/** The agent of a thread. */
 export const getAgent = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

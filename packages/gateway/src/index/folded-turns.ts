@@ -10,25 +10,29 @@ import {
 import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
-import {
-  type CallsTold,
-  contextIn,
-  excerptOf,
-  longTurn,
-  type Said,
-  type Share,
-  saidOf,
-  shareOf,
-  type TurnView,
-} from './said.js'
-import { eventOf, kindOf, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
+import {
+  type CallRange,
+  classifyReader,
+  contextIn,
+  createExcerpt,
+  createTurnEnvelope,
+  createTurnEvents,
+  longTurn,
+  selectVisible,
+  type TurnEnvelope,
+  type TurnEvent,
+  type TurnEvents,
+  type TurnView,
+  unread,
+  type VisibleTurn,
+} from './turn-view.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
 
-/** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
+/** A turn as a reader sees it, and what it cost to fold. `view`: `undefined` = the reader may read nothing of it. */
 interface Look {
   readonly view: TurnView | undefined
   /** Envelopes that were looked at, and bytes of their bodies. */
@@ -37,8 +41,8 @@ interface Look {
 }
 
 /**
- * Turns, folded from their own envelopes when somebody asks [MEUP-10.5]. Who may not read all of them is shown the turn of a log
- * that has no others [MEUP-8.6].
+ * Turns, folded from their own envelopes on request [MEUP-10.5]. A reader who may not read all of them sees the turn as if the log
+ * had no others [MEUP-8.6].
  */
 export class FoldedTurns {
   readonly #space: Space
@@ -56,32 +60,36 @@ export class FoldedTurns {
     this.#long = new LongTurns(space)
   }
 
-  /** Has turns folded that are about to be looked at: what the log has of them is read at once. */
+  /** Folds turns that are about to be looked at, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
     atHand: RowsBySeq = new Map(),
   ): Promise<void> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     await this.#whole.prepare(index, beginnings, atHand, (turn) => this.#long.has(turn))
   }
 
-  /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
+  /** Finds a call of a cached turn; `undefined` = it is not cached. */
   callIn(turn: number, id: string): CallInTurn | undefined {
     return this.#whole.callIn(turn, id)
   }
 
-  /** A turn as a reader may see it, with its calls before the seq `before` as far as one page tells them. */
+  /** Folds a turn for a reader, with the page of calls before the seq `before`. */
   async look(index: TurnIndex, beginning: Beginning, reader: Reader, before = Infinity): Promise<Look> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     if (this.#isLong(index, beginning.turn)) {
       const long = await this.#long.get(index, beginning)
-      const view = await this.#viewOfLong(long, beginning, reader, before)
+      const view = await this.#viewLong(long, beginning, reader, before)
       return { view, envelopes: long.envelopes.length, bytes: 0 }
     }
     const known = await this.#whole.get(index, beginning)
     const { envelopes, bytes } = known
-    return { view: await this.#viewOf(known, beginning, reader, before), envelopes: envelopes.length, bytes }
+    return {
+      view: await this.#createView(known, beginning, reader, before),
+      envelopes: envelopes.length,
+      bytes,
+    }
   }
 
   #isLong(index: TurnIndex, turn: number): boolean {
@@ -89,7 +97,7 @@ export class FoldedTurns {
     return this.#long.has(turn) || isLongIn(index, turn)
   }
 
-  async #viewOfLong(
+  async #viewLong(
     long: LongTurn,
     beginning: Beginning,
     reader: Reader,
@@ -99,13 +107,13 @@ export class FoldedTurns {
     const key = JSON.stringify([participant, readsTargeted, before, this.#space.audienceVersion])
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
-    const view = await this.#viewOf(long, beginning, reader, before)
+    const view = await this.#createView(long, beginning, reader, before)
     // What waits may expire.
     if (view?.record.decisions.every(({ outcome }) => outcome !== null)) keepView(long, key, view)
     return view
   }
 
-  async #viewOf(
+  async #createView(
     {
       folded,
       trigger,
@@ -116,7 +124,7 @@ export class FoldedTurns {
     before: number,
   ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
-    const { seen, withheld, isAll } = this.#shareOf(envelopes, beginning, reader)
+    const { seen, withheld, isAll } = this.#selectVisible(envelopes, beginning, reader)
     if (seen.length === 0) return undefined // All of it has been pruned, or none may be read.
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
     const isWhole = seen.length <= longTurn && before === Infinity
@@ -127,74 +135,75 @@ export class FoldedTurns {
     }
     const { said, gaps, calls } = isWhole
       ? { said: seen, gaps: noGaps, calls: allCalls }
-      : excerptOf(seen, before)
-    const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, said, { gaps })
+      : createExcerpt(seen, before)
+    const record = await this.#fold(beginning, isAsked ? trigger : undefined, said, { gaps })
     return { ...about, record, calls }
   }
 
-  /**
-   * What was told of a turn after `after`, and not after `through`: for each kind of reader among these once. Gives what they
-   * are told by.
-   */
+  /** Returns the events of a turn after `after` and up to `through`, once per kind of reader. */
   async events(
     index: TurnIndex,
     beginning: Beginning,
     { after, through }: { readonly after: number; readonly through: number },
     readers: readonly Reader[],
   ): Promise<TurnEvents> {
-    this.#forgetOldTimes()
+    this.#clearIfOutdated()
     const known = await this.#whole.get(index, beginning)
     const envelopes = known.envelopes.filter(({ source }) => source.seq <= through)
-    const audiences = envelopes.flatMap(({ source }) => this.#space.audienceOf(source) ?? [])
+    const audiences = envelopes.flatMap(({ source }) => this.#space.decideAudience(source) ?? [])
     const events = new Map<string, readonly TurnEvent[]>()
     let folded = 0
     for (const reader of readers) {
-      const kind = kindOf(reader, audiences)
+      const kind = classifyReader(reader, audiences)
       if (events.has(kind)) continue
       const isAll = !kind.includes(unread) && known.cachedSince <= after
-      const share = this.#shareOf(envelopes, beginning, reader)
+      const share = this.#selectVisible(envelopes, beginning, reader)
       const turnEvents = isAll
         ? known.cached.filter(({ seq }) => seq > after && seq <= through)
-        : await this.#eventsOf(beginning, share, after)
+        : await this.#collectEvents(beginning, share, after)
       events.set(kind, turnEvents)
       if (!isAll) folded += share.seen.length
     }
     return { audiences, events, folded }
   }
 
-  async #eventsOf(beginning: Beginning, { seen }: Share, after: number): Promise<TurnEvent[]> {
+  async #collectEvents(beginning: Beginning, { seen }: VisibleTurn, after: number): Promise<TurnEvent[]> {
     const turnEvents: TurnEvent[] = []
-    await this.#foldOf(beginning, undefined, seen, {
+    await this.#fold(beginning, undefined, seen, {
       ended: (folded) => {
-        if (folded.seq > after) turnEvents.push(...eventOf(folded))
+        if (folded.seq > after) turnEvents.push(...createTurnEvents(folded))
       },
     })
     return turnEvents
   }
 
-  #shareOf(envelopes: readonly Said[], { agent }: Beginning, reader: Reader): Share {
-    return shareOf(envelopes, agent, (source) => this.#mayRead(reader, source))
+  #selectVisible(envelopes: readonly TurnEnvelope[], { agent }: Beginning, reader: Reader): VisibleTurn {
+    return selectVisible(envelopes, agent, (source) => this.#mayRead(reader, source))
   }
 
   /**
    * Folds some envelopes of a turn. Its proposals expire by the time of the log: what they expire at, or are fulfilled by, may
    * not be among them. `ended`: called as a batch of calls has ended.
    */
-  async #foldOf(
+  async #fold(
     beginning: Beginning,
     trigger: Source | undefined,
-    seen: readonly Said[],
+    seen: readonly TurnEnvelope[],
     { gaps = noGaps, ended = () => {} }: { gaps?: ReadonlySet<number>; ended?: (folded: FoldedTurn) => void },
   ): Promise<TurnRecord> {
     const bySeq = new Map(seen.map((each) => [each.source.seq, each]))
     const asked = trigger && (await rowAt(this.#space.log, trigger.seq))
-    const folded = new FoldedTurn(this.#asBegun(beginning, seen), this.#options, asked && envelopeOf(asked))
+    const folded = new FoldedTurn(
+      this.#adjustBeginning(beginning, seen),
+      this.#options,
+      asked && parseEnvelope(asked),
+    )
     for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()])) {
       for (const row of rows) {
         const { roles = 0 } = bySeq.get(row.seq) ?? {}
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
-        if (folded.apply(envelopeOf(row), roles)) ended(folded)
+        if (folded.apply(parseEnvelope(row), roles)) ended(folded)
         await yieldIfBusy()
       }
     }
@@ -202,16 +211,16 @@ export class FoldedTurns {
     return folded.record
   }
 
-  /** How it begins for who may read these alone. What it began with may be pruned: then it is told all the same. */
-  #asBegun(beginning: Beginning, [first]: readonly Said[]): Beginning {
+  /** The beginning for a reader of these envelopes only. If the first envelope was pruned, its beginning stays. */
+  #adjustBeginning(beginning: Beginning, [first]: readonly TurnEnvelope[]): Beginning {
     if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))
       return beginning
     const jobId = beginning.jobId === null ? null : first.source.id
     return { ...beginning, jobId, startedAt: first.ts }
   }
 
-  /** Other rules may show other texts, and of what was pruned nothing is shown: it is folded again. */
-  #forgetOldTimes(): void {
+  /** Clears the cache after a change of the safety rules or a pruning, since both change what may be shown. */
+  #clearIfOutdated(): void {
     const { config, log } = this.#space
     if (config.safety === this.#rules && log.oldest === this.#oldest) return
     this.#rules = config.safety
@@ -228,8 +237,8 @@ export class FoldedTurns {
     return seq < this.#space.log.oldest
   }
 
-  #mayRead(reader: Reader, said: Parameters<Space['audienceOf']>[0]): boolean {
-    return mayRead(reader, this.#space.audienceOf(said))
+  #mayRead(reader: Reader, said: Parameters<Space['decideAudience']>[0]): boolean {
+    return mayRead(reader, this.#space.decideAudience(said))
   }
 
   get #options(): TurnOptions {
@@ -238,7 +247,7 @@ export class FoldedTurns {
   }
 }
 
-const allCalls: CallsTold = { from: 0, hasEarlier: false }
+const allCalls: CallRange = { from: 0, hasEarlier: false }
 const noGaps: ReadonlySet<number> = new Set()
 
 /** One place more than is asked for, since the last of those that are found may not be whole. */
@@ -251,13 +260,13 @@ const placesAtOnce = 4096
 
 /** A turn of which only the headings are read. */
 interface LongTurn {
-  readonly envelopes: readonly Said[]
+  readonly envelopes: readonly TurnEnvelope[]
   readonly trigger: Source | undefined
-  /** What readers were shown of it, by who they are and what they asked. */
+  /** Views of it, by reader and query. */
   readonly views: Map<string, TurnView>
 }
 
-/** Where what belongs to long turns was said. */
+/** Headings of the envelopes of long turns. */
 class LongTurns {
   readonly #space: Pick<Space, 'log'>
   readonly #kept = new Map<number, Promise<LongTurn>>()
@@ -273,8 +282,8 @@ class LongTurns {
   /** One after another for each turn: nothing of it is read twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
     const { turn } = beginning
-    const before = this.#kept.get(turn) ?? this.#begun(beginning)
-    const known = before.then((each) => this.#goneOn(index, turn, each))
+    const before = this.#kept.get(turn) ?? this.#begin(beginning)
+    const known = before.then((each) => this.#extend(index, turn, each))
     this.#kept.delete(turn)
     this.#kept.set(turn, known)
     for (const oldest of this.#kept.keys()) if (this.#kept.size > maximum.turns) this.#kept.delete(oldest)
@@ -288,7 +297,7 @@ class LongTurns {
     this.#kept.clear()
   }
 
-  async #begun({ trigger }: Beginning): Promise<LongTurn> {
+  async #begin({ trigger }: Beginning): Promise<LongTurn> {
     const long = { envelopes: [], trigger: undefined, views: new Map() }
     if (trigger === null) return long
     for await (const [row] of rowsAt(this.#space.log, [trigger], 'headings'))
@@ -296,9 +305,9 @@ class LongTurns {
     return long
   }
 
-  async #goneOn(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
+  async #extend(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
     const { log } = this.#space
-    const envelopes: Said[] = []
+    const envelopes: TurnEnvelope[] = []
     for (let after = long.envelopes.at(-1)?.source.seq ?? 0; ; ) {
       const places = index.places(turn, after, placesAtOnce)
       if (places.length === 0) break
@@ -309,8 +318,8 @@ class LongTurns {
           if (place === undefined) continue
           const isAttempt = row.kind === Kind.systemDecision && (place.roles & Role.free) !== 0
           const said = isAttempt ? await rowAt(log, row.seq) : undefined
-          const context = said === undefined ? row.context : contextIn(envelopeOf(said))
-          envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context }, place, 0))
+          const context = said === undefined ? row.context : contextIn(parseEnvelope(said))
+          envelopes.push(createTurnEnvelope({ source: sourceIn(row), ts: row.ts, context }, place, 0))
         }
         await yieldIfBusy()
       }
@@ -321,7 +330,7 @@ class LongTurns {
   }
 }
 
-/** Keeps what was made of a long turn: the latest alone. */
+/** Caches a view of a long turn; older ones make room. */
 function keepView({ views }: LongTurn, key: string, view: TurnView): void {
   views.set(key, view)
   for (const oldest of views.keys()) if (views.size > maximum.views) views.delete(oldest)
@@ -330,14 +339,14 @@ function keepView({ views }: LongTurn, key: string, view: TurnView): void {
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
   getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])
 
-/** Told of what was looked at, whether or not it is shown, in characters: it has to be paid for as well [MEUP-7.8]. */
+/** Called with the cost of each turn that was folded, shown or not, in characters [MEUP-7.8]. */
 export type Passed = (characters: number) => void
 
 /** Characters for a step that is not shown. */
-export const charactersOfStep = 128
+export const stepCharacters = 128
 
 const cost = { turn: 512, envelope: 64, byte: 1 / 8 }
 
-/** Characters for a look at a turn: for each byte as much as for one that is read of the log. */
-export const charactersOf = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
+/** The cost of folding a turn, in characters; a byte costs as much as one that is read from the log. */
+export const countCharacters = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
   cost.turn + cost.envelope * envelopes + cost.byte * bytes

@@ -79,7 +79,7 @@ export class IndexFile {
   async open(): Promise<Database.Database> {
     // Loaded when it is needed: a start needs none.
     const { default: Sqlite } = await import('better-sqlite3')
-    this.#db ??= this.#opened(Sqlite)
+    this.#db ??= this.#open(Sqlite)
     return this.#db
   }
 
@@ -94,7 +94,7 @@ export class IndexFile {
     this.#db = undefined
   }
 
-  #opened(Sqlite: typeof Database): Database.Database {
+  #open(Sqlite: typeof Database): Database.Database {
     try {
       return this.#made(Sqlite)
     } catch (error) {

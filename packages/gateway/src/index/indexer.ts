@@ -8,15 +8,15 @@ import { FoldedTurns } from './folded-turns.js'
 import { type IndexFile, isDamaged } from './index-file.js'
 import { TurnIndex } from './turn-index.js'
 
-/** What is taken of the log at once: so little that nobody notices the wait. */
+/** Size of a portion of the log that is indexed at once, small enough not to delay others. */
 const portion = { limit: 256, maxBytes: 512 * 1024 }
-/** While envelopes are delivered, the index gets one part in so many and one of the time. */
+/** Rest per unit of work while envelopes are delivered: the index uses a tenth of the time. */
 const restPerWork = 9
-/** Milliseconds between two goes where nobody waits: for few envelopes it does not do what it can do for many. */
+/** Bounds of a rest when nobody waits [milliseconds]. Resting batches the work. */
 const [shortestRestMs, longestRestMs] = [1000, 10_000]
 /** Part of the time past which this thread counts as busy. */
 const busy = 0.25
-/** Envelopes after which it is worth its while to keep what a start would have to find out again. */
+/** The state of the index is saved after so many envelopes, so that a start need not compute it again. */
 const saveAfter = 200_000
 
 interface Waiting {
@@ -26,19 +26,19 @@ interface Waiting {
 }
 
 /**
- * Keeps the index of a space up with its log [MEUP-10.5]: as soon as somebody asks or listens, else when there is nothing else to
- * do. Nothing that happens in the space waits for it.
+ * Keeps the index of a space up to date with its log [MEUP-10.5]: at once if somebody waits or listens, otherwise when the process
+ * is idle. Nothing in the space waits for it.
  */
 export class Indexer {
-  /** Called as it goes on, in order, and once it is open: the index has the log up to `through`. */
+  /** Called in order as the index advances, and when it was opened. It has the log up to `through`. */
   onAdvance: (through: number) => Promise<void> | void = () => {}
-  /** Whether anybody waits for every envelope. */
+  /** Whether a listener needs every envelope indexed at once. */
   isWatched: () => boolean = () => false
   readonly #space: Space
   readonly #file: IndexFile
   readonly #recovery: Recovery
   #lastOpened: TurnIndex | undefined
-  /** What `onAdvance` was told of last. */
+  /** Seq of the last `onAdvance`. */
   #notified = 0
   #isRunning = false
   #isOver = false
@@ -56,7 +56,7 @@ export class Indexer {
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
   }
 
-  /** Of several spaces in one file, one may find it damaged: then the others open it again as well. */
+  /** Another space of the same file may have found it damaged and closed it; then this one opens it again. */
   get #index(): TurnIndex | undefined {
     return this.#lastOpened?.isOpen ? this.#lastOpened : undefined
   }
@@ -66,7 +66,7 @@ export class Indexer {
     return this.#index?.seq ?? 0
   }
 
-  /** There may be something new. */
+  /** Call when the log may have grown. */
   poke(): void {
     if (this.#isUrgent) this.#wake()
     if (this.#isRunning || this.#isOver) return
@@ -74,7 +74,7 @@ export class Indexer {
     this.#recovery.begin(() => this.#catchUp())
   }
 
-  /** The index, as soon as it has the log up to this seq; rejects with the reason where it cannot have it at present. */
+  /** Resolves to the index when it has the log up to this seq. Rejects with the reason if it cannot be built for now. */
   async reach(seq: number): Promise<TurnIndex> {
     for (;;) {
       if (this.#isOver) throw closedError('index')
@@ -88,27 +88,24 @@ export class Indexer {
     }
   }
 
-  /**
-   * Why turns cannot be read of `index`, where this is the reason; what cannot be right is built again. `undefined`: it is
-   * another.
-   */
+  /** Returns why turns cannot be read from `index`, and rebuilds a damaged one. `undefined` = the error has another cause. */
   failed(error: unknown, index: TurnIndex | undefined): string | undefined {
     if (index !== undefined && index !== this.#index) return 'the index is built again'
     const isOurs = error === this.#failure || isOfFile(error) || error instanceof LogError
     if (index !== undefined && isDamaged(error)) {
-      this.#file.discard(reasonOf(error))
+      this.#file.discard(describeError(error))
       this.poke()
     }
-    return isOurs ? reasonOf(error) : undefined
+    return isOurs ? describeError(error) : undefined
   }
 
-  /** The log was pruned up to `through`: so is the index, when it comes to it. */
+  /** Schedules the pruning of the index up to `through`. */
   prune(through: number): void {
     this.#pruned = Math.max(this.#pruned, through)
     this.poke()
   }
 
-  /** Ends, and keeps what the next start needs to go on. */
+  /** Stops indexing, and saves the state for the next start. */
   close(): void {
     this.#isOver = true
     this.#wake()
@@ -125,12 +122,12 @@ export class Indexer {
 
   async #catchUp(): Promise<void> {
     const space = this.#space
-    const index = await this.#opened()
+    const index = await this.#open()
     if (this.#isOver) return
     await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0) {
       const [start, delivered] = [performance.now(), space.delivered]
-      await this.#takePortion(index)
+      await this.#indexPortion(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
       await this.#notify(index)
@@ -142,7 +139,7 @@ export class Indexer {
     this.#isRunning = false
   }
 
-  /** Once it has gone on: where it was before it was opened again is no news. */
+  /** Reports an advance. An index that was only opened again has none. */
   async #notify({ seq }: TurnIndex): Promise<void> {
     if (seq > this.#notified) {
       this.#recovered()
@@ -152,7 +149,7 @@ export class Indexer {
     this.#reached()
   }
 
-  async #takePortion(index: TurnIndex): Promise<void> {
+  async #indexPortion(index: TurnIndex): Promise<void> {
     const { log, delivered } = this.#space
     if (index.seq < delivered) {
       const rows = await log.read({ after: index.seq, before: delivered + 1, ...portion })
@@ -165,7 +162,7 @@ export class Indexer {
     await nextTurn()
   }
 
-  /** What it does not know of the log has been pruned: it goes on behind that. */
+  /** The rows after the index have been pruned: continues after the snapshot. */
   #leap(index: TurnIndex): void {
     const { snapshot } = this.#space.log
     if (snapshot === undefined || index.seq > snapshot.through)
@@ -177,18 +174,18 @@ export class Indexer {
     return turnMemoryIn(bytes, through, this.#space.log.epoch)
   }
 
-  /** What fails leaves the index behind its file: it is opened again. */
+  /** A failed task may leave the index behind its file, so that it is opened again. */
   #attempt<Result>(task: () => Result): Result {
     try {
       return task()
     } catch (error) {
       this.#lastOpened = undefined
-      if (isDamaged(error)) this.#file.discard(reasonOf(error))
+      if (isDamaged(error)) this.#file.discard(describeError(error))
       throw error
     }
   }
 
-  async #opened(): Promise<TurnIndex> {
+  async #open(): Promise<TurnIndex> {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
     const db = await this.#file.open()
@@ -202,7 +199,7 @@ export class Indexer {
     return index
   }
 
-  /** Whether what is in the index was made of this log: a copy of an earlier day may have gone on in another way. */
+  /** Whether the index was made from this log. A restored copy may have continued differently. */
   async #isOfLog({ stored: { seq, hash } }: TurnIndex): Promise<boolean> {
     const { log } = this.#space
     if (seq === 0) return log.oldest === 1
@@ -218,7 +215,7 @@ export class Indexer {
     return this.#waiting.length > 0 || this.isWatched()
   }
 
-  /** Lets what is to be delivered go first. Nobody waits for this: who does ends it. */
+  /** Rests, so that delivery goes first. A caller that waits for the index ends the rest. */
   async #rest(workMs: number, isDelivering: boolean): Promise<void> {
     const load = performance.eventLoopUtilization(this.#load).utilization
     this.#load = performance.eventLoopUtilization()
@@ -248,7 +245,7 @@ export class Indexer {
     this.#space.logger.info({ space: this.#space.config.name }, 'turns are indexed again')
   }
 
-  /** Told to the operator once, until it goes on. Who waits is told at once. */
+  /** Logs the first of several failures, and rejects everyone who waits. */
   #failed(err: unknown, retryMs: number): void {
     if (this.#failure === undefined) {
       const { config, logger } = this.#space
@@ -263,12 +260,12 @@ export class Indexer {
   }
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** What SQLite or the file system threw has a code. */
+/** Errors of SQLite and of the file system have a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error
 
-/** The turns of a space: where they are in the log, and what they come to. */
+/** The turns of a space: the index of their places in the log, and the folded turns. */
 export interface Turns {
   readonly indexer: Indexer
   readonly folded: FoldedTurns

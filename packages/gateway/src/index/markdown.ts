@@ -1,19 +1,19 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
-import { charactersOf, type FoldedTurns } from './folded-turns.js'
+import { countCharacters, type FoldedTurns } from './folded-turns.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
-/** Envelopes that are told in one piece. */
-const pieceOf = 64
+/** Envelopes that are rendered at once. */
+const envelopesPerPiece = 64
 
-/** Asked after a look at a turn, in characters: whether to go on, once that is paid. */
-type MayGoOn = (characters: number) => Promise<boolean>
+/** Called with the cost of each turn, in characters. Resolves to whether to go on, once it is paid. */
+type WaitForBudget = (characters: number) => Promise<boolean>
 
-/** Whose turns, and which one of them; all of the space where nothing is given. */
+/** Selects turns of an agent; default: all of the space. */
 interface TrailQuery {
   readonly agent?: string
   readonly number?: number
@@ -25,8 +25,8 @@ interface TrailQuery {
 const maxScanned = 2000
 
 /**
- * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
- * `head`. Those of which it may read nothing are left out.
+ * Renders turns and jobs as Markdown, the oldest first and in pieces: everything that the reader may read of them up to `head`.
+ * Turns without anything readable are left out.
  */
 export async function* exportTurns(
   index: TurnIndex,
@@ -35,7 +35,7 @@ export async function* exportTurns(
   query: TrailQuery,
   head: number,
   reader: Reader,
-  waitForBudget: MayGoOn,
+  waitForBudget: WaitForBudget,
 ): AsyncGenerator<string, void> {
   const writer = turnMarkdownWriter({
     guard: (text) => space.safety.guard(text),
@@ -48,22 +48,22 @@ export async function* exportTurns(
     if (beginning.seq > head) break
     const look = await folded.look(index, beginning, reader)
     await yieldIfBusy()
-    if (!(await waitForBudget(charactersOf(look)))) return
+    if (!(await waitForBudget(countCharacters(look)))) return
     const { view } = look
     if (view === undefined) continue
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
     const summary = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
-    // What merely comes when a proposal has expired is of another turn.
+    // Envelopes with only this role expire a proposal of the turn, and belong to another one.
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
     if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
     isFirst = false
-    for (let from = 0; from < seqs.length; from += pieceOf) {
+    for (let from = 0; from < seqs.length; from += envelopesPerPiece) {
       const piece = []
-      for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
-        piece.push(...rows.map(envelopeOf))
+      for await (const rows of rowsAt(space.log, seqs.slice(from, from + envelopesPerPiece)))
+        piece.push(...rows.map(parseEnvelope))
       await yieldIfBusy()
       yield writer.write(summary, piece)
     }
@@ -83,7 +83,7 @@ async function* turnsIn(
     return
   }
   if (limit !== undefined) {
-    yield* await latestOf(index, agent, limit, isSeen)
+    yield* await findLatest(index, agent, limit, isSeen)
     return
   }
   for (let after = 0; ; ) {
@@ -94,7 +94,7 @@ async function* turnsIn(
   }
 }
 
-async function latestOf(
+async function findLatest(
   index: TurnIndex,
   agent: string | undefined,
   limit: number,
@@ -114,7 +114,7 @@ async function latestOf(
   return found
 }
 
-/** The time of the head, by which proposals may have expired. */
+/** The time of the head, which decides whether proposals have expired. */
 async function readUntil({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
   const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
   return row === undefined ? {} : { until: row.ts }

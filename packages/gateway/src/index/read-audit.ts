@@ -3,31 +3,31 @@ import type { Source } from '../core/delivery/backfill.js'
 import { readHistory } from '../core/delivery/history.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import { type Message, messageOf } from '../ports/connection.js'
+import { createLoggedMessage, type Message } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { charactersOfStep, type Passed } from './folded-turns.js'
+import { type Passed, stepCharacters } from './folded-turns.js'
 import type { AuditQuery, AuditStep, Steps } from './steps.js'
 import { searched } from './turn-index.js'
 
-/** Envelopes with steps that are looked at in one go. */
+/** Envelopes with steps that are read at once. */
 const page = 128
-/** One request looks at so many envelopes with steps before it says where to go on. */
+/** Envelopes with steps that one request reads before it returns where to go on. */
 const maxScanned = 10_000
-/** And passes so many seqs, where it has to look at each. */
+/** Seqs that one request scans before it returns where to go on. */
 const maxScannedSeqs = 10 * searched
 
 /** A part of the audit, the newest first. */
 interface AuditPage {
   readonly steps: readonly AuditStep[]
-  /** Envelopes of the gateway that say what it decided. */
+  /** Decision envelopes of the gateway. */
   readonly decisions: readonly Message[]
   /** `before` of the next page; `undefined` = there is no more. It may turn out empty. */
   readonly next: number | undefined
 }
 
 /**
- * Steps and decisions, at most `limit` of each, as far as the reader may read what they were made of [MEUP-11.6]. Both
- * end at the same place of the log. What narrows turns or phases leaves those decisions whose steps are among them.
+ * Reads steps and decisions, at most `limit` of each, from readable envelopes [MEUP-11.6]. Both end at the same seq.
+ * With a filter on turns or phases, decisions are those whose steps match.
  */
 export async function readAudit(
   reader: Reader & LogReader,
@@ -46,15 +46,15 @@ export async function readAudit(
   return { steps: shown, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
 
-/** Seqs between which decisions are, both excluded. */
+/** A range of seqs, both excluded. */
 interface Between {
   readonly after: number
   readonly before: number
 }
 
 /**
- * Where the log was between two times, as far as its reader can tell: of every decision there is a step, which tells its
- * time as the log goes by it. What may not be read is no landmark, since pages end by these places [MEUP-8.6].
+ * The seqs of a time range, found by steps: every decision has one. Only readable envelopes count: pages end at these seqs and
+ * must not reveal others [MEUP-8.6].
  */
 async function decisionsIn({ since, until, before }: AuditQuery, steps: Steps): Promise<Between> {
   const lastUntil = async (time: number, otherwise: number): Promise<number> => {
@@ -104,7 +104,7 @@ async function readSteps(
     for (const each of made) {
       if (each.seq < floor) return { shown }
       if (each.steps.length === 0) {
-        passed(charactersOfStep)
+        passed(stepCharacters)
         continue
       }
       const isEnough = count + each.steps.length > query.limit || steps.isTooMuch(each.steps)
@@ -125,7 +125,7 @@ async function readSteps(
 /** A decision is kept as long as the log is. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
   const rows = steps.flatMap(({ step }) => log.find(step.linked_policy_decision ?? '') ?? [])
-  return rows.filter((row) => isAsked(row, query)).map(messageOf)
+  return rows.filter((row) => isAsked(row, query)).map(createLoggedMessage)
 }
 
 const isAsked = ({ to = [] }: Entry, { agents }: AuditQuery): boolean =>

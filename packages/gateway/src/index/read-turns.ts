@@ -2,9 +2,9 @@ import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
-import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
-import type { TurnView } from './said.js'
+import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnIndex } from './turn-index.js'
+import type { TurnView } from './turn-view.js'
 
 interface TurnQuery {
   readonly agent: string
@@ -55,7 +55,7 @@ export async function readTurns(
       const part = { ...allCalls, ...view?.calls, before: callsBefore }
       const info =
         view && describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part))
-      passed(charactersOf(look))
+      passed(countCharacters(look))
       // Whether there is one more that may be read shows only where it is read.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
       if (info !== undefined) turns.push(info)

@@ -10,37 +10,37 @@ import {
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
-import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
-import { longTurn, type TurnView } from './said.js'
+import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
+import { longTurn, type TurnView } from './turn-view.js'
 
-/** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
+/** `agents`: the agents of the turns, and the senders of the envelopes that were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** Whose turns. */
+  /** The agent of the turns. */
   readonly thread?: string
   /** Number of a turn; only with `thread`. */
   readonly number?: number
 }
 
-/** A step, and the turn that it belongs to as its reader may see it. */
+/** A step, and its turn as the reader may see it. */
 export interface AuditStep {
   readonly step: ReasoningStep
   readonly turn: TurnView['record']
 }
 
-/** What one envelope was made into. */
+/** The steps of an envelope. */
 interface Made {
   readonly seq: number
-  /** The last first; empty where the reader may not read it. */
+  /** The last first; empty if the reader may not read the envelope. */
   readonly steps: readonly StepInTurn[]
 }
 
 interface StepInTurn {
   readonly place: StepPlace
-  /** Which step it is of those that the envelope makes in that turn and the reader may be told. */
+  /** Its index among the steps that the envelope makes in that turn and the reader may see. */
   readonly nth: number
   readonly id: string
   readonly draft: StepDraft
@@ -48,35 +48,35 @@ interface StepInTurn {
   readonly source: ReasoningStep['source']
 }
 
-/** A call that is answered; without a tool it is none. */
+/** An answered call; `tool`: `undefined` = it is not a tool call. */
 interface Call {
   readonly said: Addressed
   readonly tool: string | undefined
 }
 
-/** Envelopes that one request folds of what its reader may see, and bytes of them, before it says where to go on. */
+/** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
-type Means = Pick<Space, 'log' | 'audienceOf' | 'safety'>
+type StepSources = Pick<Space, 'log' | 'decideAudience' | 'safety'>
 
-/** Steps as they are read: each from its own envelope [MEUP-10.5]. */
+/** Makes steps on request, each from its own envelope [MEUP-10.5]. */
 export class Steps {
   readonly #index: TurnIndex
   readonly #folded: FoldedTurns
-  readonly #space: Means
+  readonly #space: StepSources
   readonly #reader: Reader
   readonly #views = new Map<number, TurnView | undefined>()
   readonly #calls = new Map<string, Call | undefined>()
   readonly #shown = { envelopes: 0, bytes: 0 }
 
-  constructor(index: TurnIndex, folded: FoldedTurns, space: Means, reader: Reader) {
+  constructor(index: TurnIndex, folded: FoldedTurns, space: StepSources, reader: Reader) {
     this.#index = index
     this.#folded = folded
     this.#space = space
     this.#reader = reader
   }
 
-  /** Whether these go beyond what one request folds: by what its reader may see alone [MEUP-8.6]. */
+  /** Whether these exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
   isTooMuch(steps: readonly StepInTurn[]): boolean {
     const { envelopes, bytes } = this.#shown
     if (envelopes < maximum.envelopes && bytes < maximum.bytes) return false
@@ -87,15 +87,15 @@ export class Steps {
   async find(
     asked: AuditQuery,
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
-    const { bySeq, next } = this.#placesOf(asked)
+    const { bySeq, next } = this.#findPlaces(asked)
     const { phases } = asked
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
     const made: Made[] = []
     for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()))) {
       await this.#prepare(rows, bySeq)
       for (const row of rows) {
-        const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
-        const shown = renumber(steps.filter((step) => this.#mayTell(row, step)))
+        const steps = this.#mayRead(row) ? this.#createSteps(row, bySeq.get(row.seq) ?? []) : []
+        const shown = renumber(steps.filter((step) => this.#mayShow(row, step)))
         made.push({ seq: row.seq, steps: shown.filter(isAsked).reverse() })
         await yieldIfBusy()
       }
@@ -108,7 +108,7 @@ export class Steps {
     readonly found: readonly { readonly seq: number; readonly isReadable: boolean }[]
     readonly next: number | undefined
   }> {
-    const { bySeq, next } = this.#placesOf(asked)
+    const { bySeq, next } = this.#findPlaces(asked)
     const found: { seq: number; isReadable: boolean }[] = []
     for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()), 'headings'))
       for (const row of rows) found.push({ seq: row.seq, isReadable: this.#mayRead(row) })
@@ -124,7 +124,7 @@ export class Steps {
       const view = this.#views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
-      shown.push({ step: rowOf(step, number), turn: view.record })
+      shown.push({ step: createStep(step, number), turn: view.record })
     }
     return shown
   }
@@ -132,7 +132,7 @@ export class Steps {
   async #look(turn: StepPlace['turn'], passed: Passed): Promise<TurnView | undefined> {
     const { view } = await this.#folded.look(this.#index, turn, this.#reader)
     const { envelopes = [], withheld = [] } = view ?? {}
-    passed(charactersOf({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
+    passed(countCharacters({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
     this.#shown.envelopes += envelopes.length
     // Of a long turn only the headings are read.
     const isLong = envelopes.length > longTurn
@@ -141,8 +141,8 @@ export class Steps {
     return view
   }
 
-  #placesOf(asked: AuditQuery): { bySeq: Map<number, StepPlace[]>; next: number | undefined } {
-    const query = this.#queryOf(asked)
+  #findPlaces(asked: AuditQuery): { bySeq: Map<number, StepPlace[]>; next: number | undefined } {
+    const query = this.#createQuery(asked)
     const bySeq = new Map<number, StepPlace[]>()
     if (query === undefined) return { bySeq, next: undefined }
     const { places, next } = this.#index.steps(query)
@@ -150,7 +150,7 @@ export class Steps {
     return { bySeq, next }
   }
 
-  /** Has the turns folded of which the reader is going to see something: they know the calls that are answered. */
+  /** Folds the turns of readable rows: they know the calls that are answered. */
   #prepare(rows: readonly Row[], bySeq: ReadonlyMap<number, readonly StepPlace[]>): Promise<void> {
     const places = rows
       .filter((row) => this.#mayRead(row))
@@ -161,19 +161,19 @@ export class Steps {
     return this.#folded.prepare(this.#index, [...turns.values()], atHand)
   }
 
-  /** One answer may end calls of several: what came of a call may be shown to those who may read the call. */
-  #mayTell({ kind }: Entry, { draft, place }: StepInTurn): boolean {
+  /** A response may answer several calls: the step for a call is shown only to readers of that call. */
+  #mayShow({ kind }: Entry, { draft, place }: StepInTurn): boolean {
     if (kind !== Kind.mcpResponse) return true
-    const call = this.#callOf(draft.linked_tool_call ?? '', [place])
+    const call = this.#findCall(draft.linked_tool_call ?? '', [place])
     return call === undefined || this.#mayRead(call.said)
   }
 
   #mayRead(said: Addressed): boolean {
-    return mayRead(this.#reader, this.#space.audienceOf(said))
+    return mayRead(this.#reader, this.#space.decideAudience(said))
   }
 
-  /** `undefined` where nothing can be found. */
-  #queryOf({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
+  /** `undefined` = the query matches nothing. */
+  #createQuery({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
     if (thread === undefined) return query
     const { agents = [thread] } = query
     if (!agents.includes(thread)) return undefined
@@ -183,10 +183,10 @@ export class Steps {
     return turn === undefined ? undefined : { ...rest, turn }
   }
 
-  #stepsOf(row: Row, places: readonly StepPlace[]): StepInTurn[] {
+  #createSteps(row: Row, places: readonly StepPlace[]): StepInTurn[] {
     const { safety } = this.#space
     const guard: Guard = (text) => safety.guard(text)
-    const envelope = envelopeOf(row)
+    const envelope = parseEnvelope(row)
     const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
     const ulid = createUlids(this.#space.log.epoch)
     const inOrder = places
@@ -201,18 +201,18 @@ export class Steps {
     })
   }
 
-  /** The calls that a response answers; what else it correlates to is none. */
+  /** The tool calls among the correlations of a response. */
   #answered(envelope: Envelope, places: readonly StepPlace[]): [id: string, tool: string | undefined][] {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((id): [string, string | undefined][] => {
-      const call = this.#callOf(id, places)
+      const call = this.#findCall(id, places)
       if (call === undefined || !this.#mayRead(call.said)) return [[id, undefined]]
       return call.tool === undefined ? [] : [[id, call.tool]]
     })
   }
 
-  /** What a response answers that makes steps in these places; `undefined` = the log does not have it. */
-  #callOf(id: string, places: readonly StepPlace[]): Call | undefined {
+  /** Finds an answered call; `undefined` = the log does not have it. */
+  #findCall(id: string, places: readonly StepPlace[]): Call | undefined {
     if (this.#calls.has(id)) return this.#calls.get(id)
     const call = this.#knownCall(id, places) ?? this.#callInLog(id)
     this.#calls.set(id, call)
@@ -229,11 +229,13 @@ export class Steps {
 
   #callInLog(id: string): Call | undefined {
     const row = this.#space.log.find(id)
-    return row && { said: row, tool: calledTool(envelopeOf(row), (text) => this.#space.safety.guard(text)) }
+    return (
+      row && { said: row, tool: calledTool(parseEnvelope(row), (text) => this.#space.safety.guard(text)) }
+    )
   }
 }
 
-/** Steps that may not be told are not counted. */
+/** Numbers the visible steps without gaps. */
 const renumber = (steps: readonly StepInTurn[]): StepInTurn[] =>
   steps.map((step, at) => ({
     ...step,
@@ -249,7 +251,7 @@ const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
     place.step + nth,
   )
 
-function rowOf({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
+function createStep({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
   const { phase, content, ...about } = draft
   const links = {
     linked_tool_call: null,

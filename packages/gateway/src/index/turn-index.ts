@@ -1,7 +1,7 @@
 import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 
@@ -200,7 +200,7 @@ export class TurnIndex {
    * at; `undefined` = there are no more.
    */
   steps(query: StepQuery): { readonly places: readonly StepPlace[]; readonly next: number | undefined } {
-    const search = this.#searchOf(query)
+    const search = this.#createSearch(query)
     const found = this.#found(search, query.limit)
     const last = found.at(-1)
     if (last === undefined || found.length < query.limit) {
@@ -208,7 +208,7 @@ export class TurnIndex {
     }
     const whole = found.filter(({ seq }) => seq !== last.seq)
     if (whole.length > 0) return { places: this.#placed(whole), next: last.seq + 1 }
-    const only = this.#searchOf({ ...query, before: last.seq + 1 }, last.seq)
+    const only = this.#createSearch({ ...query, before: last.seq + 1 }, last.seq)
     const places = this.#placed(this.#found(only, Number.MAX_SAFE_INTEGER))
     return { places, next: last.seq }
   }
@@ -266,7 +266,7 @@ export class TurnIndex {
   }
 
   #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
-    const { begun, marks, at } = this.#assigner.take(envelopeOf(row))
+    const { begun, marks, at } = this.#assigner.take(parseEnvelope(row))
     if (marks.length === 0) return
     for (const beginning of begun) this.#insertTurn(beginning)
     const ms = Date.parse(at)
@@ -289,7 +289,7 @@ export class TurnIndex {
     )
   }
 
-  #searchOf(query: StepQuery, from = 0): StepSearch {
+  #createSearch(query: StepQuery, from = 0): StepSearch {
     const { since, until, before } = query
     const [first, end] = [Math.max(from, this.#seqAt(since, 0)), Math.min(before, this.#seqAt(until, before))]
     return stepSearch(query, { space: this.#space, first, end, last: this.seq })

@@ -1,25 +1,31 @@
 import { type Beginning, FoldedTurn, getSource, type Source, type TurnOptions } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { envelopeOf } from '../core/replay.js'
+import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { contextIn, longTurn, type Said, saidOf } from './said.js'
-import { eventOf, type TurnEvent } from './turn-events.js'
 import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
+import {
+  contextIn,
+  createTurnEnvelope,
+  createTurnEvents,
+  longTurn,
+  type TurnEnvelope,
+  type TurnEvent,
+} from './turn-view.js'
 
-/** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
+/** Bytes of cached turns. A cached turn that goes on need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
-/** What an envelope takes beside its body. */
+/** Bytes of an envelope in addition to its body. */
 const envelopeBytes = 512
-/** Events of a turn that are kept: each tells of all before it. */
+/** Events of a turn that are cached; each includes those before it. */
 const maxCachedEvents = 16
 /** Rows of turns that are read at once, and about so many bytes of them. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
-/** A turn that was folded whole, as far as the index goes. */
+/** A turn that was folded from its beginning to the end of the index. */
 interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
-  readonly envelopes: Said[]
+  readonly envelopes: TurnEnvelope[]
   /** Of the trigger and the envelopes. */
   bytes: number
   /** The latest of the events of it: all after `cachedSince`. */
@@ -49,21 +55,21 @@ export interface CallInTurn {
   readonly tool: string
 }
 
-/** Where turns are folded from, and how. */
-interface FoldMeans {
+/** The log that turns are folded from, and the options. */
+interface FoldSources {
   readonly log: EnvelopeLog
   options(): TurnOptions
 }
 
 /** Turns that were folded whole, kept as far as there is room: one that goes on is not folded from its beginning again. */
 export class WholeTurns {
-  readonly #means: FoldMeans
+  readonly #sources: FoldSources
   /** By turn, the one that was asked for last at the end. */
   readonly #kept = new Map<number, Kept>()
   #weight = 0
 
-  constructor(means: FoldMeans) {
-    this.#means = means
+  constructor(sources: FoldSources) {
+    this.#sources = sources
   }
 
   has(turn: number): boolean {
@@ -75,7 +81,7 @@ export class WholeTurns {
     this.#weight = 0
   }
 
-  /** Has turns folded that are about to be looked at: what the log has of them is read at once. */
+  /** Folds turns that are about to be looked at, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
@@ -95,7 +101,7 @@ export class WholeTurns {
       placed.push({ beginning, places })
       count += places.length
     }
-    const reading = this.#rowsOf(placed, atHand)
+    const reading = this.#readRows(placed, atHand)
     let last: Promise<unknown> = reading
     for (const { beginning, places } of placed) {
       const before = last
@@ -103,9 +109,9 @@ export class WholeTurns {
         await before
         await yieldIfBusy()
         const rows = await reading
-        const known = await this.#begun(beginning, rows)
+        const known = await this.#begin(beginning, rows)
         if (await this.#fold(known, places, rows)) known.through = through
-        return this.#goneOn(index, beginning.turn, known)
+        return this.#extend(index, beginning.turn, known)
       }
       last = this.#keep(beginning.turn, folding())
     }
@@ -120,7 +126,7 @@ export class WholeTurns {
     return tool === undefined || said === undefined ? undefined : { source: said.source, tool }
   }
 
-  /** One after another for each turn: what it goes on with must not be told twice. */
+  /** Requests for one turn run one after another, so that no envelope is folded twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<Known> {
     const { turn } = beginning
     const before = this.#kept.get(turn)
@@ -129,10 +135,10 @@ export class WholeTurns {
       this.#kept.set(turn, before)
       return before.known
     }
-    const known = before?.known ?? this.#begun(beginning, new Map())
+    const known = before?.known ?? this.#begin(beginning, new Map())
     return this.#keep(
       turn,
-      known.then((each) => this.#goneOn(index, turn, each)),
+      known.then((each) => this.#extend(index, turn, each)),
     )
   }
 
@@ -151,18 +157,18 @@ export class WholeTurns {
     return known
   }
 
-  async #begun(beginning: Beginning, atHand: RowsBySeq): Promise<Known> {
+  async #begin(beginning: Beginning, atHand: RowsBySeq): Promise<Known> {
     const { trigger: seq } = beginning
-    const asked = seq === null ? undefined : (atHand.get(seq) ?? (await rowAt(this.#means.log, seq)))
-    const trigger = asked && envelopeOf(asked)
-    const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
+    const asked = seq === null ? undefined : (atHand.get(seq) ?? (await rowAt(this.#sources.log, seq)))
+    const trigger = asked && parseEnvelope(asked)
+    const folded = new FoldedTurn(beginning, this.#sources.options(), trigger)
     return {
       ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], cached: [] },
       ...{ cachedSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
     }
   }
 
-  async #goneOn(index: TurnIndex, turn: number, known: Known): Promise<Known> {
+  async #extend(index: TurnIndex, turn: number, known: Known): Promise<Known> {
     const { folded } = known
     for (;;) {
       const { seq: through } = index
@@ -172,26 +178,26 @@ export class WholeTurns {
         known.through = through
         return known
       }
-      for await (const rows of rowsAt(this.#means.log, seqsOf(places)))
+      for await (const rows of rowsAt(this.#sources.log, pickSeqs(places)))
         await this.#fold(known, places, new Map(rows.map((row) => [row.seq, row])))
       const last = places.at(-1)?.seq ?? 0
-      // What the log has no more is not told, and not asked for again.
+      // Pruned envelopes are skipped, and not asked for again.
       if (folded.seq < last) folded.seq = last
     }
   }
 
-  /** Folds these as far as they are at hand. Whether they all are, but for what the log has no more. */
+  /** Folds envelopes that are at hand. Returns `false` if one is missing that the log still has. */
   async #fold(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {
-      if (place.seq <= folded.seq || place.seq < this.#means.log.oldest) continue
+      if (place.seq <= folded.seq || place.seq < this.#sources.log.oldest) continue
       const row = atHand.get(place.seq)
       if (row === undefined) return false
-      const envelope = envelopeOf(row)
-      if (folded.apply(envelope, place.roles)) cached.push(...eventOf(folded))
+      const envelope = parseEnvelope(row)
+      if (folded.apply(envelope, place.roles)) cached.push(...createTurnEvents(folded))
       if (cached.length > maxCachedEvents) known.cachedSince = cached.shift()?.seq ?? 0
       const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }
-      envelopes.push(saidOf(said, place, row.body.length))
+      envelopes.push(createTurnEnvelope(said, place, row.body.length))
       known.bytes += row.body.length
       await yieldIfBusy()
     }
@@ -216,14 +222,14 @@ export class WholeTurns {
   }
 
   /** What the log has of these turns, as much of it as is read at once. */
-  async #rowsOf(placed: readonly Placed[], atHand: RowsBySeq): Promise<RowsBySeq> {
+  async #readRows(placed: readonly Placed[], atHand: RowsBySeq): Promise<RowsBySeq> {
     const rows = new Map(atHand)
     const seqs = new Set(
-      placed.flatMap(({ beginning, places }) => [...triggerOf(beginning), ...seqsOf(places)]),
+      placed.flatMap(({ beginning, places }) => [...pickTrigger(beginning), ...pickSeqs(places)]),
     )
     const missing = [...seqs].filter((seq) => !rows.has(seq)).sort((one, other) => one - other)
     let bytes = 0
-    for await (const portion of rowsAt(this.#means.log, missing)) {
+    for await (const portion of rowsAt(this.#sources.log, missing)) {
       for (const row of portion) {
         rows.set(row.seq, row)
         bytes += row.body.length
@@ -234,5 +240,5 @@ export class WholeTurns {
   }
 }
 
-const seqsOf = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
-const triggerOf = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])
+const pickSeqs = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
+const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])

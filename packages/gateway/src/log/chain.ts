@@ -14,17 +14,17 @@ export function genesis(epoch: string): Buffer {
 }
 
 /** What the first row that is kept links to: the last one that was pruned, or the epoch. */
-export const beginningOf = ({
+export const getChainStart = ({
   epoch,
   snapshot,
 }: Pick<EnvelopeLog, 'epoch' | 'snapshot'>): Pick<Snapshot, 'through' | 'hash'> =>
   snapshot ?? { through: 0, hash: genesis(epoch) }
 
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
-export const leafOf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
+export const hashLeaf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
 
 /** SHA-256(salt ‖ content), by which a retry is recognised as the same submission. */
-export const digestOf = (salt: Uint8Array, content: Uint8Array): Buffer => salted(salt, content)
+export const hashContent = (salt: Uint8Array, content: Uint8Array): Buffer => salted(salt, content)
 
 /** The hash of row `seq`: SHA-256(previous hash ‖ seq as 8 bytes big-endian ‖ leaf). */
 export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
@@ -74,7 +74,7 @@ export function seal(
   all.set(body, salt.length)
   putSha256(new Uint8Array(all.buffer, 0, end), leaf)
   const before = bytesBefore(content, body)
-  if (before === undefined) digestOf(salt, content).copy(digest)
+  if (before === undefined) hashContent(salt, content).copy(digest)
   else {
     // The salt takes the place of what is before the content: to copy all of that once more would cost as much as to hash it.
     all.set(salt, before)

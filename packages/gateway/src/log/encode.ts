@@ -13,8 +13,8 @@ const closing = 0x7d
 
 /** Builds the bytes of an envelope once. The payload's are those that were sent. */
 export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
-  const head = headOf(envelope)
-  const fields = head + fieldsOf(envelope)
+  const head = encodeHead(envelope)
+  const fields = head + encodeFields(envelope)
   // All that is not free text is ASCII by its pattern, or refused before anybody sees it.
   const isAscii = envelope.context === undefined && envelope.rationale === undefined
   const start = isAscii ? fields.length : Buffer.byteLength(fields)
@@ -26,7 +26,7 @@ export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
 }
 
 /** What a body has before its content. */
-export const headOf = ({ ts, from }: Pick<Envelope, 'ts' | 'from'>): string =>
+export const encodeHead = ({ ts, from }: Pick<Envelope, 'ts' | 'from'>): string =>
   `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`
 
 /** The envelope as the log takes it. */
@@ -46,7 +46,7 @@ export function toDraft(envelope: Envelope, seq: number, { body, content }: Enco
   }
 }
 
-function fieldsOf(envelope: Envelope): string {
+function encodeFields(envelope: Envelope): string {
   const { id, to, kind, correlationId, context, rationale, parallelGroup } = envelope
   let text = `"id":"${id}"`
   if (to !== undefined) text += `,"to":${JSON.stringify(to)}`

@@ -14,21 +14,21 @@ export type Fields = readonly [
   correlationId: Entry['correlationId'] | undefined,
 ]
 
-export function fieldsOf({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
+export function toFields({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
   return [seq, id, ts, from, kind, to, context, correlationId]
 }
 
-export function headingOf(fields: Fields): Heading {
+export function createHeading(fields: Fields): Heading {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind }, fields)
 }
 
-export function draftOf(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
+export function createDraft(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, content }, fields)
 }
 
-export function rowOf(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
+export function createRow(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, salt, leaf, hash, digest }, fields)
 }

@@ -1,3 +1,4 @@
+import type { SubscribePayload, WorkMeter } from '@meup/protocol'
 import type { Entry } from './envelope-log.js'
 
 /** One client's line to the gateway; a socket, or its equal in memory. */
@@ -58,7 +59,7 @@ class LoggedMessage implements Message {
 
   get text(): Uint8Array {
     if (this.#text === undefined) {
-      this.#text = Buffer.allocUnsafe(lengthOf(this))
+      this.#text = Buffer.allocUnsafe(measureMessage(this))
       putText(this, this.#text, 0)
     }
     return this.#text
@@ -69,10 +70,10 @@ const opening = Buffer.from('{"seq":')
 const [comma, zero] = [0x2c, 0x30]
 
 /** Bytes of a message. */
-export function lengthOf(message: Message): number {
+export function measureMessage(message: Message): number {
   const { logged } = message
   if (logged === undefined) return message.text.length
-  return opening.length + digitsOf(logged.seq) + logged.body.length // The comma takes the place of the brace.
+  return opening.length + countDigits(logged.seq) + logged.body.length // The comma takes the place of the brace.
 }
 
 /** Copies a message to a place where there is room for it. */
@@ -83,7 +84,7 @@ export function putText(message: Message, into: Uint8Array, at: number): void {
     return
   }
   const { seq, body } = logged
-  const end = at + opening.length + digitsOf(seq)
+  const end = at + opening.length + countDigits(seq)
   into.set(opening, at)
   for (let place = end - 1, rest = seq; place >= at + opening.length; place--) {
     const left = Math.floor(rest / 10)
@@ -94,20 +95,33 @@ export function putText(message: Message, into: Uint8Array, at: number): void {
   into[end] = comma
 }
 
-function digitsOf(seq: number): number {
+function countDigits(seq: number): number {
   let digits = 1
   for (let power = 10; power <= seq; power *= 10) digits++
   return digits
 }
 
 /** A message as bytes that are not copied where it is logged, and nobody has put it together. */
-export function piecesOf(message: Message): readonly Uint8Array[] {
+export function splitMessage(message: Message): readonly Uint8Array[] {
   const { logged } = message
   if (logged === undefined) return [message.text]
   return [Buffer.from(`{"seq":${logged.seq},`), logged.body.subarray(1)]
 }
 
-export const messageOf = (entry: Entry): Message => new LoggedMessage(entry)
+export const createLoggedMessage = (entry: Entry): Message => new LoggedMessage(entry)
 
 /** A frame that is not logged: a welcome or an error. */
 export const messageFrom = (envelope: object): Message => ({ text: Buffer.from(JSON.stringify(envelope)) })
+
+/** A sender of envelopes: a connection or an HTTP request. */
+export interface Sender {
+  readonly participant: string
+  /** The participant, or the address of a guest. */
+  readonly rateLimitKey: string
+  /** Sends a frame to this sender alone. */
+  reply(message: Message): void
+  /** Repeats an entry that the sender has received, unless its connection has yet to deliver it. */
+  echo(seq: number, message: Message): void
+  /** Changes the subscription as the envelope `id` asks, and returns the bytes of the answer; absent without a connection. */
+  readonly subscribe?: (asked: SubscribePayload, id: string, meter: WorkMeter) => number
+}

@@ -1,6 +1,6 @@
 /**
- * What the log knows of one accepted envelope [MEUP-10.1]. Delivery decides by these fields alone: the body is
- * never parsed again. `body` is the envelope's exact UTF-8 bytes without `seq`.
+ * A logged envelope [MEUP-10.1]. Delivery uses these fields and never parses the body again. `body` is the envelope's exact UTF-8
+ * bytes without `seq`.
  */
 export interface Entry {
   readonly seq: number
@@ -35,15 +35,15 @@ export interface Row extends Entry {
   readonly digest: Uint8Array
 }
 
-/** Which rows; each part that is there narrows them further. An empty list selects none. */
+/** Selects rows that match every field that is set. An empty list selects none. */
 export interface Filter {
   /** Seqs, in ascending order. */
   readonly seqs?: readonly number[]
   readonly kinds?: readonly string[]
   readonly from?: readonly string[]
-  /** This path and whatever is below it. */
+  /** This path and everything below it. */
   readonly context?: string
-  /** What answers this id. */
+  /** Rows that correlate to this id. */
   readonly correlationId?: string
 }
 
@@ -54,46 +54,46 @@ export interface Query {
   readonly before?: number
   /** At most this many rows. */
   readonly limit: number
-  /** No row after those whose bodies have so many bytes together; one is always given. */
+  /** Limit of the bytes of all bodies together; at least one row is returned. */
   readonly maxBytes?: number
   /** Default `asc`. */
   readonly order?: 'asc' | 'desc'
-  /** Without it every row. Only rows between `after` and `before` are looked at, so that the two bound the work. */
+  /** Default: every row. Only rows between `after` and `before` are scanned, so that the two bound the work. */
   readonly filter?: Filter
   /** The caller needs no bodies, salts or hashes: they may be empty. */
   readonly only?: 'headings'
 }
 
-/** What stands for the rows that were pruned [MEUP-10.3]. It is shown to nobody. */
+/** Replaces the pruned rows [MEUP-10.3]. It is not delivered to clients. */
 export interface Snapshot {
   /** Seq of the last row that was pruned. */
   readonly through: number
   /** That row's hash, which the first kept row links to. */
   readonly hash: Uint8Array
-  /** Whatever the caller of `prune` wants to know of those rows later. */
+  /** State of the pruned rows, as the caller of `prune` encoded it. */
   readonly bytes: Uint8Array
 }
 
-/** What the rows up to one of them add up to, so that a start need not read them all. They are all still there. */
+/** State of the rows up to `through`, so that a start need not read them. The rows are kept. */
 export interface Checkpoint {
-  /** Seq of the last row that it tells of. */
+  /** Seq of the last row that it includes. */
   readonly through: number
-  /** How to read `bytes`: text of the caller's own. */
+  /** Names the encoding of `bytes`; the caller chooses it. */
   readonly format: string
   readonly bytes: Uint8Array
 }
 
 /** The append-only log of one space [MEUP-10]. Every adapter passes `describeEnvelopeLog` of `@meup/gateway/testing`. */
 export interface EnvelopeLog {
-  /** Names this log; a lost log gets a new one. */
+  /** Identifies this log. A log that replaces a lost one has a new epoch. */
   readonly epoch: string
   /** The last committed seq; 0 while the log is empty. */
   readonly head: number
-  /** Seq of the first row that is kept: 1 until the log is pruned. What is older is neither read nor found. */
+  /** Seq of the first row that is kept: 1 until the log is pruned. Older rows are neither read nor found. */
   readonly oldest: number
-  /** Of the last pruning. */
+  /** Snapshot of the last pruning. */
   readonly snapshot: Snapshot | undefined
-  /** Of the largest frame whose row it takes; absent = any. */
+  /** Largest frame whose row fits; absent = no limit. */
   readonly maxFrameBytes?: number | undefined
   /** Absent = no other gateway has this log open. */
   readonly shared?: SharedLog<Row> | undefined
@@ -103,33 +103,31 @@ export interface EnvelopeLog {
    */
   append(batch: readonly Draft[]): Promise<void>
   read(query: Query): Promise<Row[]>
-  /** The committed row with this id: an index look-up, which costs as much as the row is large. */
+  /** Returns the committed row with this id, by an index. The cost grows with the size of the row. */
   find(id: string): Row | undefined
-  /** The same row without its body: cheap enough for every envelope. */
+  /** Returns that row without its body; cheap enough for every envelope. */
   heading(id: string): Heading | undefined
   /**
-   * Whether committed rows are in the context that is this root, or below it: an index look-up as well. Of what is pruned it
-   * may know for a while.
+   * Whether committed rows are in the context `root` or below it, by an index. Pruned rows may count for a while.
    */
   hasContext(root: string): boolean
   /**
-   * Removes the rows up to `through` and keeps the snapshot in their place, both or neither. Rejects with `range` unless
-   * `oldest` ≤ `through` < `head`: the newest row stays, since the chain goes on from it.
+   * Replaces the rows up to `through` with the snapshot, atomically. Rejects with `range` unless `oldest` ≤ `through` < `head`:
+   * the newest row stays, since the chain goes on from it.
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
   /**
-   * Keeps a checkpoint in place of the one before, wholly or not at all. Rejects with `range` unless
-   * `oldest` ≤ `through` ≤ `head`. Pruning removes one that tells of nothing else than what is pruned.
+   * Replaces the checkpoint, atomically. Rejects with `range` unless `oldest` ≤ `through` ≤ `head`. Pruning removes a checkpoint
+   * that includes pruned rows only.
    */
   keep(checkpoint: Checkpoint): Promise<void>
   /**
-   * The last one that was kept. `damaged` = it is not what was kept, or the row `through` is not the one it was kept for;
-   * then the rows tell what it would have.
+   * Returns the last checkpoint. `damaged` = it does not match what was kept or the row `through`; read the rows instead.
    */
   checkpoint(): Promise<Checkpoint | 'damaged' | undefined>
   /**
-   * To be called when an append has failed and none is under way. Finds out what is really stored, which decides `head`,
-   * and whether the log can be written again; rejects with the reason where it cannot.
+   * Call after a failed append, when none is under way. Sets `head` to what is really stored. Rejects with the reason if the log
+   * still cannot be written.
    */
   recover(): Promise<void>
   close(): Promise<void>
@@ -137,47 +135,47 @@ export interface EnvelopeLog {
 
 /** Opens the logs of a gateway's spaces. */
 export interface LogStore {
-  /** The file that the logs are in, beside which more can be kept of them; absent = they are in memory. */
+  /** The file of the logs, next to which derived files can be stored; absent = they are in memory. */
   readonly path?: string
   open(space: string): Promise<EnvelopeLog>
   close(): Promise<void>
 }
 
-/** Called with what a log has committed, each envelope once and in order. It must not throw. */
+/** Called with committed entries, each once and in order. It must not throw. */
 export type LogObserver = (entries: readonly Entry[]) => void
 
-/** Something that one gateway says to another about a space: JSON, and bytes that belong to it. */
+/** A message between gateways about a space: JSON, and optional bytes. */
 export interface Note {
   readonly head: Readonly<Record<string, unknown>>
   readonly body?: Uint8Array
 }
 
-/** What is heard of a log that several gateways share. */
+/** Handles the events of a log that several gateways share. */
 export interface LogListener<Row> {
-  /** Others have appended these; they can be read here now. In order, each once, while this gateway follows. */
-  grown(rows: readonly Row[]): void
-  /** Nobody sequences the log any more, or no longer this gateway: `recover` decides who does. */
-  leaderLost(): void
-  /** Another gateway has pruned the log up to this row, which `prune` does here. Told again until that is done. */
-  pruned(through: number): void
-  /** A gateway asks this one, which sequences. */
-  asked(note: Note): Record<string, unknown>
-  /** A gateway tells this one something; nothing is answered. */
-  told(note: Note): void
+  /** Rows that another gateway appended. They can be read here; each comes once and in order, while this gateway follows. */
+  onRows(rows: readonly Row[]): void
+  /** No gateway sequences the log, or another one does now. `recover` settles which. */
+  onLeaderLost(): void
+  /** Another gateway has pruned the log up to this row. Call `prune` to do the same here; this is repeated until that is done. */
+  onPruned(through: number): void
+  /** A request of another gateway to this one, which sequences. Returns the answer. */
+  onRequest(note: Note): Record<string, unknown>
+  /** A message of another gateway that needs no answer. */
+  onNote(note: Note): void
 }
 
-/** What a log has besides where several gateways have it open. One of them sequences it, the others follow. */
+/** The part of a log that several gateways have open. One of them sequences it, the others follow. */
 export interface SharedLog<Row> {
   /** Whether this gateway sequences: then it alone may append. */
   readonly leads: boolean
   /** Names this gateway among them, as long as it runs. */
   readonly self: string
-  /** To be called once, before anything is asked. */
+  /** Call once, before `ask`. */
   listen(listener: LogListener<Row>): void
   /** Removes here what another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
   prune(): Promise<void>
-  /** Asks the gateway that sequences. Rejects where none answers; then it is uncertain whether it has heard. */
+  /** Sends a request to the gateway that sequences. Rejects if none answers; it may have received the request all the same. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>
-  /** Tells one of them, or with `all` everyone else. What cannot be delivered is lost. */
+  /** Sends a message to one gateway, or with `all` to every other one. Messages that cannot be delivered are lost. */
   notify(gateway: string, note: Note): void
 }

@@ -2,7 +2,7 @@ import { contextRoot } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
-import { draftOf, fieldsOf, matches, rowOf } from '../log/fields.js'
+import { createDraft, createRow, matches, toFields } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 import { logStore } from './log-store.js'
 
@@ -50,7 +50,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   const log: EnvelopeLog = {
     epoch: space.epoch,
     get head() {
-      return headOf(space)
+      return getHead(space)
     },
     get oldest() {
       return prunedThrough(space) + 1
@@ -62,7 +62,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       refuseIfClosed()
       // The caller may use its bytes again: the log keeps its own.
       const drafts = batch.map((draft) =>
-        draftOf(fieldsOf(draft), Buffer.from(draft.body), Buffer.from(draft.content)),
+        createDraft(toFields(draft), Buffer.from(draft.body), Buffer.from(draft.content)),
       )
       await laterThisTurn()
       commit(space, drafts)
@@ -112,7 +112,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
 }
 
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0
-const headOf = (space: Space): number => prunedThrough(space) + space.rows.length
+const getHead = (space: Space): number => prunedThrough(space) + space.rows.length
 
 /** Commits in the order of the calls, but after the caller has gone on: as a disk does. */
 async function laterThisTurn(): Promise<void> {}
@@ -123,10 +123,10 @@ function commit(space: Space, batch: readonly Draft[]): void {
   const fresh = new Set<string>()
   let hash = rows.at(-1)?.hash ?? genesis(epoch)
   for (const draft of batch) {
-    const expected = headOf(space) + sealed.length + 1
+    const expected = getHead(space) + sealed.length + 1
     if (draft.seq !== expected) throw gapError(expected, draft.seq)
     if (ids.has(draft.id) || fresh.has(draft.id)) throw duplicateIdError(draft.id)
-    const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
+    const row = createRow(toFields(draft), draft.body, seal(draft, hash))
     hash = row.hash
     fresh.add(row.id)
     sealed.push(row)
@@ -149,7 +149,7 @@ function countContext({ contexts }: Space, { context }: Row, change: 1 | -1): vo
 function prune(space: Space, through: number, bytes: Uint8Array): void {
   const gone = prunedThrough(space)
   const last = space.rows[through - gone - 1]
-  const head = headOf(space)
+  const head = getHead(space)
   if (last === undefined || through === head) throw rangeError(through, gone + 1, head)
   for (const row of space.rows.splice(0, through - gone)) {
     space.ids.delete(row.id)
@@ -161,7 +161,7 @@ function prune(space: Space, through: number, bytes: Uint8Array): void {
 
 function keep(space: Space, checkpoint: Checkpoint): void {
   const { through } = checkpoint
-  const [oldest, head] = [prunedThrough(space) + 1, headOf(space)]
+  const [oldest, head] = [prunedThrough(space) + 1, getHead(space)]
   const isThere = Number.isInteger(through) && through >= oldest && through <= head
   if (!isThere) throw checkpointError(through, oldest, head)
   space.checkpoint = checkpoint

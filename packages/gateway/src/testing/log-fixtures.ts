@@ -110,7 +110,7 @@ const results = [
 ]
 
 /** An envelope as the log has it: one second after the other unless `fields` say otherwise. */
-export function draftOf(seq: number, fields: Fields): Draft {
+export function createDraft(seq: number, fields: Fields): Draft {
   const ts = new Date(beginning + seq * 1000).toISOString()
   const envelope: Envelope = { protocol: PROTOCOL, id: `e${seq}`, ts, payload: {}, ...fields }
   const body = bytes(JSON.stringify(envelope))
@@ -124,7 +124,7 @@ export function randomDrafts(seed: number, length: number): Draft[] {
   return Array.from({ length }, (_, index) => {
     const fields = { id: `e${index + 1}`, ...connected(dice, anything(dice), said) }
     said.push(fields)
-    return draftOf(index + 1, fields)
+    return createDraft(index + 1, fields)
   })
 }
 

@@ -46,7 +46,7 @@ export function describePrune(withLog: WithLog): void {
     const pruned = log.prune(3, state)
     state.fill(0)
     await pruned
-    assert.deepEqual(textOf(log), [3, 'everything that three envelopes add up to'])
+    assert.deepEqual(readSnapshotText(log), [3, 'everything that three envelopes add up to'])
     assert.deepEqual(Buffer.from(log.snapshot?.hash ?? []), Buffer.from(third?.hash ?? []))
     await log.append(drafts(6, 8))
     assertChained(log, await all(log))
@@ -65,7 +65,7 @@ export function describePrune(withLog: WithLog): void {
     await log.append(drafts(1, 6))
     await log.prune(2, bytes('first'))
     await log.prune(5, bytes('second'))
-    assert.deepEqual(textOf(log), [5, 'second'])
+    assert.deepEqual(readSnapshotText(log), [5, 'second'])
     assert.deepEqual(await seqs(all(log)), [6])
     await log.append(drafts(7, 8))
     await log.prune(7, bytes('third'))
@@ -82,7 +82,7 @@ export function describePrune(withLog: WithLog): void {
     assert.deepEqual([log.oldest, log.snapshot], [1, undefined])
     await log.prune(3, bytes('state'))
     await refused(0, 1, 2, 3, 5)
-    assert.deepEqual([log.oldest, ...textOf(log)], [4, 3, 'state'])
+    assert.deepEqual([log.oldest, ...readSnapshotText(log)], [4, 3, 'state'])
     assert.deepEqual(await seqs(all(log)), [4, 5])
     await log.append([draft(6)])
     assertChained(log, await all(log))
@@ -98,7 +98,7 @@ export function describePrune(withLog: WithLog): void {
       log.append([draft(10)]),
     ])
     assert.deepEqual([log.oldest, log.head], [4, 10])
-    assert.deepEqual(textOf(log), [3, 'second'])
+    assert.deepEqual(readSnapshotText(log), [3, 'second'])
     assertChained(log, await all(log))
     assert.equal((await all(log)).length, 7)
   })
@@ -128,7 +128,7 @@ export function describePrune(withLog: WithLog): void {
     const before = await all(log)
     const again = await (await opened.reopen()).open('main')
     assert.deepEqual([again.epoch, again.oldest, again.head], [log.epoch, 896, 900])
-    assert.deepEqual(textOf(again), [895, 'state'])
+    assert.deepEqual(readSnapshotText(again), [895, 'state'])
     assert.deepEqual(await all(again), before)
     assert.equal(again.find('e895'), undefined)
     await assertRefused(again.prune(895, bytes('again')), 'range')
@@ -138,7 +138,7 @@ export function describePrune(withLog: WithLog): void {
   })
 }
 
-function textOf({ snapshot }: EnvelopeLog): [through?: number, text?: string] {
+function readSnapshotText({ snapshot }: EnvelopeLog): [through?: number, text?: string] {
   return snapshot ? [snapshot.through, new TextDecoder().decode(snapshot.bytes)] : []
 }
 

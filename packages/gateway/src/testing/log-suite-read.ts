@@ -152,7 +152,7 @@ export function describeFind(withLog: WithLog): void {
     await log.append([draft(1), asked])
     assertHolds(log.find('e1'), draft(1))
     assertHolds(log.find('e2'), asked)
-    assert.deepEqual(linkOf(log.find('e2')), linkOf((await all(log))[1]))
+    assert.deepEqual(describeLink(log.find('e2')), describeLink((await all(log))[1]))
     const { seq, id, ts, from, kind, to, context, correlationId } = asked
     const heading = { seq, id, ts, from, kind, to, context, correlationId }
     for (const [key, value] of Object.entries(heading)) {
@@ -182,6 +182,6 @@ export function describeFind(withLog: WithLog): void {
   })
 }
 
-function linkOf(row: Row | undefined): string[] {
+function describeLink(row: Row | undefined): string[] {
   return [row?.salt, row?.leaf, row?.hash, row?.digest].map((part) => Buffer.from(part ?? []).toString('hex'))
 }

@@ -9,7 +9,7 @@ export function normalizeAddress(text: string): string | undefined {
   const [address = ''] = text.split('%') // What follows is the name of an interface of this machine.
   const version = isIP(address)
   if (version !== 6) return version === 4 ? address : undefined
-  const groups = groupsOf(address)
+  const groups = parseGroups(address)
   const zeros = groups.findIndex((group) => group !== '0')
   if (zeros === 5 && groups[5] === 'ffff') return dotted(groups.slice(6))
   if (zeros === 7 && groups[7] === '1') return '::1'
@@ -17,7 +17,7 @@ export function normalizeAddress(text: string): string | undefined {
 }
 
 /** Behind a proxy: the address that it has added itself. What stands before is the client's own word. */
-export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
+export function getRemoteAddress(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
   const client = [forwarded].flat().at(-1)?.split(',').at(-1)?.trim() ?? ''
   return (
@@ -26,7 +26,7 @@ export function remoteOf(request: IncomingMessage, trustProxy: boolean): string 
 }
 
 /** The eight groups of an IPv6 address, as hexadecimal numbers without zeros in front. */
-function groupsOf(address: string): string[] {
+function parseGroups(address: string): string[] {
   const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = [], tail] = shortest.split('::').map((part) => (part === '' ? [] : part.split(':')))
   if (tail === undefined) return head

@@ -15,11 +15,11 @@ const types: Readonly<Record<string, string>> = {
 const index = 'index.html'
 const hashed = 'assets/'
 
-/** Reads a built page once, so that a request only ever names what is there. Throws when the folder has no index. */
+/** Reads a built page into memory, so that requests cannot reach other files. Throws if the folder has no index. */
 export function readPage(directory: URL): PageFiles {
   const folder = fileURLToPath(directory)
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && typeOf(entry.name) !== undefined)
+    .filter((entry) => entry.isFile() && getContentType(entry.name) !== undefined)
     .map((entry) => join(entry.parentPath, entry.name))
   const page = new Map(files.map((file) => read(file, relative(folder, file).split(sep).join('/'))))
   if (!page.has('/')) throw new Error(`there is no ${index} in ${folder}; build the page first`)
@@ -28,7 +28,7 @@ export function readPage(directory: URL): PageFiles {
 
 function read(file: string, path: string): [path: string, file: PageFile] {
   const body = new Uint8Array(readFileSync(file))
-  const type = typeOf(path) ?? ''
+  const type = getContentType(path) ?? ''
   const gzipped = lazily(() => compress(body))
   return [path === index ? '/' : `/${path}`, { type, body, gzipped, isHashed: path.startsWith(hashed) }]
 }
@@ -36,4 +36,4 @@ function read(file: string, path: string): [path: string, file: PageFile] {
 const compress = async (body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await promisify(gzip)(body, { level: 9 }))
 
-const typeOf = (name: string): string | undefined => types[name.slice(name.lastIndexOf('.') + 1)]
+const getContentType = (name: string): string | undefined => types[name.slice(name.lastIndexOf('.') + 1)]

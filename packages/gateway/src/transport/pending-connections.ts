@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { errors } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Gateway } from '../host/gateway.js'
-import { problemOf, retryAfter } from '../http/problem.js'
+import { retryAfter, toProblem } from '../http/problem.js'
 import { normalizeAddress } from './address.js'
 
 interface PendingConnectionsOptions {
@@ -104,7 +104,7 @@ export class PendingConnections {
 
 /** Answers a connection that no HTTP server answers, and ends it: also where its peer keeps its own side open. */
 export function rejectSocket(socket: Socket, refusal: Refusal): void {
-  const body = JSON.stringify(problemOf(refusal))
+  const body = JSON.stringify(toProblem(refusal))
   const headers = {
     connection: 'close',
     'content-type': 'application/problem+json',

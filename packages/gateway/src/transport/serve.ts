@@ -6,7 +6,7 @@ import { createMetrics, lazily } from '../host/metrics.js'
 import type { HttpAppOptions } from '../http/app.js'
 import type { RouteModule } from '../http/route.js'
 import { type Logger, silent } from '../ports/logger.js'
-import { remoteOf } from './address.js'
+import { getRemoteAddress } from './address.js'
 import { readPage } from './page-files.js'
 import { IdleTimeout, PendingConnections } from './pending-connections.js'
 import { WsServer } from './ws-server.js'
@@ -78,7 +78,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
     eventHeartbeatMs,
     ...(page && { page: readPage(page) }),
     metrics: metrics.read,
-    remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
+    getRemoteAddress: ({ env }) =>
+      getRemoteAddress((env as HttpBindings).incoming as IncomingMessage, trustProxy),
     onAuthenticated: ({ env }) =>
       pendingConnections.onAuthenticated((env as HttpBindings).incoming.socket as Socket),
     hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),

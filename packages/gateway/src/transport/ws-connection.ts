@@ -1,6 +1,12 @@
 import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
-import { type Connection, lengthOf, type Message, type OutboundBatch, putText } from '../ports/connection.js'
+import {
+  type Connection,
+  type Message,
+  measureMessage,
+  type OutboundBatch,
+  putText,
+} from '../ports/connection.js'
 
 /** Less than this may wait when a replay reads its next page. */
 const lowWater = 64 * 1024
@@ -65,7 +71,7 @@ const [maxShortLength, maxMediumLength] = [125, 0xffff]
 /** Text frames one after another, as one buffer: written once, however many sockets it goes to [MEUP-8.4]. */
 function encodeFrames(messages: readonly Message[]): Uint8Array {
   let size = 0
-  for (const message of messages) size += framed(lengthOf(message))
+  for (const message of messages) size += framed(measureMessage(message))
   const wire = Buffer.allocUnsafe(size)
   let at = 0
   for (const message of messages) at = put(message, wire, at)
@@ -76,7 +82,7 @@ const framed = (length: number): number =>
   length + (length <= maxShortLength ? 2 : length <= maxMediumLength ? 4 : 10)
 
 function put(message: Message, wire: Buffer, start: number): number {
-  const length = lengthOf(message)
+  const length = measureMessage(message)
   let at = start
   wire[at++] = wholeText
   if (length <= maxShortLength) {

@@ -7,7 +7,7 @@ import { checkResume, inspect, type Resume, readBearerToken } from '../host/conn
 import type { ConnectionHandle } from '../host/connection-handle.js'
 import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
-import { remoteOf } from './address.js'
+import { getRemoteAddress } from './address.js'
 import { rejectSocket } from './pending-connections.js'
 import { PortionReader, toBytes, WsConnection } from './ws-connection.js'
 
@@ -188,7 +188,7 @@ function readUpgrade(
     offered.find((name) => name.startsWith('bearer.'))?.slice(7)
   const resume = readResume(url.searchParams)
   if (isRefusal(resume)) return resume
-  return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
+  return { space, remote: getRemoteAddress(request, options.trustProxy), resume, ...(token && { token }) }
 }
 
 function readResume(query: URLSearchParams): Resume | Refusal {

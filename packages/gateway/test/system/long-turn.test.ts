@@ -1,6 +1,6 @@
 import type { TurnInfo } from '@meup/folds'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
-import { draftOf, testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { createDraft, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { asking } from '../http-client.js'
@@ -10,7 +10,7 @@ import { temporaryFile } from '../support.js'
 const length = 100_000
 
 /** Three of four envelopes of the turn are thoughts, calls and results; it goes on. */
-function fieldsAt(seq: number): Parameters<typeof draftOf>[1] {
+function fieldsAt(seq: number): Parameters<typeof createDraft>[1] {
   const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
   if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }
   if (seq === 2) {
@@ -38,7 +38,7 @@ async function started() {
   const store = await sqliteStore({ path: temporaryFile('log.db') })
   const log = await store.open('test')
   for (let seq = 1; seq <= length; seq += 500)
-    await log.append(Array.from({ length: 500 }, (_, at) => draftOf(seq + at, fieldsAt(seq + at))))
+    await log.append(Array.from({ length: 500 }, (_, at) => createDraft(seq + at, fieldsAt(seq + at))))
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const authenticator = tokenAuthenticator({ test: tokens })
   const gateway = await createGateway({ spaces: [testSpaceConfig({ participants })], store, authenticator })

@@ -6,14 +6,14 @@ const built = (path: string): string => JSON.stringify(new URL(`../../dist/${pat
 /** In a process of its own: how objects are laid out depends on all that were made before. */
 const program = `
 import { storable } from ${built('storage/sqlite/columns.js')}
-import { draftOf } from ${built('log/fields.js')}
-import { envelopeOf } from ${built('core/replay.js')}
+import { createDraft } from ${built('log/fields.js')}
+import { parseEnvelope } from ${built('core/replay.js')}
 const drafts = Array.from({ length: 100 }, (_, index) => {
   const id = 'e' + index
   const body = Buffer.from(JSON.stringify({ protocol: 'meup/1', id, kind: 'chat', payload: { text: id } }))
-  return draftOf([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
+  return createDraft([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
 })
-const others = [storable, envelopeOf].map((make) => {
+const others = [storable, parseEnvelope].map((make) => {
   const made = drafts.map((draft) => make(draft))
   return made.slice(1).filter((each, index) => !%HaveSameMap(each, made[index])).length
 })

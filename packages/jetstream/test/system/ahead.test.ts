@@ -24,11 +24,11 @@ test(
     const held = [hold(join(folder, 'one.db')), hold(join(folder, 'two.db'))]
     const grown: number[] = []
     following.shared?.listen({
-      grown: (rows) => grown.push(...rows.map(({ seq }) => seq)),
-      leaderLost: () => {},
-      pruned: () => {},
-      asked: () => ({}),
-      told: () => {},
+      onRows: (rows) => grown.push(...rows.map(({ seq }) => seq)),
+      onLeaderLost: () => {},
+      onPruned: () => {},
+      onRequest: () => ({}),
+      onNote: () => {},
     })
     for (const seq of [1, 2, 3]) await log.append([draft(seq)])
     await expect.poll(() => grown).toEqual([1, 2, 3])

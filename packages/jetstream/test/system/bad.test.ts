@@ -122,22 +122,22 @@ test(
     const { nats, store } = await openNats({ nodes: 3 })
     const [, ...others] = nats.nodes
     for (const node of others) node.signal('SIGSTOP')
-    const told: string[] = []
+    const warned: string[] = []
     const logger = {
       info: () => {},
       warn: ({ doing }: { doing?: string }, message: string) => {
-        if (message.includes('asked again')) told.push(String(doing))
+        if (message.includes('asked again')) warned.push(String(doing))
       },
       error: () => {},
     }
     const servers = nats.servers.slice(0, 1)
     const opening = store('late.db', { servers, logger })
-    await expect.poll(() => told).toEqual([`connecting to ${servers[0]}`])
+    await expect.poll(() => warned).toEqual([`connecting to ${servers[0]}`])
     for (const node of others) node.signal('SIGCONT')
     const log = await (await opening).open('main')
     await log.append([draft(1)])
     expect(log.head).toBe(1)
-    expect(told).toEqual([...new Set(told)])
+    expect(warned).toEqual([...new Set(warned)])
   }),
 )
 

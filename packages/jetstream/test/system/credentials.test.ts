@@ -55,8 +55,8 @@ test(
     // Nobody has to send something first.
     await expect.poll(ready, within).toBe(503)
     expect(await alice.refused(chat('meanwhile'))).toMatchObject({ code: 'unavailable' })
-    const told = 'The NATS server refuses this gateway'
-    await expect.poll(() => said.filter((text) => text.startsWith(told)).length, within).toBeGreaterThan(0)
+    const refusal = 'The NATS server refuses this gateway'
+    await expect.poll(() => said.filter((text) => text.startsWith(refusal)).length, within).toBeGreaterThan(0)
     writeFileSync(credentials, operator.credentials())
     await expect.poll(ready, within).toBe(200)
     await alice.accepted(chat('after'))

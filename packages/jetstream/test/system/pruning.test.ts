@@ -21,7 +21,7 @@ function settableClock(): Clock & { ahead: number } {
   return clock
 }
 
-const nothing = { grown: () => {}, leaderLost: () => {}, asked: () => ({}), told: () => {} }
+const nothing = { onRows: () => {}, onLeaderLost: () => {}, onRequest: () => ({}), onNote: () => {} }
 
 test(
   'a gateway that follows prunes its replica as the stream was pruned, and reads on',
@@ -30,10 +30,10 @@ test(
     const log = await (await store()).open('main')
     await log.append(drafts(1, 20))
     const following = await (await store('follower.db')).open('main')
-    const told: number[] = []
-    following.shared?.listen({ ...nothing, pruned: (through) => told.push(through) })
+    const boundaries: number[] = []
+    following.shared?.listen({ ...nothing, onPruned: (through) => boundaries.push(through) })
     await log.prune(7, Buffer.from('state'))
-    await expect.poll(() => told).toContain(7)
+    await expect.poll(() => boundaries).toContain(7)
     await following.shared?.prune()
     expect([following.oldest, following.head]).toEqual([8, 20])
     expect(Buffer.from(following.snapshot?.bytes ?? []).toString()).toBe('state')
@@ -48,7 +48,7 @@ test(
 )
 
 test(
-  'a gateway that was away while the log was pruned is told of that when it follows',
+  'a gateway that was away while the log was pruned prunes its replica when it follows',
   withNats(async () => {
     const { store } = await openNats()
     const log = await (await store()).open('main')
@@ -58,9 +58,9 @@ test(
     await before.close()
     await log.prune(5, Buffer.from('state'))
     const following = await (await store('follower.db')).open('main')
-    const told: number[] = []
-    following.shared?.listen({ ...nothing, pruned: (through) => told.push(through) })
-    await expect.poll(() => told, { timeout: 10_000 }).toEqual([5])
+    const boundaries: number[] = []
+    following.shared?.listen({ ...nothing, onPruned: (through) => boundaries.push(through) })
+    await expect.poll(() => boundaries, { timeout: 10_000 }).toEqual([5])
     await following.shared?.prune()
     expect(following.oldest).toBe(6)
   }),

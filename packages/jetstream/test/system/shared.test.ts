@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { envelopeOf } from '@meup/gateway'
+import { parseEnvelope } from '@meup/gateway'
 import { expect, onTestFinished, test } from 'vitest'
 import { draft, drafts, openNats, withNats } from '../nats.js'
 
@@ -60,13 +60,13 @@ test(
     const grown: number[] = []
     let isOrphaned = false
     following.shared?.listen({
-      grown: (rows) => grown.push(...rows.map(({ seq }) => seq)),
-      leaderLost: () => {
+      onRows: (rows) => grown.push(...rows.map(({ seq }) => seq)),
+      onLeaderLost: () => {
         isOrphaned = true
       },
-      asked: () => ({}),
-      pruned: () => {},
-      told: () => {},
+      onRequest: () => ({}),
+      onPruned: () => {},
+      onNote: () => {},
     })
     await log.append(drafts(6, 8))
     await log.append(drafts(9, 9))
@@ -115,7 +115,7 @@ test(
     await server?.end('SIGKILL')
     await expect(log.append([draft(4, 'lost')])).rejects.toMatchObject({ code: 'unavailable' })
     await expect(log.recover()).rejects.toMatchObject({ code: 'unavailable' })
-    expect((await log.read(everything)).map(envelopeOf)).toHaveLength(3)
+    expect((await log.read(everything)).map(parseEnvelope)).toHaveLength(3)
     expect(log.find('e2')?.seq).toBe(2)
     await server?.start()
     await expect

@@ -1,12 +1,12 @@
 import type { Envelope, ErrorCode, InviteAckPayload, WorkMeter } from '@meup/protocol'
 import type { Encoded } from '../../log/encode.js'
+import type { Sender } from '../../ports/connection.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
 import type { Decisions, Verdict } from '../decisions.js'
 import type { KnownIds } from '../known-ids.js'
 import type { Rates } from '../rates.js'
 import type { Guard } from '../safety.js'
-import type { Sender } from '../sender.js'
 import type { SpaceState } from '../state/state.js'
 import type { Grant } from '../state/trust/grants.js'
 

@@ -5,7 +5,7 @@ import { encode } from '../../log/encode.js'
 import { messageFrom } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
 import { hashToken } from '../state/trust/invitations.js'
-import type { LoggedRevoke } from '../state/trust/revocation.js'
+import type { LoggedRevoke } from '../state/trust/trust-fold.js'
 import { type Admission, type AdmissionContext, chargeLookups, type Outcome } from './context.js'
 
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */

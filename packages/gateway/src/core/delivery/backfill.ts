@@ -14,8 +14,8 @@ export interface Source {
   /** Last seq that was broadcast to the live sessions. */
   readonly delivered: number
   readonly reads: LogReads
-  deliveryOf(entry: Entry): Delivery
-  audienceOf(envelope: Addressed): Audience
+  createDelivery(entry: Entry): Delivery
+  decideAudience(envelope: Addressed): Audience
 }
 
 /** What a backfill needs of a space, beside that. */
@@ -33,12 +33,12 @@ interface Portioned {
 const portioned = new WeakMap<readonly Entry[], Portioned>()
 
 /** Readers that come back at once share slices: what they get of them is put together once, too. */
-function batchesOf(rows: readonly Entry[], source: BackfillSource): readonly Batch[] {
+function shareBatches(rows: readonly Entry[], source: BackfillSource): readonly Batch[] {
   const version = source.audienceVersion
   const known = portioned.get(rows)
   if (known?.version === version) return known.batches
-  const portions = [...portionsOf(rows)]
-  const batches = portions.map((portion) => new Batch(portion.map((row) => source.deliveryOf(row))))
+  const portions = [...splitPortions(rows)]
+  const batches = portions.map((portion) => new Batch(portion.map((row) => source.createDelivery(row))))
   portioned.set(rows, { version, batches })
   return batches
 }
@@ -60,7 +60,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       if (rows[0]?.seq !== session.position + 1) break
       for (let at = 0; ; at++) {
         // Decided on anew where that has changed while the peer was slow.
-        const batch = batchesOf(rows, source)[at]
+        const batch = shareBatches(rows, source)[at]
         if (batch === undefined) break
         batch.serve(session)
         await session.connection.drained()
@@ -76,7 +76,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
  * A page in parts that leave room in the send buffer, and between them room for others: an echo or an error must not overfill
  * it meanwhile, nor wait until all is looked at.
  */
-export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
+export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
   let [portion, bytes]: [Entry[], number] = [[], 0]
   for (const row of rows) {
     portion.push(row)
@@ -127,6 +127,6 @@ async function* readable(
   query: SliceQuery,
 ): AsyncGenerator<Entry, void> {
   for await (const rows of source.reads.slices(reader, { ...query, order: 'desc' })) {
-    for (const row of rows) if (mayRead(reader, source.deliveryOf(row).audience)) yield row
+    for (const row of rows) if (mayRead(reader, source.createDelivery(row).audience)) yield row
   }
 }

@@ -1,4 +1,4 @@
-import { type Message, messageOf, type OutboundBatch } from '../../ports/connection.js'
+import { createLoggedMessage, type Message, type OutboundBatch } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
 import { type Audience, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
@@ -13,7 +13,7 @@ export class Delivery {
   ) {}
 
   get message(): Message {
-    this.#message ??= messageOf(this.entry)
+    this.#message ??= createLoggedMessage(this.entry)
     return this.#message
   }
 }

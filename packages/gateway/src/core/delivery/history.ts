@@ -43,12 +43,12 @@ export async function readHistory(
 ): Promise<History> {
   const { limit, order, filter, reasoning } = query
   const head = source.delivered
-  const { after, before, isWhole } = windowOf({ oldest: source.log.oldest, head }, query)
+  const { after, before, isWhole } = boundRange({ oldest: source.log.oldest, head }, query)
   const messages: Message[] = []
   let [bytes, looked, last] = [0, 0, 0]
   for await (const rows of source.reads.slices(reader, { after, before, order, filter, first: limit + 1 })) {
     for (const row of rows) {
-      const delivery = source.deliveryOf(row)
+      const delivery = source.createDelivery(row)
       if (!mayRead(reader, delivery.audience)) continue
       if (looked++ === maxRows) return { messages, head, next: last }
       const isAsked = isShown(reasoning, row) && query.includes?.(row) !== false
@@ -64,7 +64,7 @@ export async function readHistory(
 }
 
 /** The rows that one request may look at, and whether these are all that were asked for. */
-function windowOf(
+function boundRange(
   { oldest, head }: { readonly oldest: number; readonly head: number },
   query: HistoryQuery,
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {

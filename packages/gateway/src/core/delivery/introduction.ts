@@ -1,7 +1,7 @@
 import { getToolName } from '@meup/folds'
 import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
-import { envelopeOf } from '../replay.js'
+import { parseEnvelope } from '../replay.js'
 import type { SpaceState } from '../state/state.js'
 
 /** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
@@ -50,7 +50,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
     if (row === undefined) continue
     bytes += row.body.length
     if (bytes > mostBytes) break
-    const { to, context, payload } = envelopeOf(row)
+    const { to, context, payload } = parseEnvelope(row)
     const request = {
       kind: Kind.mcpRequest,
       payload,

@@ -12,11 +12,10 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import { matches } from '../../log/fields.js'
-import type { Connection, Message, OutboundBatch } from '../../ports/connection.js'
+import type { Connection, Message, OutboundBatch, Sender } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
 import type { Addressed, Reader } from '../may-read.js'
-import type { Sender } from '../sender.js'
 import type { SpaceMetrics } from '../space-metrics.js'
 import type { LogReader } from './log-reads.js'
 
@@ -82,7 +81,7 @@ export class Session implements Sender, Reader, LogReader {
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted
     this.selection = selection
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
     this.#space = space
     this.#resubscribed = resubscribed
   }
@@ -91,7 +90,7 @@ export class Session implements Sender, Reader, LogReader {
   updateRights({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
     this.capabilities = capabilities
     this.readsTargeted = readsTargeted
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
   }
 
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
@@ -132,7 +131,7 @@ export class Session implements Sender, Reader, LogReader {
 
   subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
     this.subscription = compileSubscription(asked, meter)
-    this.group = groupOf(this)
+    this.group = getGroupKey(this)
     return this.#resubscribed(this, id)
   }
 
@@ -150,7 +149,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 }
 
-const groupOf = ({ readsTargeted, selection, subscription }: Session): string =>
+const getGroupKey = ({ readsTargeted, selection, subscription }: Session): string =>
   `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`
 
 /** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */

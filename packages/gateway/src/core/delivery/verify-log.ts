@@ -1,5 +1,5 @@
 import { exportLine } from '@meup/protocol'
-import { beginningOf, leafOf, link } from '../../log/chain.js'
+import { getChainStart, hashLeaf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import { mayRead, type Reader } from '../may-read.js'
@@ -75,11 +75,11 @@ function payingFor(askers: readonly LogReader[]): LogReader {
 async function verify(source: Verified, reader: LogReader): Promise<Verification | undefined> {
   const { log } = source
   const { epoch, head } = log
-  const beginning = beginningOf(log)
+  const beginning = getChainStart(log)
   let [last, hash] = [beginning.through, beginning.hash]
   let column: Column | undefined
   for await (const row of readable(source, reader, { after: last, head })) {
-    const leaf = leafOf(row.salt, row.body)
+    const leaf = hashLeaf(row.salt, row.body)
     const expected = link(hash, row.seq, leaf)
     if (!leaf.equals(row.leaf) || !expected.equals(row.hash)) break
     column = wrongColumn(row)
@@ -150,7 +150,7 @@ export async function* exportLog(
   yield exportLine({ epoch: log.epoch, first: through + 1, previous: hex(previous) })
   let [last, hash] = [through, previous]
   for await (const row of reads.rows(reader, through, head)) {
-    yield exportLine(mayRead(reader, source.deliveryOf(row).audience) ? shown(row) : withheld(row))
+    yield exportLine(mayRead(reader, source.createDelivery(row).audience) ? shown(row) : withheld(row))
     ;[last, hash] = [row.seq, row.hash]
   }
   if (reader.isGone()) return
@@ -159,12 +159,12 @@ export async function* exportLog(
 }
 
 /** What the first envelope of an export links to. */
-async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<typeof beginningOf>> {
-  const beginning = beginningOf(log)
+async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<typeof getChainStart>> {
+  const beginning = getChainStart(log)
   if (after <= beginning.through) return beginning
   const [row] = await log.read({ after: after - 1, before: after + 1, limit: 1 })
   // It may have been pruned in this moment.
-  return row === undefined ? beginningOf(log) : { through: after, hash: row.hash }
+  return row === undefined ? getChainStart(log) : { through: after, hash: row.hash }
 }
 
 const shown = ({ seq, salt, body }: Row) => ({ seq, salt: hex(salt), body: Buffer.from(body).toString() })

@@ -13,7 +13,7 @@ import {
   type VisibilityPayload,
   withholds,
 } from '@meup/protocol'
-import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from '../may-read.js'
+import { type AudienceRules, decideAudience, mayRead, type Reader, readers } from '../may-read.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -138,7 +138,7 @@ export class Contexts {
     if (!this.opens(start)) return
     const { from, to, ts } = start
     const context = openedContext(start)
-    const audience = bothOf(to && [...to, from], parent?.audience)
+    const audience = intersect(to && [...to, from], parent?.audience)
     const opened: OpenedContext = {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
       ...(audience && { audience }),
@@ -153,8 +153,8 @@ export class Contexts {
   /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
   count(context: string, envelope: Envelope): void {
     const { kind, from } = envelope
-    const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, originOf: () => undefined }
-    if (audienceOf(envelope, rules) !== undefined) return
+    const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, findOrigin: () => undefined }
+    if (decideAudience(envelope, rules) !== undefined) return
     const isThinking = isThought(kind)
     const isOwn = isThinking && from === this.runOwner(context)
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
@@ -211,7 +211,7 @@ function hide(run: ContextInfo, hiddenBy: string[] | undefined): void {
 const isOpen = ({ state }: ContextInfo): boolean => state === 'open'
 
 /** Who is in both; absent = everyone. That something is nested tells of what it is nested in [MEUP-8.1]. */
-function bothOf(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
+function intersect(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
   if (some === undefined || others === undefined) return some ?? others
   return some.filter((each) => others.includes(each))
 }

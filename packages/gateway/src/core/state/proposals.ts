@@ -56,12 +56,12 @@ export class Proposals {
       for (const id of new Set(correlations(envelope))) this.#use(id)
     } else if (kind === Kind.mcpReject) for (const id of correlations(envelope)) this.#reject(id, from)
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
-    else if (kind === Kind.spaceKick) this.endOf([(payload as KickPayload).participantId])
+    else if (kind === Kind.spaceKick) this.endBy([(payload as KickPayload).participantId])
     else if (kind === Kind.systemSpace && payload.event === 'pruned') this.#prune(Number(payload.through))
   }
 
   /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
-  endOf(participants: readonly string[]): void {
+  endBy(participants: readonly string[]): void {
     for (const [id, { by }] of this.#open) if (participants.includes(by)) this.#open.delete(id)
   }
 
@@ -99,7 +99,7 @@ export class Proposals {
     this.#open.set(envelope.id, {
       seq: envelope.seq ?? 0,
       by: envelope.from,
-      call: callOf(envelope, getMember(body, 'payload')),
+      call: digestCall(envelope, getMember(body, 'payload')),
       // What is no date is long over.
       ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) || 0 }),
       rejectedBy: new Set(),
@@ -130,7 +130,7 @@ export class Proposals {
 }
 
 /** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
-export function callOf({ to, payload }: Envelope, bytes: Uint8Array | undefined): Call {
+export function digestCall({ to, payload }: Envelope, bytes: Uint8Array | undefined): Call {
   const params = bytes && getMember(bytes, 'params')
   return {
     method: typeof payload.method === 'string' ? digest(payload.method) : '',

@@ -1,11 +1,20 @@
 import { type Envelope, isKnownKind, Kind } from '@meup/protocol'
 import { Contexts } from './contexts.js'
-import type { Fold } from './fold.js'
 import { Pauses } from './pauses.js'
 import { Proposals } from './proposals.js'
 import { Hops, Requests } from './requests.js'
 import { Trust, type TrustSnapshot } from './trust/trust.js'
 import { applyToTrust } from './trust/trust-fold.js'
+
+/** A part of the state of a space, folded from the envelopes of its log in order [MEUP-3.4]. */
+interface Fold {
+  /** `body`: the bytes of the envelope, for folds that need them as they were sent. */
+  apply(envelope: Envelope, body: Uint8Array): void
+  /** As JSON: equal states give equal texts. */
+  snapshot(): unknown
+  /** Restores the result of `snapshot`. Called at most once, on an empty fold. */
+  restore(snapshot: never): void
+}
 
 interface Snapshot {
   readonly version: number
@@ -70,7 +79,7 @@ export class SpaceState {
   /** Of the envelope that it took last; 0 = of none. */
   seq = 0
   readonly proposals = new Proposals()
-  readonly trust = new Trust((ids) => this.proposals.endOf(ids))
+  readonly trust = new Trust((ids) => this.proposals.endBy(ids))
   readonly participants = this.trust.participants
   readonly contexts = new Contexts()
   readonly requests = new Requests()

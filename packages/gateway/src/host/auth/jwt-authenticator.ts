@@ -52,7 +52,7 @@ export function jwtAuthenticator(
   settings: JwtSettings | undefined,
   { clock = systemClock, logger = silent }: { readonly clock?: Clock; readonly logger?: Logger } = {},
 ): JwtAuthenticator {
-  let current = settings && verifierOf(settings, clock)
+  let current = settings && createVerifier(settings, clock)
   const warn = teller(clock, logger)
   return {
     get settings() {
@@ -62,7 +62,7 @@ export function jwtAuthenticator(
       const verifier = current
       if (verifier === undefined || !isJwt(token)) return undefined
       try {
-        const identity = identityOf(await verifier.verify(token), space, clock.now() / 1000)
+        const identity = readIdentity(await verifier.verify(token), space, clock.now() / 1000)
         const isCurrent = (): boolean => current === verifier
         return isCurrent() ? { ...identity, isCurrent } : undefined
       } catch (error) {
@@ -72,7 +72,7 @@ export function jwtAuthenticator(
     },
     replace(next) {
       const isSame = JSON.stringify(next) === JSON.stringify(current?.settings)
-      if (!isSame) current = next && verifierOf(next, clock)
+      if (!isSame) current = next && createVerifier(next, clock)
     },
   }
 }
@@ -82,9 +82,9 @@ interface Verifier {
   verify(token: string): Promise<JWTPayload>
 }
 
-function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
+function createVerifier(settings: JwtSettings, clock: Clock): Verifier {
   const { issuer, audience, jwks } = settings
-  const keys: Keys = keysOf(jwks)
+  const keys: Keys = createKeys(jwks)
   const checks = new Slots(maxConcurrentChecks)
   return {
     settings,
@@ -136,7 +136,7 @@ const clockTolerance = 5
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /** Who the claims of a verified token make its holder in this space. `now` in seconds. Throws `RefusedToken`. */
-function identityOf(
+function readIdentity(
   { sub, exp = 0, iat = 0, meup = {} }: JWTPayload,
   space: string,
   now: number,
@@ -199,7 +199,7 @@ const cooldownDuration = 30_000
 type Keys = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
 /** Keys at an address, fetched when they are needed, or given. Throws where given ones are none. */
-function keysOf(jwks: string | JSONWebKeySet): Keys {
+function createKeys(jwks: string | JSONWebKeySet): Keys {
   if (typeof jwks !== 'string') return createLocalJWKSet(jwks)
   const options = { timeoutDuration, cooldownDuration, [customFetch]: considerateFetch() }
   return createRemoteJWKSet(new URL(jwks), options)

@@ -17,28 +17,28 @@ interface Owner {
 // Tokens are looked up by a digest under a key that this process alone knows. So nobody can choose tokens whose digests
 // begin alike, and how long a look-up takes says nothing about any token; what is found is compared in constant time.
 const key = randomBytes(32).toString('hex')
-const digestOf = (space: string, token: string): string => hash('sha256', `${key} ${space} ${token}`, 'hex')
+const hashToken = (space: string, token: string): string => hash('sha256', `${key} ${space} ${token}`, 'hex')
 const areSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 /** Tokens known beforehand. Only their digests are kept and compared. */
 export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
   let known = index(tokens)
-  let secrets = secretsOf(tokens)
-  const ownerOf = (digest: string): string | undefined => {
+  let secrets = listSecrets(tokens)
+  const findOwner = (digest: string): string | undefined => {
     const owner = known.get(digest)
     return owner && areSame(owner.digest, digest) ? owner.participant : undefined
   }
   return {
     async authenticate(space, token) {
-      const digest = digestOf(space, token)
-      const participant = ownerOf(digest)
+      const digest = hashToken(space, token)
+      const participant = findOwner(digest)
       if (participant === undefined) return undefined
-      return { participant, isCurrent: () => ownerOf(digest) === participant }
+      return { participant, isCurrent: () => findOwner(digest) === participant }
     },
-    isToken: (candidate) => secrets.has(digestOf('', candidate)),
+    isToken: (candidate) => secrets.has(hashToken('', candidate)),
     replace(tokens) {
       known = index(tokens)
-      secrets = secretsOf(tokens)
+      secrets = listSecrets(tokens)
     },
   }
 }
@@ -46,7 +46,7 @@ export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
 function index(tokens: Tokens): Map<string, Owner> {
   const owners = Object.entries(tokens).flatMap(([space, participants]) =>
     Object.entries(participants).map(([participant, token]) => {
-      const digest = digestOf(space, token)
+      const digest = hashToken(space, token)
       return [digest, { participant, digest }] as const
     }),
   )
@@ -54,13 +54,13 @@ function index(tokens: Tokens): Map<string, Owner> {
 }
 
 /** The digests of all tokens, whatever space they are of. */
-function secretsOf(tokens: Tokens): ReadonlySet<string> {
+function listSecrets(tokens: Tokens): ReadonlySet<string> {
   const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
-  return new Set(all.map((token) => digestOf('', token)))
+  return new Set(all.map((token) => hashToken('', token)))
 }
 
 /** Asks one after the other; the first that knows a token says who it stands for. */
-export const firstOf = (authenticators: readonly Authenticator[]): Authenticator => ({
+export const combineAuthenticators = (authenticators: readonly Authenticator[]): Authenticator => ({
   async authenticate(space, token) {
     for (const each of authenticators) {
       const identity = await each.authenticate(space, token)

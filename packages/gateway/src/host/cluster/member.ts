@@ -2,13 +2,12 @@ import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
-import type { Sender } from '../../core/sender.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
-import { type Message, messageFrom } from '../../ports/connection.js'
+import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
 import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
 
-/** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
+/** The presence that a gateway announces expires after `leaseMs`; it is renewed three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
 
 interface SharedSpace {
@@ -20,16 +19,16 @@ interface SharedSpace {
 type Emitted = Parameters<Space['emit']>[0]
 
 /**
- * A space that several gateways have open. The one that sequences it admits what comes to any of them; each serves its
- * own connections from what was committed.
+ * A space that several gateways have open. One of them sequences it: it admits the frames of all. Each serves its own connections
+ * from the committed log.
  */
 export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
-  readonly #lines = new Lines()
-  /** What was admitted elsewhere, by id and in order: should that gateway end before the log has it, its sender must hear of it. */
+  readonly #connections = new ConnectionNumbers()
+  /** Frames that the sequencing gateway admitted, by id and in order. Refused if it ends before they are logged. */
   readonly #forwarded = new Map<string, ForwardedFrame>()
-  /** In the order in which they were said: each comes behind what was delivered there before [MEUP-3.15]. */
+  /** Replies of the sequencing gateway, in order. Each waits for what was delivered before it there [MEUP-3.15]. */
   readonly #held: HeldReply[] = []
   #isPruning = false
   #cancel = (): void => {}
@@ -40,14 +39,14 @@ export class Member implements RemoteSequencer, SpaceListener {
     const { space } = host
     space.elsewhere = this
     shared.listen({
-      grown: (rows) => {
+      onRows: (rows) => {
         space.follow(rows)
         this.#settle()
       },
-      leaderLost: () => space.takeUp(),
-      pruned: (through) => void this.#prune(through),
-      asked: (note) => this.#asked(note),
-      told: (note) => this.#told(note),
+      onLeaderLost: () => space.takeUp(),
+      onPruned: (through) => void this.#prune(through),
+      onRequest: (note) => this.#onRequest(note),
+      onNote: (note) => this.#onNote(note),
     })
     shared.notify('all', { head: { do: 'who' } })
     this.#renew()
@@ -63,7 +62,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#refuseLost()
   }
 
-  /** What is too large for the log is too large to be handed on: it is refused here. */
+  /** A frame that is too large for the log is too large to forward, and is refused here. */
   isFor(frame: Uint8Array): boolean {
     const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#host.space.log
     return frame.length <= maxFrameBytes && !isSubscription(frame)
@@ -74,7 +73,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     const head = {
       do: 'submit',
       from: this.#shared.self,
-      line: this.#lines.of(sender),
+      line: this.#connections.assign(sender),
       participant,
       rateLimitKey,
       isBinary,
@@ -82,7 +81,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
       const { rates, clock } = this.#host.space
-      // It is the socket here that is not read until it is paid.
+      // The debt pauses the socket, which is here.
       if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
@@ -92,7 +91,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       return answer
     } catch (err) {
       const { space } = this.#host
-      space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
+      space.logger.warn({ space: space.config.name, err }, 'a frame could not be forwarded')
       const { id = '', kind = '' } = prescan(frame)
       return this.#refuse(sender, { id, kind })
     }
@@ -109,7 +108,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people } })
   }
 
-  /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
+  /** The frame may have been admitted all the same: sending it again with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
     const { clock, metrics } = this.#host.space
     const message = 'The gateway that sequences this space does not answer. Send it again later.'
@@ -120,7 +119,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     return refusal
   }
 
-  /** Of what the gateway before had admitted, the log has what it has. */
+  /** Refuses the frames that the previous sequencer admitted and did not log. */
   #refuseLost(): void {
     const { log } = this.#host.space
     for (const { id, writtenId, kind, sender } of this.#forwarded.values()) {
@@ -129,7 +128,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#forwarded.clear()
   }
 
-  /** Forgets the frames that the log has, and says what need not wait any more. */
+  /** Forgets the frames that are logged, and sends the replies that are due. */
   #settle(): void {
     const { delivered } = this.#host.space
     for (const [id, { seq }] of this.#forwarded) {
@@ -141,7 +140,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     for (const { say } of due) say()
   }
 
-  /** Prunes what the gateway that sequences has pruned [MEUP-10.3]. Leaves what cannot be pruned yet: that is told again. */
+  /** Prunes the log as the sequencing gateway did [MEUP-10.3]. Skips a pruning that is too early here; it is announced again. */
   async #prune(through: number): Promise<void> {
     const { space, turns } = this.#host
     if (this.#isPruning || through >= space.delivered) return
@@ -159,14 +158,14 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   #renew(): void {
     const { space, presence } = this.#host
-    this.#lines.tidy()
+    this.#connections.tidy()
     this.present()
     presence.elsewhere.expire(space.clock.now())
     presence.changedElsewhere()
     this.#cancel = space.clock.after(renewMs, () => this.#renew())
   }
 
-  #asked({ head, body }: Note): Record<string, unknown> {
+  #onRequest({ head, body }: Note): Record<string, unknown> {
     const { space } = this.#host
     if (head.do === 'emit') {
       try {
@@ -175,14 +174,14 @@ export class Member implements RemoteSequencer, SpaceListener {
         return { refused: String(error) }
       }
     }
-    const sender = this.#senderOf(head)
+    const sender = this.#createSender(head)
     const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
     const owesMs = space.rates.wait(sender.rateLimitKey, 'work', space.clock.now())
     return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
 
-  /** Somebody who is connected to another gateway. */
-  #senderOf(head: Note['head']): Sender {
+  /** A sender that is connected to another gateway. */
+  #createSender(head: Note['head']): Sender {
     const { from, line, participant, rateLimitKey } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.notify(from ?? '', {
@@ -200,7 +199,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   #hold(head: Note['head'], text: Buffer): void {
     const seq = Number(head.seq)
     const say = (): void => {
-      const line = this.#lines.find(head.line)
+      const line = this.#connections.find(head.line)
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
     }
@@ -208,7 +207,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#settle()
   }
 
-  #told({ head, body }: Note): void {
+  #onNote({ head, body }: Note): void {
     const { space, presence } = this.#host
     switch (head.do) {
       case 'who':
@@ -227,31 +226,31 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 }
 
-/** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
+/** A subscription changes its own connection only, so the gateway of that connection answers it [MEUP-9.1]. */
 const isSubscription = (frame: Uint8Array): boolean =>
   prescan(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe
 
 type ConnectionHandle = Sender & { readonly closed?: boolean }
 
-/** Connections by number, so that another gateway can answer them. */
-class Lines {
+/** Numbers for connections, by which another gateway addresses replies. */
+class ConnectionNumbers {
   readonly #numbers = new Map<ConnectionHandle, number>()
-  readonly #lines = new Map<number, ConnectionHandle>()
+  readonly #byNumber = new Map<number, ConnectionHandle>()
   #last = 0
 
-  /** 0 = an answer would go nowhere: it has no line that stays. */
-  of(sender: ConnectionHandle): number {
+  /** 0 = the sender has no lasting connection, so that a reply could not reach it. */
+  assign(sender: ConnectionHandle): number {
     if (sender.subscribe === undefined) return 0
     const known = this.#numbers.get(sender)
     if (known !== undefined) return known
     this.#last++
     this.#numbers.set(sender, this.#last)
-    this.#lines.set(this.#last, sender)
+    this.#byNumber.set(this.#last, sender)
     return this.#last
   }
 
   find(line: unknown): Sender | undefined {
-    return this.#lines.get(Number(line))
+    return this.#byNumber.get(Number(line))
   }
 
   /** Forgets those that are closed. */
@@ -259,19 +258,19 @@ class Lines {
     for (const [line, number] of this.#numbers) {
       if (line.closed !== true) continue
       this.#numbers.delete(line)
-      this.#lines.delete(number)
+      this.#byNumber.delete(number)
     }
   }
 }
 
-/** What the gateway that sequences says to a connection here. */
+/** A reply of the sequencing gateway to a connection here. */
 interface HeldReply {
-  /** What had been delivered when it was said. */
+  /** Last seq that was delivered there before it. */
   readonly after: number
   say(): void
 }
 
-/** A frame that another gateway has admitted, and that the log does not have yet. */
+/** A frame that another gateway has admitted and not logged yet. */
 interface ForwardedFrame {
   readonly id: string
   /** As its sender wrote it; empty where it wrote none. */

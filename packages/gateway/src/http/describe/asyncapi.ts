@@ -16,8 +16,8 @@ export function asyncApi(): JsonSchema {
   const submitted = rules.filter(([, { gateway }]) => gateway !== true)
   const delivered = rules.filter(([, { ephemeral, gateway }]) => gateway === true || ephemeral !== true)
   const messages = {
-    ...messagesOf('submit', submitted, 'submission'),
-    ...messagesOf('deliver', delivered, 'envelope'),
+    ...describeMessages('submit', submitted, 'submission'),
+    ...describeMessages('deliver', delivered, 'envelope'),
   }
   return {
     asyncapi: '3.0.0',
@@ -48,7 +48,7 @@ type Way = 'submit' | 'deliver'
 
 /** Kinds in namespaces of one's own. */
 const other = 'other'
-const nameOf = (way: Way, kind: string): string => `${way}.${kind}`
+const createMessageName = (way: Way, kind: string): string => `${way}.${kind}`
 const messageRef = (name: string) => ({ $ref: `#/components/messages/${name}` })
 
 const operation = (
@@ -61,12 +61,12 @@ const operation = (
   title,
   channel: { $ref: '#/channels/space' },
   messages: [...rules.map(([kind]) => kind), other].map((kind) => ({
-    $ref: `#/channels/space/messages/${nameOf(way, kind)}`,
+    $ref: `#/channels/space/messages/${createMessageName(way, kind)}`,
   })),
 })
 
 /** A message per kind: the envelope, with the payload of that kind. */
-function messagesOf(
+function describeMessages(
   way: Way,
   rules: readonly (readonly [Kind, KindRule])[],
   envelope: 'submission' | 'envelope',
@@ -74,13 +74,13 @@ function messagesOf(
   const known = rules.map(([kind, { meaning, requires = [] }]) => {
     const fields = { type: 'object', properties: { kind: { const: kind }, payload: schemaRef(kind) } }
     const payload = { allOf: [schemaRef(envelope), { ...fields, required: ['kind', ...requires] }] }
-    return [nameOf(way, kind), { name: kind, title: kind, summary: meaning, payload }]
+    return [createMessageName(way, kind), { name: kind, title: kind, summary: meaning, payload }]
   })
   const reserved = [...reservedNamespaces].join(' ')
   const summary = `any kind outside the reserved namespaces ${reserved}; and reasoning.* of one's own`
   return {
     ...Object.fromEntries(known),
-    [nameOf(way, other)]: { name: other, title: other, summary, payload: schemaRef(envelope) },
+    [createMessageName(way, other)]: { name: other, title: other, summary, payload: schemaRef(envelope) },
   }
 }
 

@@ -23,7 +23,7 @@ export const object = (
   properties,
 })
 
-export const arrayOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+export const array = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 export const schemaRef = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
 /** The schemas of the protocol, as parts of a larger document: there a name stands for an `$id`. */
@@ -48,16 +48,16 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     history: object(
       {
-        envelopes: arrayOf(schemaRef('envelope')),
+        envelopes: array(schemaRef('envelope')),
         ...place,
         has_more: { type: 'boolean' },
         next: { ...count, description: '`after` of the next request, or `before` in descending order' },
       },
       ['next'],
     ),
-    participants: object({ participants: arrayOf(plainSchema(ParticipantDetails)), ...place }),
+    participants: object({ participants: array(plainSchema(ParticipantDetails)), ...place }),
     context: {
-      allOf: [context, object({ counts, children: arrayOf(schemaRef('context')) })],
+      allOf: [context, object({ counts, children: array(schemaRef('context')) })],
       description: 'the counts cover it and everything below it, as far as everyone may read it',
     },
     free_path: {
@@ -70,11 +70,11 @@ export function answerSchemas(): Record<string, JsonSchema> {
       }),
       description: 'a path that no reasoning has opened; counts up to 10,000 envelopes',
     },
-    contexts: object({ contexts: arrayOf(schemaRef('context')), ...place }),
+    contexts: object({ contexts: array(schemaRef('context')), ...place }),
     audit: object(
       {
-        steps: arrayOf(schemaRef('step')),
-        decisions: arrayOf(schemaRef('decision')),
+        steps: array(schemaRef('step')),
+        decisions: array(schemaRef('decision')),
         has_more: { type: 'boolean' },
         next: { ...count, description: '`before` of the next request' },
       },
@@ -117,7 +117,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
         brokenAt: { ...count, description: 'seq of the first that is missing, or is not what was chained' },
         column: {
           ...text,
-          description: 'what is kept beside the body of that one, and is not what the body says',
+          description: 'the stored field of that row that differs from its body',
         },
         prunedBefore: { ...count, description: 'what is older than this seq has been pruned' },
       },
@@ -125,7 +125,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     link: object({ code: text, expiresAt: text }),
     exchanged: object({ space: text, participant: text, token: text }),
-    spaces: object({ spaces: arrayOf(text) }),
+    spaces: object({ spaces: array(text) }),
     status: object({ status: text }),
     problem: {
       ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),
@@ -161,15 +161,15 @@ const size: JsonSchema = {
   oneOf: [object({ count, unit: text }), { type: 'null' }],
   description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
 }
-const { parameters: _, cancelled: __, ...told } = decision
-const { parallel_group: ___, ...toldOfJob } = told
+const { parameters: _, cancelled: __, ...eventDecision } = decision
+const { parallel_group: ___, ...jobDecision } = eventDecision
 
-/** Turns, the steps of the audit, and the events that tell why tools were called. */
+/** Turns, the steps of the audit, and the events with the reasons of tool calls. */
 export const turnSchemas = (): Record<string, JsonSchema> => ({
   turns: object(
     {
       thread_id: identity.thread_id,
-      turns: arrayOf(schemaRef('turn')),
+      turns: array(schemaRef('turn')),
       has_more: { type: 'boolean' },
       next: { ...count, description: '`before` of the next request' },
     },
@@ -183,7 +183,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       state: turnState,
       started_at: text,
       completed_at: textOrNull,
-      tool_calls: arrayOf(
+      tool_calls: array(
         object({ name: text, has_result: { type: 'boolean' }, has_error: { type: 'boolean' } }),
       ),
       reasoning: {
@@ -191,7 +191,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
           object({
             ...identity,
             narrative: textOrNull,
-            tool_decisions: arrayOf(object({ ...decision, size }, ['rationale_given', 'cancelled', 'size'])),
+            tool_decisions: array(object({ ...decision, size }, ['rationale_given', 'cancelled', 'size'])),
           }),
           { type: 'null' },
         ],
@@ -224,7 +224,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       type: { const: 'reasoning_update' },
       ...identity,
       narrative: text,
-      tool_decisions: arrayOf(object(told, ['rationale_given'])),
+      tool_decisions: array(object(eventDecision, ['rationale_given'])),
     },
     ['narrative'],
   ),
@@ -233,7 +233,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       type: { const: 'job_reasoning' },
       job_id: { ...text, description: 'id of the start of the run' },
       narrative: text,
-      tool_decisions: arrayOf(object(toldOfJob, ['rationale_given'])),
+      tool_decisions: array(object(jobDecision, ['rationale_given'])),
     },
     ['narrative'],
   ),

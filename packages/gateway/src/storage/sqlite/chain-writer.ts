@@ -5,7 +5,7 @@ import { duplicateIdError, gapError, LogError } from '../../log/error.js'
 import type { Snapshot } from '../../ports/envelope-log.js'
 import { columns, type Storable, type StoredRow } from './columns.js'
 import { isRepeatedId } from './failure.js'
-import { snapshotOf } from './pruning.js'
+import { readSnapshot } from './pruning.js'
 
 export interface OpenedSpace {
   /** By which the file knows the space. */
@@ -73,16 +73,16 @@ export class ChainWriter {
     )
     const found = known.get(name)
     if (found === undefined) throw new Error(`the space '${name}' was stored but is not found`)
-    return { ...found, head: this.headOf(found.space), snapshot: snapshotOf(db, found.space) }
+    return { ...found, head: this.getHead(found.space), snapshot: readSnapshot(db, found.space) }
   }
 
-  headOf(space: number): number {
-    return this.#storedTipOf(space).seq
+  getHead(space: number): number {
+    return this.#readStoredTip(space).seq
   }
 
   /** Of the last row; of an empty space, what its first one will link to. */
   headHash(space: number): Uint8Array {
-    return this.#storedTipOf(space).hash
+    return this.#readStoredTip(space).hash
   }
 
   /**
@@ -113,16 +113,16 @@ export class ChainWriter {
 
   #tipBefore(space: number, seq: number | undefined): Tip {
     const known = this.#tips.get(space)
-    return known !== undefined && known.seq + 1 === seq ? known : this.#storedTipOf(space)
+    return known !== undefined && known.seq + 1 === seq ? known : this.#readStoredTip(space)
   }
 
-  #storedTipOf(space: number): Tip {
-    const tip = this.#last.get(space) ?? { seq: 0, hash: genesis(this.#epochOf(space)) }
+  #readStoredTip(space: number): Tip {
+    const tip = this.#last.get(space) ?? { seq: 0, hash: genesis(this.#readEpoch(space)) }
     this.#tips.set(space, tip)
     return tip
   }
 
-  #epochOf(space: number): string {
+  #readEpoch(space: number): string {
     const epoch = this.#db.prepare<[number], string>('SELECT epoch FROM spaces WHERE id = ?').pluck()
     const found = epoch.get(space)
     if (found === undefined) throw new Error(`there is no space ${space}`)

@@ -30,11 +30,11 @@ export function keepCheckpoint(
   if (place === undefined) throw new Error(`row ${through} of space ${space} is missing`)
   db.prepare(
     'INSERT OR REPLACE INTO checkpoints (space, through, format, bytes, digest) VALUES (?, ?, ?, ?, ?)',
-  ).run(...[space, through, format, bytes, digestOf(checkpoint, place)])
+  ).run(...[space, through, format, bytes, hashCheckpoint(checkpoint, place)])
 }
 
 /** The last one that was kept. What tells of pruned rows alone is none. */
-export function checkpointOf(db: Database.Database, space: number): Checkpoint | 'damaged' | undefined {
+export function readCheckpoint(db: Database.Database, space: number): Checkpoint | 'damaged' | undefined {
   const stored = db
     .prepare<[number], Stored>(
       `SELECT checkpoints.through, format, bytes, checkpoints.digest, epoch, coalesce(envelopes.hash, x'') AS hash
@@ -45,7 +45,7 @@ export function checkpointOf(db: Database.Database, space: number): Checkpoint |
     .get(space)
   if (stored === undefined || stored.through <= prunedThrough(db, space)) return undefined
   const { through, format, bytes, digest } = stored
-  return digestOf(stored, stored).equals(digest) ? { through, format, bytes } : 'damaged'
+  return hashCheckpoint(stored, stored).equals(digest) ? { through, format, bytes } : 'damaged'
 }
 
 /** Removes what tells of pruned rows alone. */
@@ -56,7 +56,7 @@ export function dropCheckpoint(db: Database.Database, space: number, pruned: num
 const prunedThrough = (db: Database.Database, space: number): number =>
   db.prepare<[number], number>('SELECT through FROM pruned WHERE space = ?').pluck().get(space) ?? 0
 
-function digestOf({ through, format, bytes }: Checkpoint, { epoch, hash }: Place): Buffer {
+function hashCheckpoint({ through, format, bytes }: Checkpoint, { epoch, hash }: Place): Buffer {
   const place = JSON.stringify([epoch, through, Buffer.from(hash).toString('hex'), format])
   return createHash('sha256').update(place).update(bytes).digest()
 }

@@ -1,5 +1,5 @@
 import { LogError } from '../../log/error.js'
-import { type Fields, headingOf, rowOf } from '../../log/fields.js'
+import { createHeading, createRow, type Fields } from '../../log/fields.js'
 import type { Draft, Entry, Heading, Row } from '../../ports/envelope-log.js'
 
 /** The columns of a `StoredRow`, in its order. */
@@ -48,10 +48,10 @@ export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storabl
 
 export function fromStored(stored: StoredRow): Row {
   const [, , , , , , , , body, salt, leaf, hash, digest] = stored
-  return rowOf(fieldsFrom(stored), body, { salt, leaf, hash, digest })
+  return createRow(fieldsFrom(stored), body, { salt, leaf, hash, digest })
 }
 
-export const headingFrom = (stored: StoredHeading): Heading => headingOf(fieldsFrom(stored))
+export const headingFrom = (stored: StoredHeading): Heading => createHeading(fieldsFrom(stored))
 
 /** Of a whole row as well. */
 export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]:

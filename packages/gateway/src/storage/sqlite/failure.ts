@@ -11,7 +11,7 @@ const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB']
 
 /** Whether another program holds the file. */
 export function isBusy(error: unknown): boolean {
-  return codeOf(error) === BUSY
+  return getErrorCode(error) === BUSY
 }
 
 /** A repeated `(space, id)`; any other broken constraint is a fault. */
@@ -22,7 +22,7 @@ export function isRepeatedId(error: unknown): boolean {
 /** Whatever SQLite, the file system or a dying thread threw, as an error that says what to do. */
 export function asLogError(error: unknown): LogError {
   if (error instanceof LogError) return error
-  const code = codeOf(error)
+  const code = getErrorCode(error)
   const said = `${error instanceof Error ? error.message : String(error)}${code && ` (${code})`}`
   if (damage.some((prefix) => code.startsWith(prefix))) {
     const advice = 'Restore it from a copy, or move it away to begin a new log.'
@@ -34,6 +34,6 @@ export function asLogError(error: unknown): LogError {
   return new LogError('io', `The log file could not be used: ${said}. ${advice}`, { cause: error })
 }
 
-function codeOf(error: unknown): string {
+function getErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

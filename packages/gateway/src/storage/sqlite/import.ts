@@ -1,7 +1,7 @@
 import { checkEnvelope, checkPayload, type Envelope, type KnownHead } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { headOf, toDraft } from '../../log/encode.js'
+import { encodeHead, toDraft } from '../../log/encode.js'
 import { LogError, occupiedError } from '../../log/error.js'
 import type { Draft } from '../../ports/envelope-log.js'
 import { ChainWriter, type OpenedSpace } from './chain-writer.js'
@@ -78,7 +78,7 @@ class LogImport {
 
   end(expected: KnownHead | undefined): ImportedLog {
     const { space, epoch } = this.#opened
-    const head = this.#chainWriter.headOf(space)
+    const head = this.#chainWriter.getHead(space)
     const hash = Buffer.from(this.#chainWriter.headHash(space)).toString('hex')
     if (expected !== undefined && (expected.seq !== head || expected.hash !== hash)) {
       const problem = `These envelopes end at ${head}:${hash}, and should at ${expected.seq}:${expected.hash}.`
@@ -135,7 +135,7 @@ function importedDraft({ seq, body, salt }: ImportedRow): Draft & { readonly sal
   if (typeof envelope === 'string') throw damaged(seq, envelope)
   if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt is no 16 bytes')
   const bytes = Buffer.from(body)
-  const head = headOf(envelope)
+  const head = encodeHead(envelope)
   const content = body.startsWith(head) ? bytes.subarray(Buffer.byteLength(head)) : bytes
   const draft = toDraft(envelope, seq, { body: bytes, content })
   return salt === undefined ? draft : { ...draft, salt: Buffer.from(salt, 'hex') }

@@ -66,7 +66,7 @@ const rest = 3
 const leastRestMs = 5
 
 /** Gives a function that from now on, slice by slice between the calls, removes what has been pruned. */
-export function tidierOf(file: LogFile): () => void {
+export function createTidier(file: LogFile): () => void {
   let isWaiting = false
   const tidy = (): void => {
     isWaiting = false

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, rowOf } from '../../log/fields.js'
+import { createRow, type Fields, toFields } from '../../log/fields.js'
 import type { Draft, Row } from '../../ports/envelope-log.js'
 import { type Storable, toJson } from './columns.js'
 
@@ -21,7 +21,7 @@ export function packPage(page: readonly Row[]): Packed {
   const sizes: number[] = []
   const blobs: Uint8Array[] = []
   for (const row of page) {
-    rows.push(fieldsOf(row))
+    rows.push(toFields(row))
     sizes.push(row.body.length)
     blobs.push(row.body, sized(row.salt, SALT_BYTES), sized(row.leaf, HASH_BYTES))
     blobs.push(sized(row.hash, HASH_BYTES), sized(row.digest, HASH_BYTES))
@@ -44,12 +44,12 @@ const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)
 
 export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
-  if (sizes.length === 0) return rows.map((fields) => rowOf(fields, nothing, unsealed))
+  if (sizes.length === 0) return rows.map((fields) => createRow(fields, nothing, unsealed))
   const cut = cutter(bytes)
   return rows.map((fields, i) => {
     const body = cut(sizes[i] ?? 0)
     const [salt, leaf, hash, digest] = [cut(SALT_BYTES), cut(HASH_BYTES), cut(HASH_BYTES), cut(HASH_BYTES)]
-    return rowOf(fields, body, { salt, leaf, hash, digest })
+    return createRow(fields, body, { salt, leaf, hash, digest })
   })
 }
 
@@ -93,7 +93,7 @@ export const rowsIn = ({ cuts }: PackedBatch): number => cuts.length / cutsOfRow
 export function packBatch(batch: readonly Draft[]): PackedBatch {
   const cuts = new Float64Array(batch.length * cutsOfRow)
   let size = 0
-  for (const { body, content } of batch) size += body.length + (isRestOf(body, content) ? 0 : content.length)
+  for (const { body, content } of batch) size += body.length + (isSuffix(body, content) ? 0 : content.length)
   // Not from Node's shared pool, which cannot be handed over.
   const bytes = Buffer.allocUnsafeSlow(size)
   let text = ''
@@ -116,9 +116,9 @@ export function packBatch(batch: readonly Draft[]): PackedBatch {
     add(context)
     add(toJson(correlationId))
     cuts[at++] = body.length
-    cuts[at++] = content.length * (isRestOf(body, content) ? 1 : -1)
+    cuts[at++] = content.length * (isSuffix(body, content) ? 1 : -1)
     put(body)
-    if (!isRestOf(body, content)) put(content)
+    if (!isSuffix(body, content)) put(content)
   }
   return { text, bytes, cuts }
 }
@@ -150,7 +150,7 @@ export function unpackBatch({ text, bytes, cuts }: PackedBatch): Storable[] {
 }
 
 /** Whether the content is the end of the body: then it need not be told twice. */
-function isRestOf(body: Uint8Array, content: Uint8Array): boolean {
+function isSuffix(body: Uint8Array, content: Uint8Array): boolean {
   const end = content.byteOffset + content.length
   return (
     content.buffer === body.buffer &&

@@ -7,10 +7,10 @@ import { columns, fieldsFrom, fromStored, headingColumns, type StoredRow } from 
 import { type Packed, packHeadings, packPage } from './pack.js'
 
 /** Reads pages of the log through this connection. */
-export function pagesOf(db: Database.Database): (range: Range) => Packed {
+export function createPageReader(db: Database.Database): (range: Range) => Packed {
   const prepared = new Map<string, Database.Statement<(string | number)[], StoredRow>>()
   return (range) => {
-    const { sql, values } = selectOf(range)
+    const { sql, values } = buildSelect(range)
     const statement = prepared.get(sql) ?? db.prepare<(string | number)[], StoredRow>(sql).raw()
     prepared.set(sql, statement)
     if (range.only === 'headings') {
@@ -38,12 +38,12 @@ type Condition = readonly [sql: string, ...values: Value[]]
  * prepared once. What is in a context is found by its index, and so are decisions, all else by the primary key; the rest of
  * the conditions look at each of those rows.
  */
-export function selectOf({ space, after, before, limit, order, filter, only }: Range): {
+export function buildSelect({ space, after, before, limit, order, filter, only }: Range): {
   readonly sql: string
   readonly values: readonly Value[]
 } {
   const inRange: Condition = ['space = ? AND seq > ? AND seq < ?', space, after, before]
-  const conditions = [inRange, ...placesOf(filter, inRange), ...conditionsOf(filter)]
+  const conditions = [inRange, ...buildRangeConditions(filter, inRange), ...buildFilterConditions(filter)]
   const where = conditions.map(([sql]) => sql).join(' AND ')
   const byDecisions = areDecisions(filter) && filter.context === undefined
   const rows = byDecisions ? 'envelopes INDEXED BY envelopes_decisions' : 'envelopes'
@@ -54,7 +54,7 @@ export function selectOf({ space, after, before, limit, order, filter, only }: R
 }
 
 /** Where the envelopes of a context are: in it, below it, and the start that opened it, which has the path above. */
-function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
+function buildRangeConditions({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
   if (context === undefined) return []
   const parent = contextParent(context) ?? ''
   const id = context.slice(parent === '' ? 0 : parent.length + 1)
@@ -72,7 +72,7 @@ function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condit
 
 const areDecisions = ({ kinds }: Filter): boolean => kinds?.length === 1 && kinds[0] === Kind.systemDecision
 
-function conditionsOf(filter: Filter): Condition[] {
+function buildFilterConditions(filter: Filter): Condition[] {
   const { seqs, kinds, from, correlationId } = filter
   const conditions: Condition[] = []
   if (seqs) conditions.push(['seq IN (SELECT value FROM json_each(?))', JSON.stringify(seqs)])

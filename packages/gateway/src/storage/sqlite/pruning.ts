@@ -7,7 +7,7 @@ import { dropCheckpoint } from './checkpoints.js'
 const SLICE_ROWS = 200
 
 /** What stands for the pruned rows of a space. */
-export function snapshotOf(db: Database.Database, space: number): Snapshot | undefined {
+export function readSnapshot(db: Database.Database, space: number): Snapshot | undefined {
   return db
     .prepare<[number], Snapshot>('SELECT through, hash, snapshot AS bytes FROM pruned WHERE space = ?')
     .get(space)
@@ -47,7 +47,7 @@ export class Pruning {
 
   /** Gives the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array, head: number): Uint8Array {
-    const oldest = (snapshotOf(this.#db, space)?.through ?? 0) + 1
+    const oldest = (readSnapshot(this.#db, space)?.through ?? 0) + 1
     const isInside = Number.isInteger(through) && through >= oldest && through < head
     if (!isInside) throw rangeError(through, oldest, head)
     const hash = this.#db

@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads'
 import type { Call, ReaderCalls, WriterOptions } from './calls.js'
-import { checkpointOf } from './checkpoints.js'
+import { readCheckpoint } from './checkpoints.js'
 import { openForReading } from './files.js'
-import { pagesOf } from './pages.js'
+import { createPageReader } from './pages.js'
 import { portOfThread, reply } from './thread.js'
 
 const port = portOfThread()
@@ -10,8 +10,8 @@ port.postMessage([reply(0, () => start(workerData))])
 
 function start({ path }: Pick<WriterOptions, 'path'>): void {
   const db = openForReading(path)
-  const read = pagesOf(db)
-  const checkpoint = db.transaction((space: number) => checkpointOf(db, space))
+  const read = createPageReader(db)
+  const checkpoint = db.transaction((space: number) => readCheckpoint(db, space))
   const handOver: ArrayBuffer[] = []
   const perform = (call: Call<ReaderCalls>): unknown => {
     if (call.name === 'close') return void db.close()

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
-import { genesis, leafOf, link } from '../../log/chain.js'
+import { genesis, hashLeaf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Call } from './calls.js'
@@ -8,9 +8,9 @@ import { keepCheckpoint } from './checkpoints.js'
 import { columns, toJson } from './columns.js'
 import { isRepeatedId } from './failure.js'
 import { lock } from './files.js'
-import { LogFile, tidierOf } from './log-file.js'
+import { createTidier, LogFile } from './log-file.js'
 import { unpackPage } from './pack.js'
-import { snapshotOf } from './pruning.js'
+import { readSnapshot } from './pruning.js'
 import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-file.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, reply } from './thread.js'
@@ -21,7 +21,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReplicaOptions): void {
   const holder = lock(path)
   const file = new LogFile({ path, durability: 'process' })
-  const tidy = tidierOf(file)
+  const tidy = createTidier(file)
 
   const perform = (call: Call<ReplicaCalls>) => {
     switch (call.name) {
@@ -38,11 +38,11 @@ function start({ path }: ReplicaOptions): void {
       }
       case 'prune': {
         const [space, through, snapshot] = call.args
-        return file.use(({ db, pruning }) => pruning.prune(space, through, snapshot, headOf(db, space)))
+        return file.use(({ db, pruning }) => pruning.prune(space, through, snapshot, readHead(db, space)))
       }
       case 'keep': {
         const [space, checkpoint] = call.args
-        return file.use(({ db }) => keepCheckpoint(db, space, checkpoint, headOf(db, space)))
+        return file.use(({ db }) => keepCheckpoint(db, space, checkpoint, readHead(db, space)))
       }
       case 'close':
         file.close()
@@ -69,8 +69,8 @@ interface Tip {
 function spaceIn(db: Database.Database, name: string): ReplicaSpace | undefined {
   const known = db.prepare<[string], Known>('SELECT id AS space, epoch FROM spaces WHERE name = ?').get(name)
   if (known === undefined) return undefined
-  const { seq: head, hash } = tipOf(db, known)
-  return { ...known, head, hash, snapshot: snapshotOf(db, known.space) }
+  const { seq: head, hash } = readTip(db, known)
+  return { ...known, head, hash, snapshot: readSnapshot(db, known.space) }
 }
 
 function establishSpace(db: Database.Database, name: string, epoch: string): ReplicaSpace {
@@ -80,7 +80,7 @@ function establishSpace(db: Database.Database, name: string, epoch: string): Rep
   return space
 }
 
-function headOf(db: Database.Database, space: number): number {
+function readHead(db: Database.Database, space: number): number {
   const last = db.prepare<[number], number>('SELECT max(seq) FROM envelopes WHERE space = ?').pluck()
   return last.get(space) ?? 0
 }
@@ -95,14 +95,14 @@ function appendRows(
   db.transaction(() => {
     const epoch = db.prepare<[number], string>('SELECT epoch FROM spaces WHERE id = ?').pluck().get(space)
     if (epoch === undefined) throw new Error(`there is no space ${space}`)
-    let tip = tipOf(db, { space, epoch })
+    let tip = readTip(db, { space, epoch })
     if (snapshot !== undefined) {
       if (tip.seq > 0)
         throw new Error(`space ${space} of the replica has rows; a snapshot has no place in it`)
       adopt(db, space, snapshot)
       tip = { seq: snapshot.through, hash: snapshot.hash }
     }
-    const insert = inserterOf(db, space)
+    const insert = prepareInsert(db, space)
     for (const row of rows) {
       assertLinked(row, tip)
       insert(row)
@@ -111,7 +111,7 @@ function appendRows(
   }).immediate()
 }
 
-function tipOf(db: Database.Database, { space, epoch }: Known): Tip {
+function readTip(db: Database.Database, { space, epoch }: Known): Tip {
   const last = db.prepare<[number], Tip>(
     'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
   )
@@ -127,7 +127,7 @@ function adopt(db: Database.Database, space: number, { through, hash, bytes }: S
 }
 
 function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
-  const expected = leafOf(salt, body)
+  const expected = hashLeaf(salt, body)
   const isLinked = seq === tip.seq + 1 && expected.equals(leaf) && link(tip.hash, seq, expected).equals(hash)
   if (isLinked) return
   const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
@@ -138,7 +138,7 @@ function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
 }
 
 /** Returns a function that stores one row. */
-function inserterOf(db: Database.Database, space: number): (row: Row) => void {
+function prepareInsert(db: Database.Database, space: number): (row: Row) => void {
   const values = columns.replaceAll(/[^, ]+/g, '?')
   const statement = db.prepare(`INSERT OR FAIL INTO envelopes (space, ${columns}) VALUES (?, ${values})`)
   const forget = db.prepare(

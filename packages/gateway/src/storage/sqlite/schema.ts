@@ -18,7 +18,7 @@ export function establishSchema(db: Database.Database): void {
 
 /** The file's version, 0 for an empty one; refuses what `establishSchema` refuses. */
 export function knownVersion(db: Database.Database): number {
-  const version = versionOf(db)
+  const version = readVersion(db)
   if (version !== currentVersion && version !== 0) throw otherFormat(db.name, version)
   if (version === 0 && countTables(db) > 0) throw foreign(db.name)
   return version
@@ -26,10 +26,10 @@ export function knownVersion(db: Database.Database): number {
 
 /** The smallest write there is: what is on the disk stays as it was. */
 export function rewriteVersion(db: Database.Database): void {
-  writeVersion(db, versionOf(db))
+  writeVersion(db, readVersion(db))
 }
 
-function versionOf(db: Database.Database): number {
+function readVersion(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 

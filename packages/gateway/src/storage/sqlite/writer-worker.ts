@@ -1,11 +1,11 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
-import { checkpointOf, keepCheckpoint } from './checkpoints.js'
+import { keepCheckpoint, readCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
-import { LogFile, tidierOf } from './log-file.js'
+import { createTidier, LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack.js'
-import { pagesOf } from './pages.js'
+import { createPageReader } from './pages.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
 
@@ -21,7 +21,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start(options: WriterOptions): void {
   const holder = lock(options.path)
   const file = new LogFile(options)
-  const tidy = tidierOf(file)
+  const tidy = createTidier(file)
 
   const perform = (call: Exclude<WriterCall, Append>) => {
     switch (call.name) {
@@ -35,16 +35,16 @@ function start(options: WriterOptions): void {
         })
       case 'prune':
         return file.use(({ chainWriter, pruning }) =>
-          pruning.prune(...call.args, chainWriter.headOf(call.args[0])),
+          pruning.prune(...call.args, chainWriter.getHead(call.args[0])),
         )
       case 'keep':
         return file.use(({ db, chainWriter }) =>
-          keepCheckpoint(db, ...call.args, chainWriter.headOf(call.args[0])),
+          keepCheckpoint(db, ...call.args, chainWriter.getHead(call.args[0])),
         )
       case 'read':
-        return file.use(({ db }) => pagesOf(db)(...call.args))
+        return file.use(({ db }) => createPageReader(db)(...call.args))
       case 'checkpoint':
-        return file.use(({ db }) => checkpointOf(db, ...call.args))
+        return file.use(({ db }) => readCheckpoint(db, ...call.args))
       case 'fold':
         return file.use(({ db }) => void db.pragma('wal_checkpoint(PASSIVE)'))
       case 'close':
@@ -66,12 +66,12 @@ function start(options: WriterOptions): void {
 /** The calls that gathered in the queue during the last transaction. */
 function gather(first: WriterCall): WriterCall[] {
   const calls = [first]
-  let rows = rowsOf(first)
+  let rows = countRows(first)
   while (rows < MAX_ROWS) {
     const next: { message: WriterCall } | undefined = receiveMessageOnPort(port)
     if (next === undefined) break
     calls.push(next.message)
-    rows += rowsOf(next.message)
+    rows += countRows(next.message)
   }
   return calls
 }
@@ -91,6 +91,6 @@ function isAppend(call: WriterCall): call is Append {
   return call.name === 'append'
 }
 
-function rowsOf(call: WriterCall): number {
+function countRows(call: WriterCall): number {
   return isAppend(call) ? rowsIn(call.args[1]) : 0
 }

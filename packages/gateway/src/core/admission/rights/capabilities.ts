@@ -13,8 +13,8 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
-import { lengthOf } from '../../state/trust/grants.js'
-import { namedIn, revocable } from '../../state/trust/revocation.js'
+import { measureCapabilities } from '../../state/trust/grants.js'
+import { namedIn, revocable } from '../../state/trust/trust-fold.js'
 import { chargeRows, type Refusal } from '../context.js'
 import { type Exemption, forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
@@ -163,12 +163,12 @@ function checkGrantLimits(
   if (trust.grants.size >= standingGrants.all) {
     return forbidden(`${standingGrants.all} grants stand in this space already. Revoke some first.`)
   }
-  if (trust.grants.countOf(from) >= standingGrants.own) {
+  if (trust.grants.count(from) >= standingGrants.own) {
     return forbidden(`${standingGrants.own} grants of ${from} stand already. Revoke some first.`)
   }
   // Where nothing is kept beside it, it takes the place of all that was given before.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
-  const more = lengthOf(capabilities)
+  const more = measureCapabilities(capabilities)
   if (given.own + more > givenText.own) {
     return forbidden(`${from} has given ${givenText.own} characters of capabilities. Revoke some first.`)
   }

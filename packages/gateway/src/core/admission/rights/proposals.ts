@@ -1,6 +1,6 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
-import { envelopeOf } from '../../replay.js'
-import { type Call, callOf } from '../../state/proposals.js'
+import { parseEnvelope } from '../../replay.js'
+import { type Call, digestCall } from '../../state/proposals.js'
 import type { Admission, AdmissionContext, Refusal } from '../context.js'
 import { forbidden, notInFuture, type Right } from './right.js'
 
@@ -43,10 +43,10 @@ const bytesPerUnit = 200
 
 /** Nobody speaks for those who decide. */
 function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, state }: Admission): boolean {
-  const entry = ids.entryOf(id)
+  const entry = ids.findEntry(id)
   if (entry === undefined) return false
   meter.charge(entry.body.length / bytesPerUnit, 'proposals to read')
-  const { to, context, payload } = envelopeOf(entry)
+  const { to, context, payload } = parseEnvelope(entry)
   const { method, params } = payload
   const fulfilment = {
     kind: Kind.mcpRequest,
@@ -70,13 +70,13 @@ export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
   for (const id of correlations(envelope)) {
     const proposal = space.state.proposals.find(id, now)
     if (proposal === undefined) {
-      if (space.ids.originOf(id)?.kind === Kind.mcpProposal) return notOpen(id)
+      if (space.ids.findOrigin(id)?.kind === Kind.mcpProposal) return notOpen(id)
       continue
     }
     if (proposal.rejectedBy.has(envelope.from)) {
       return forbidden(`${envelope.from} has rejected ${id}. Leave it to others.`)
     }
-    call ??= callOf(envelope, payload)
+    call ??= digestCall(envelope, payload)
     const differing = differences(call, proposal.call).join(' and ')
     if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send what was proposed.`)
   }

@@ -29,7 +29,7 @@ const groundingWork = 1_000
 const lengths = new WeakMap<readonly Capability[], number>()
 
 /** Characters of a list as JSON. */
-export function lengthOf(capabilities: readonly Capability[]): number {
+export function measureCapabilities(capabilities: readonly Capability[]): number {
   const length = lengths.get(capabilities) ?? JSON.stringify(capabilities).length
   lengths.set(capabilities, length)
   return length
@@ -61,7 +61,7 @@ export class Grants {
   }
 
   /** How many of this grantor stand. */
-  countOf(grantor: string): number {
+  count(grantor: string): number {
     let count = 0
     for (const grant of this.#standing.values()) if (grant.grantor === grantor) count++
     return count
@@ -72,7 +72,7 @@ export class Grants {
     let [own, all] = [0, 0]
     for (const grant of this.#standing.values()) {
       if (grant.recipient === recipient) continue
-      const length = lengthOf(grant.capabilities)
+      const length = measureCapabilities(grant.capabilities)
       all += length
       if (grant.grantor === grantor) own += length
     }
