@@ -23,7 +23,7 @@ const namesOf = (roles: number): string[] =>
 const rolesIn = (log: readonly Fields[]) => {
   const assigner = new Assigner(session.epoch)
   return toLog(log).map((envelope) =>
-    assigner.take(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...namesOf(roles)]),
+    assigner.assign(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...namesOf(roles)]),
   )
 }
 
@@ -82,7 +82,7 @@ describe('an envelope belongs to turns', () => {
     const assigner = new Assigner(session.epoch)
     const request = call('boss', 'review', {}, { id: 'c', to: ['agent'] })
     const run = start('agent', 'I do', { id: 's', correlationId: 'c' })
-    const begun = toLog([question, opening, request, run]).flatMap((each) => assigner.take(each).begun)
+    const begun = toLog([question, opening, request, run]).flatMap((each) => assigner.assign(each).begun)
     const id = expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/)
     expect(begun).toEqual([
       {
@@ -155,7 +155,7 @@ describe('an envelope belongs to turns', () => {
       { ...result('c1', 'ok'), correlationId: ['c3', 'c2', 'c1'] },
     ]
     const assigner = new Assigner(session.epoch)
-    const assigned = toLog(log).map((envelope) => assigner.take(envelope))
+    const assigned = toLog(log).map((envelope) => assigner.assign(envelope))
     const { thinking, plan, execute } = phaseBits
     expect(assigned[3]?.marks).toMatchObject([
       { beginning: { turn: 1 }, step: 0, steps: 2, phases: thinking | plan, index: 0 },

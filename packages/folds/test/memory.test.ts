@@ -43,7 +43,7 @@ describe('the memory of a fold is bounded', () => {
     const assigner = new Assigner(session.epoch)
     const runs: FoldedTurn[] = []
     for (const envelope of toLog([start('agent', 'For ever', { id: 'r' }), ...calls])) {
-      const { begun, marks } = assigner.take(envelope)
+      const { begun, marks } = assigner.assign(envelope)
       runs.push(...begun.map((beginning) => new FoldedTurn(beginning, session)))
       for (const [turn, roles] of rolesOf(marks)) runs[turn - 1]?.apply(envelope, roles)
     }
@@ -62,7 +62,7 @@ describe('the memory of a fold is bounded', () => {
       ),
     ]
     const [begin, ...calls] = toLog([...log, result('second', 'ok'), result('first', 'ok')])
-    const beginning = new Assigner(session.epoch).take(begin as Envelope).begun[0]
+    const beginning = new Assigner(session.epoch).assign(begin as Envelope).begun[0]
     const turn = new FoldedTurn(beginning as Beginning, session)
     for (const envelope of [begin as Envelope, ...calls]) {
       const isOwn = envelope.from === 'agent'
@@ -133,7 +133,7 @@ describe('the memory of what is assigned to turns is bounded', () => {
   const assigner = new Assigner(session.epoch)
   const play = (from: number, to: number): void => {
     for (let index = from; index < to; index++)
-      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.take(envelope)
+      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.assign(envelope)
   }
 
   test('however long the log is, and what was forgotten stays so after a snapshot', () => {
@@ -166,8 +166,8 @@ describe('the memory of what is assigned to turns is bounded', () => {
     })
     const last = [cancel(9000), cancel(20_500), result('c9000', 'ok'), ...round(20_900)]
     for (const envelope of toLog(last, assigner.seq + 1)) {
-      const assigned = assigner.take(envelope)
-      expect(again.take(envelope)).toEqual(assigned)
+      const assigned = assigner.assign(envelope)
+      expect(again.assign(envelope)).toEqual(assigned)
       if (envelope.from === 'agent-8500') expect(assigned.marks).toHaveLength(1)
       if (envelope.from === 'agent-9000') expect(assigned.marks).toEqual([])
     }

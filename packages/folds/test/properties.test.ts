@@ -206,7 +206,7 @@ describe('whatever happens', () => {
 
 describe('what is assigned to turns', () => {
   const assign = (assigner: Assigner, log: readonly Envelope[]) =>
-    log.map((envelope) => structuredClone(plain(assigner.take(envelope))))
+    log.map((envelope) => structuredClone(plain(assigner.assign(envelope))))
 
   test('is the same after a snapshot as if the whole log had been seen', () => {
     fc.assert(

@@ -49,7 +49,7 @@ describe('a step', () => {
     const idsIn = (epoch: string) => {
       const ulid = createUlids(epoch)
       return log.flatMap((envelope) => {
-        const { begun, marks, at } = new Assigner(epoch).take(envelope)
+        const { begun, marks, at } = new Assigner(epoch).assign(envelope)
         const place = [Date.parse(at), envelope.seq ?? 0] as const
         return [...begun.map(({ id }) => id), ...marks.map(({ index }) => ulid(...place, index))]
       })

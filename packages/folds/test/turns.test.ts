@@ -157,8 +157,8 @@ describe('a turn', () => {
   test('takes a retry of an envelope for the same', () => {
     const assigner = new Assigner(session.epoch)
     const log = toLog(whole)
-    expect(log.flatMap((envelope) => assigner.take(envelope).marks)).toHaveLength(7)
-    expect(log.map((envelope) => assigner.take(envelope))).toEqual(
+    expect(log.flatMap((envelope) => assigner.assign(envelope).marks)).toHaveLength(7)
+    expect(log.map((envelope) => assigner.assign(envelope))).toEqual(
       log.map(() => ({ begun: [], marks: [], at: '' })),
     )
   })

@@ -47,7 +47,7 @@ const maxTurnsPerTrigger = 100
 
 /**
  * Says of each envelope which turns it belongs to, and which steps it makes [MEUP-10.5]: a pure fold of the log, whose memory
- * is bounded by counts. It must be told the whole log, or what follows a snapshot.
+ * is bounded by counts. It needs the whole log, or what follows a snapshot.
  */
 export class Assigner {
   readonly #lifecycle = new Lifecycle()
@@ -61,15 +61,15 @@ export class Assigner {
   readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
   #latest = ''
-  /** Last seq that was taken; 0 = none. */
+  /** Last seq that was assigned; 0 = none. */
   seq = 0
 
   constructor(epoch: string) {
     this.#ulid = createUlids(epoch)
   }
 
-  /** What the next envelope does. One that was taken before, or that is not in the log, does nothing. */
-  take(envelope: Envelope): Assigned {
+  /** What the next envelope does. One that was assigned before, or that is not in the log, does nothing. */
+  assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
     if (seq === undefined || seq <= this.seq) return nothing
     this.seq = seq
@@ -229,7 +229,7 @@ export class Assigner {
     }
   }
 
-  /** Takes what `snapshot` gave; only where nothing was taken yet. */
+  /** Takes what `snapshot` gave; only before the first `assign`. */
   restore(snapshot: AssignSnapshot): void {
     const { seq, latest, last, touches, turns, lifecycle, triggers, numbers, asked } = snapshot
     const byNumber = new Map(turns.map((turn) => [turn.heading.turn, { ...turn }]))

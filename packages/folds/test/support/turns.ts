@@ -57,7 +57,7 @@ export function tell(
   const events: (ReasoningUpdate | JobReasoning)[] = []
   const ends: [number, string][] = []
   for (const envelope of envelopes) {
-    const { begun, marks, at } = assigner.take(envelope)
+    const { begun, marks, at } = assigner.assign(envelope)
     for (const beginning of begun) {
       const trigger = envelopes[(beginning.trigger ?? 0) - 1]
       const asked = trigger && mayReadOf(trigger) ? trigger : undefined
