@@ -110,7 +110,7 @@ interface OpenCall {
 /** `envelope` = a request or a proposal of a tool. */
 function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCall {
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
-  const { span, parent } = traces.ofCall(envelope)
+  const { span, parent } = traces.getCallSpan(envelope)
   const tool = shownToolName(payload)
   const jsonRpcId = getJsonRpcId(payload)
   return {
@@ -175,7 +175,7 @@ function createRefusalSpan(
   const [agent] = envelope.to ?? []
   const isCall = callKinds.has(attemptedKind) && tool !== undefined && agent !== undefined
   if (!isCall || decision.decision === 'review') return []
-  const { span } = traces.ofCall({ ...envelope, ...(context !== undefined && { context }) })
+  const { span } = traces.getCallSpan({ ...envelope, ...(context !== undefined && { context }) })
   return [
     {
       ...beginSpan(span, scope.findSpan(context), tool, envelope),

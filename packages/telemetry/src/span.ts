@@ -54,7 +54,7 @@ export class SpanScope {
   /** The span of this context, or of the innermost around it that a start has opened. */
   findSpan(context: string | undefined): SpanContext | undefined {
     for (let at = context; at !== undefined; at = contextParent(at)) {
-      if (this.getOpened(at) !== undefined) return this.#traces.inContext(at)
+      if (this.getOpened(at) !== undefined) return this.#traces.getContextSpan(at)
     }
     return undefined
   }

@@ -49,7 +49,7 @@ class Spans implements TraceFold {
   apply(envelope: Envelope): readonly TraceSpan[] {
     if ((envelope.seq ?? 0) <= this.seq) return []
     const { contexts } = this.#contexts.apply(envelope)
-    this.#traces.take(envelope)
+    this.#traces.apply(envelope)
     this.#texts?.onEnvelope(envelope)
     const ended = contexts.filter((each) => isEndedBy(each, envelope))
     const parts = { scope: this.#scope, traces: this.#traces, texts: this.#texts }
@@ -70,11 +70,11 @@ function createContextSpan(
   const agent = view.owner ?? ''
   const [state] = getEnding(ending)
   const parent =
-    contextParent(context) === undefined ? traces.originOf(context) : scope.findSpan(contextParent(context))
+    contextParent(context) === undefined ? traces.getParentSpan(context) : scope.findSpan(contextParent(context))
   const model = metadata?.model
   const triggers = opening === null ? [] : correlations(opening.source)
   return {
-    ...traces.inContext(context),
+    ...traces.getContextSpan(context),
     ...(parent && { parentSpanId: parent.spanId }),
     name: `invoke_agent ${agent}`,
     start: Date.parse(startedAt),
