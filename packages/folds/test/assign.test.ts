@@ -16,14 +16,14 @@ import {
 import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { session } from './support/turns.js'
 
-const namesOf = (roles: number): string[] =>
+const getRoleNames = (roles: number): string[] =>
   Object.entries(Role).flatMap(([name, role]) => ((roles & role) === 0 ? [] : [name]))
 
 /** Of each envelope: the turns that it belongs to, and what it does there. */
 const rolesIn = (log: readonly Fields[]) => {
   const assigner = new Assigner(session.epoch)
   return toLog(log).map((envelope) =>
-    assigner.assign(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...namesOf(roles)]),
+    assigner.assign(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...getRoleNames(roles)]),
   )
 }
 
@@ -54,11 +54,11 @@ describe('an envelope belongs to turns', () => {
       chat('agent', 'So be it', inRun),
     ]
     expect(rolesIn(log).slice(2)).toEqual([
-      [[1, 'hear']],
-      [[1, 'hear']],
+      [[1, 'speak']],
+      [[1, 'speak']],
       [[1, 'turn', 'close', 'last']],
-      [[1, 'hear']],
-      [[1, 'hear']],
+      [[1, 'speak']],
+      [[1, 'speak']],
     ])
   })
 

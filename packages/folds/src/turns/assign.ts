@@ -83,12 +83,12 @@ export class Assigner {
   }
 
   chat(envelope: Envelope): void {
-    this.#offer(envelope)
+    this.#addTrigger(envelope)
     if (envelope.context !== undefined) {
-      this.#hear(envelope)
+      this.#markSpeech(envelope)
       return
     }
-    const turn = this.#turnAnswering(envelope)
+    const turn = this.#findAnsweringTurn(envelope)
     if (turn !== undefined) this.#marking.mark(turn, Role.answer)
   }
 
@@ -102,14 +102,14 @@ export class Assigner {
       this.#cancel(envelope)
       return
     }
-    this.#offer(envelope)
+    this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
       // What the proposer makes of it belongs to the turn that proposed.
       const isBack = envelope.to?.includes(proposer) && home.heading.agent === proposer
-      if (isBack) this.#causes.renew(keyOf(proposer, id), home)
+      if (isBack) this.#causes.renew(toKey(proposer, id), home)
     }
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     const home = known ?? proposals[0]?.home ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === from && (known !== undefined || home.heading.jobId === id)
     const settles = proposals.flatMap((proposal) => proposal.settles)
@@ -119,7 +119,7 @@ export class Assigner {
   }
 
   proposal(envelope: Envelope): void {
-    const home = this.#turnOf(envelope) ?? this.#beginJob(envelope)
+    const home = this.#findTurn(envelope) ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === envelope.from
     this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
     this.#marking.step(home, 'waiting_approval')
@@ -132,7 +132,7 @@ export class Assigner {
       for (const turn of settles) this.#marking.end(turn, Role.settle)
       this.#marking.step(home, phase, Role.home)
     }
-    const turn = this.#turnAnswering(envelope)
+    const turn = this.#findAnsweringTurn(envelope)
     if (turn?.heading.inputSource !== Kind.mcpRequest) return
     const { trigger } = turn.heading
     const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
@@ -147,7 +147,7 @@ export class Assigner {
 
   start(envelope: Envelope): void {
     const { id, from } = envelope
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     const [opened] = this.#lifecycle.apply(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (opened === undefined) {
@@ -158,14 +158,14 @@ export class Assigner {
     const turn = known ?? this.#begin(envelope)
     this.#contexts.renew(opened.context, turn)
     turn.open++
-    this.#causes.renew(keyOf(turn.heading.agent, id), turn)
+    this.#causes.renew(toKey(turn.heading.agent, id), turn)
     this.#marking.mark(turn, Role.open)
   }
 
   thought(envelope: Envelope): void {
     const { from } = envelope
     const steps = thoughtSteps(envelope.payload)
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (steps.length === 0) return
     const turn = known ?? this.#beginJob(envelope)
@@ -175,9 +175,9 @@ export class Assigner {
   /** A conclusion or a cancel; another's asks the agent to stop. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
-    const own = this.#around(context).find(({ heading }) => heading.agent === from)
+    const own = this.#getEnclosingTurns(context).find(({ heading }) => heading.agent === from)
     if (own !== undefined) this.#marking.mark(own, Role.turn)
-    const free = own ?? this.#inFreePath(context, from)
+    const free = own ?? this.#findFreePathTurn(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
     const closed = this.#lifecycle.apply(envelope)
     for (const each of closed) {
@@ -186,14 +186,14 @@ export class Assigner {
       turn.open--
       this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
     }
-    if (own === undefined && closed.length === 0) this.#hear(envelope)
+    if (own === undefined && closed.length === 0) this.#markSpeech(envelope)
   }
 
   /** The gateway refused something, or had it reviewed: a step, and a decision where it was a call. */
   decision(envelope: Envelope): void {
     const attempt = getAttempt(envelope)
     if (attempt === undefined) return
-    const turn = this.#turnOf(attempt) ?? this.#beginJob(attempt)
+    const turn = this.#findTurn(attempt) ?? this.#beginJob(attempt)
     this.#marking.step(turn, 'waiting_approval', Role.turn)
     const isCall = turn.heading.agent === attempt.from && isRefusedCall(envelope.payload as DecisionPayload)
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
@@ -201,18 +201,18 @@ export class Assigner {
 
   snapshot(): AssignSnapshot {
     const turns = new Map<number, OpenTurn>()
-    const numberOf = (turn: OpenTurn): number => {
+    const getNumber = (turn: OpenTurn): number => {
       turns.set(turn.heading.turn, turn)
       return turn.heading.turn
     }
     const numbered = (entries: [string, OpenTurn][]) =>
-      entries.map(([key, turn]) => [key, numberOf(turn)] as const)
+      entries.map(([key, turn]) => [key, getNumber(turn)] as const)
     const contexts = numbered(this.#contexts.snapshot())
     const causes = numbered(this.#causes.snapshot())
     const triggered = this.#triggered
       .snapshot()
-      .map(([key, several]) => [key, several.map(numberOf)] as const)
-    const asked = this.#calls.snapshot(numberOf)
+      .map(([key, several]) => [key, several.map(getNumber)] as const)
+    const asked = this.#calls.snapshot(getNumber)
     return {
       seq: this.seq,
       latest: this.#latest,
@@ -267,14 +267,14 @@ export class Assigner {
   }
 
   /** What is said in a run belongs to its turn, also where another says it, and though it may change nothing. */
-  #hear({ context, from }: Envelope): void {
-    const around = this.#around(context)
+  #markSpeech({ context, from }: Envelope): void {
+    const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
-    if (turn !== undefined) this.#marking.mark(turn, Role.hear)
+    if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
   /** A chat or a request may be what begins a turn. */
-  #offer({ id, seq = 0, kind, from, to }: Envelope): void {
+  #addTrigger({ id, seq = 0, kind, from, to }: Envelope): void {
     this.#triggers.set(id, { id, seq, kind, from, to })
   }
 
@@ -282,34 +282,34 @@ export class Assigner {
    * The turn of an envelope: the sender's, by the context or by what it answers, and where it answers something new,
    * it begins one; else the turn in whose context it is a contribution.
    */
-  #turnOf(envelope: Envelope): OpenTurn | undefined {
+  #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
-    if (context === undefined) return this.#turnAnswering(envelope)
-    const around = this.#around(context)
-    const own = around.find(({ heading }) => heading.agent === from) ?? this.#turnAnswering(envelope)
+    if (context === undefined) return this.#findAnsweringTurn(envelope)
+    const around = this.#getEnclosingTurns(context)
+    const own = around.find(({ heading }) => heading.agent === from) ?? this.#findAnsweringTurn(envelope)
     if (around.length > 0) return own ?? around[0]
-    const turn = this.#inFreePath(context, from)
-    if (own === undefined || turn !== undefined) return this.#noting(envelope, own ?? turn)
+    const turn = this.#findFreePathTurn(context, from)
+    if (own === undefined || turn !== undefined) return this.#addCause(envelope, own ?? turn)
     return this.#takeUp(envelope, own)
   }
 
   /** The turn that this agent has in a path that nobody opened: one for each root [MEUP-11.16]. */
-  #inFreePath(context: string | undefined, agent: string): OpenTurn | undefined {
-    return context === undefined ? undefined : this.#causes.use(pathKey(agent, context))
+  #findFreePathTurn(context: string | undefined, agent: string): OpenTurn | undefined {
+    return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
   /** The turn goes on in a free path: what its agent does there belongs to it from now on. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn
-    this.#causes.renew(pathKey(from, context), turn)
+    this.#causes.renew(toPathKey(from, context), turn)
     this.#marking.mark(turn, Role.free)
-    return this.#noting(envelope, turn)
+    return this.#addCause(envelope, turn)
   }
 
   /** What answers any envelope of the agent in the path belongs to the turn as well. */
-  #noting({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
-    if (turn !== undefined) this.#causes.renew(keyOf(from, id), turn)
+  #addCause({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
+    if (turn !== undefined) this.#causes.renew(toKey(from, id), turn)
     return turn
   }
 
@@ -320,23 +320,23 @@ export class Assigner {
   }
 
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
-  #turnAnswering(envelope: Envelope): OpenTurn | undefined {
+  #findAnsweringTurn(envelope: Envelope): OpenTurn | undefined {
     const { from, correlationId } = envelope
     if (correlationId === undefined) return undefined
     const causes = correlations(envelope)
     for (const cause of causes) {
-      const turn = this.#causes.use(keyOf(from, cause))
+      const turn = this.#causes.use(toKey(from, cause))
       if (turn !== undefined) return turn
     }
     for (const cause of causes) {
-      const trigger = this.#triggerOf(from, cause)
+      const trigger = this.#findTrigger(from, cause)
       if (trigger !== undefined) return this.#begin(envelope, trigger)
     }
     return undefined
   }
 
   /** A chat may be answered by anybody, a request by its addressees; nobody triggers oneself [MEUP-11.5]. */
-  #triggerOf(agent: string, cause: string): Trigger | undefined {
+  #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
     if (trigger === undefined || trigger.from === agent) return undefined
     const { kind, to } = trigger
@@ -344,7 +344,7 @@ export class Assigner {
   }
 
   /** The turns that this context and those above it were opened in, the innermost first. */
-  #around(context: string | undefined): OpenTurn[] {
+  #getEnclosingTurns(context: string | undefined): OpenTurn[] {
     const turns: OpenTurn[] = []
     for (let at = context; at !== undefined; at = contextParent(at)) {
       const turn = this.#contexts.use(at)
@@ -367,16 +367,16 @@ export class Assigner {
     this.#marking.begin(begun)
     if (trigger === undefined || number === null) return begun
     this.#numbers.renew(agent, number)
-    this.#causes.renew(keyOf(agent, trigger.id), begun)
+    this.#causes.renew(toKey(agent, trigger.id), begun)
     const several = [...(this.#triggered.get(trigger.id) ?? []), begun].slice(-maxTurnsPerTrigger)
     this.#triggered.renew(trigger.id, several)
     return begun
   }
 }
 
-const pathKey = (agent: string, path: string): string => keyOf(agent, `/${contextRoot(path)}`)
+const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
 
-const keyOf = (name: string, id: string): string => `${name} ${id}`
+const toKey = (name: string, id: string): string => `${name} ${id}`
 
 /** What each kind does; all other kinds of reasoning are thoughts. */
 const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) => void>> = {

@@ -118,7 +118,7 @@ export class FoldedTurn {
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
     else if (roles & Role.turn) this.#thought(envelope)
-    if ((roles & ~(Role.call | Role.fulfil | Role.hear)) !== 0) this.#rest()
+    if ((roles & ~(Role.call | Role.fulfil | Role.speak)) !== 0) this.#rest()
     return this.#hasEnded
   }
 
@@ -129,7 +129,7 @@ export class FoldedTurn {
   }
 
   /** The tool of a request or a proposal that it was told of, as it may be shown. */
-  toolOf(id: string): string | undefined {
+  findTool(id: string): string | undefined {
     return this.#calls.get(id)?.tool
   }
 

@@ -32,7 +32,7 @@ export const Role = {
   /** With it no context is open in the turn any more. */
   last: 8192,
   /** It is said in a run of the turn, and may change nothing. */
-  hear: 16384,
+  speak: 16384,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
@@ -100,7 +100,7 @@ interface Draft extends Mark {
 }
 
 /** Roles that change a turn; who only calls or speaks in it, or fulfils, changes nothing yet. */
-const touching = ~(Role.call | Role.fulfil | Role.hear)
+const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const nothing: Assigned = { begun: [], marks: [], at: '' }
 

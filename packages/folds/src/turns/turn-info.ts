@@ -54,10 +54,10 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
 
 /** Which calls of a turn are told. */
 export interface CallPart {
-  /** Those whose seq is not smaller than `from`, and smaller than `before`: the latest `most` of them. */
+  /** Those whose seq is not smaller than `from`, and smaller than `before`: the latest `maxCalls` of them. */
   readonly from: number
   readonly before: number
-  readonly most: number
+  readonly maxCalls: number
   /** Whether there may be calls before `from`. */
   readonly hasEarlier: boolean
 }
@@ -82,20 +82,20 @@ export const turnDetail = (
 ): TurnInfo<DetailedDecision> | undefined =>
   describe(turn, part, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
 
-const all: CallPart = { from: 0, before: Infinity, most: Infinity, hasEarlier: false }
+const all: CallPart = { from: 0, before: Infinity, maxCalls: Infinity, hasEarlier: false }
 
 function describe<Decision extends ToolDecisionInfo>(
   turn: TurnRecord,
-  { from, before, most, hasEarlier }: CallPart,
-  tell: (decision: ToolDecision) => Decision,
+  { from, before, maxCalls, hasEarlier }: CallPart,
+  toInfo: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
   const { turnNumber, trigger, answer, narrative } = turn
   if (turnNumber === null) return undefined
   const current = turn.decisions.filter(({ isCurrent }) => isCurrent)
   const inPart = current.filter(({ source }) => source.seq >= from && source.seq < before)
-  const decisions = inPart.slice(-most)
-  const isMore = inPart.length > most || hasEarlier
-  const [first] = inPart.length > most ? decisions : []
+  const decisions = inPart.slice(-maxCalls)
+  const isMore = inPart.length > maxCalls || hasEarlier
+  const [first] = inPart.length > maxCalls ? decisions : []
   return {
     turn_number: turnNumber,
     user_input: trigger?.text ?? null,
@@ -116,7 +116,7 @@ function describe<Decision extends ToolDecisionInfo>(
             thread_id: turn.threadId,
             turn_number: turnNumber,
             narrative: narrative?.text ?? null,
-            tool_decisions: decisions.map(tell),
+            tool_decisions: decisions.map(toInfo),
           },
     ...(isMore && { next: first?.source.seq ?? from }),
   }
