@@ -76,7 +76,7 @@ const [maxReasonChars, maxMessageChars] = [200, 300]
 const names = (ids: readonly string[] = []): string => ids.join(', ')
 const shorten = (reason = ''): string => brief(reason, maxReasonChars)
 const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
-const textOf = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
+const getText = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
 
 /** A request that an agent does something about itself. */
 const asks =
@@ -84,12 +84,12 @@ const asks =
   ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
     'asks',
     `${names(to)} ${what}`,
-    textOf(payload, guard),
+    getText(payload, guard),
   ]
 
 /** How each kind reads. */
 const words: { readonly [K in Kind]: Describe<K> } = {
-  [Kind.chat]: ({ payload }) => ['says', '', textOf(payload), 'message'],
+  [Kind.chat]: ({ payload }) => ['says', '', getText(payload), 'message'],
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.mcpRequest]: (envelope, guard) => {
@@ -106,9 +106,9 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     proposal(getTool(envelope, guard), envelope.to, getArguments(envelope, guard)),
   [Kind.mcpWithdraw]: ({ payload }, guard, known) => refusal('withdraws', payload, guard, known),
   [Kind.mcpReject]: ({ payload }, guard, known) => refusal('rejects', payload, guard, known),
-  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', textOf(payload), 'start'],
+  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', getText(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
-  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', textOf(payload), 'end'],
+  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
   // Of another participant it is a request, and closes nothing [MEUP-2.4].
   [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
     owner === from || from === GATEWAY
@@ -145,14 +145,14 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     return ['paused', `${names(to)}${time}`, shorten(reason)]
   },
   [Kind.participantResume]: ({ to, payload }) => ['resumed', names(to), shorten(payload.reason)],
-  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', textOf(payload)],
+  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', getText(payload)],
   [Kind.participantRequestStatus]: asks('for a status'),
   [Kind.participantForget]: asks('to forget'),
   [Kind.participantCompact]: asks('to compact its memory'),
   [Kind.participantCompactDone]: ({ payload }, guard) => [
     'has compacted',
     'its memory',
-    textOf(payload, guard),
+    getText(payload, guard),
   ],
   [Kind.participantClear]: asks('to clear its memory'),
   [Kind.participantRestart]: asks('to restart'),
@@ -217,13 +217,13 @@ export function sentence({ actor, verb, object, detail, tone }: Description): st
 /** Describes envelopes in log order, and remembers which tools were called. */
 export class Describer {
   readonly #guard: Guard
-  readonly #ownerOf: (context: string) => string | null | undefined
+  readonly #getOwner: (context: string) => string | null | undefined
   /** Calls that may still be answered. */
   readonly #tools = new Bounded<string>(1000)
 
-  constructor(guard: Guard, ownerOf: (context: string) => string | null | undefined) {
+  constructor(guard: Guard, getOwner: (context: string) => string | null | undefined) {
     this.#guard = guard
-    this.#ownerOf = ownerOf
+    this.#getOwner = getOwner
   }
 
   describe(envelope: Envelope): Description {
@@ -231,7 +231,7 @@ export class Describer {
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
       this.#tools.set(id, getTool(envelope, this.#guard))
     const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
-    const owner = context === undefined ? undefined : (this.#ownerOf(context) ?? undefined)
+    const owner = context === undefined ? undefined : (this.#getOwner(context) ?? undefined)
     return describe(envelope, this.#guard, { tool, owner })
   }
 }

@@ -151,7 +151,7 @@ export class GrantLog {
   #invite(envelope: EnvelopeOf<typeof Kind.spaceInvite>): void {
     const { participantId } = envelope.payload
     if (Object.hasOwn(envelope.payload, 'tokenSha256'))
-      this.#end(this.#idsOf(({ recipient }) => recipient === participantId))
+      this.#end(this.#findIds(({ recipient }) => recipient === participantId))
     this.#add(envelope, participantId)
   }
 
@@ -162,7 +162,7 @@ export class GrantLog {
     else {
       const isMeant = (grant: LoggedGrant): boolean =>
         grant.recipient === recipient && grant.grantor === from && covers(capabilities, grant.capabilities)
-      this.#end(this.#idsOf(isMeant))
+      this.#end(this.#findIds(isMeant))
     }
   }
 
@@ -171,7 +171,7 @@ export class GrantLog {
     else if (payload.event === 'pruned') this.#isWhole = false
   }
 
-  #idsOf(isMeant: (grant: LoggedGrant) => boolean): string[] {
+  #findIds(isMeant: (grant: LoggedGrant) => boolean): string[] {
     return this.list().flatMap((grant) => (isMeant(grant) ? [grant.id] : []))
   }
 

@@ -49,18 +49,18 @@ export function withoutThoughtName(kind: string, text: string): string {
 export function fieldsText(payload: Payload): string {
   const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)
   const isSaid = read !== undefined && typeof payload[read] === 'string'
-  return linesOf(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
+  return formatLines(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
 }
 
 /** What a payload is about, on one line: `references: m1, m2 · confidence: 0.7`; `''` where it does not say. */
 export function detailsText({ references, metadata }: Payload): string {
   const about = isObject(metadata) ? metadata : {}
-  return [...linesOf({ references }, () => true), ...linesOf(about, (name) => !notes.has(name))]
+  return [...formatLines({ references }, () => true), ...formatLines(about, (name) => !notes.has(name))]
     .map((line) => line.replace(/\n(?:- )?/g, ' '))
     .join(' · ')
 }
 
-function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] {
+function formatLines(fields: Payload, isShown: (name: string) => boolean): string[] {
   const lines: string[] = []
   let left = maxFieldsChars
   for (const [name, value] of Object.entries(fields)) {
@@ -76,12 +76,12 @@ function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] 
 }
 
 /** Words stand on one line, sentences on one each. */
-function valueText(value: unknown, most: number): string {
+function valueText(value: unknown, maxUnits: number): string {
   if (value === undefined) return ''
-  if (typeof value === 'string') return cut(value, most)
+  if (typeof value === 'string') return cut(value, maxUnits)
   if (!Array.isArray(value) || value.length === 0 || value.some((each) => typeof each === 'object'))
-    return inlineJson(value, Math.min(most, maxJsonChars))
-  const texts = value.slice(0, most).map(String)
+    return inlineJson(value, Math.min(maxUnits, maxJsonChars))
+  const texts = value.slice(0, maxUnits).map(String)
   const isWords = texts.every((text) => !/\s/.test(text))
-  return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), most)
+  return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), maxUnits)
 }

@@ -90,7 +90,7 @@ class Presence implements PresenceFold {
     for (const { id } of gone) this.#participants.delete(id)
     const named = Object.entries(participants).map(([id, configured]): PresenceView => {
       const before = this.#participants.get(id) ?? { id, status: 'away', since: null }
-      return { ...before, capabilities: capabilitiesOf(configured), isNamed: true }
+      return { ...before, capabilities: readCapabilities(configured), isNamed: true }
     })
     for (const each of named) this.#participants.set(each.id, each)
     return [...gone.map((each): PresenceView => ({ ...each, status: 'away' })), ...named]
@@ -99,16 +99,16 @@ class Presence implements PresenceFold {
   /** The gateway's own list: it names all who belong to the space now. */
   #welcome({ payload }: Envelope): readonly PresenceView[] {
     const participants = (payload.participants ?? []) as readonly ParticipantInfo[]
-    const told = participants.map(({ id, capabilities, status }): PresenceView => {
+    const listed = participants.map(({ id, capabilities, status }): PresenceView => {
       const before = this.#participants.get(id)
       const since = before?.status === status ? before.since : null
       return { id, capabilities, status, since, isNamed: before?.isNamed ?? true }
     })
     for (const { id } of this.all()) this.#participants.delete(id)
-    for (const each of told) this.#participants.set(each.id, each)
-    return told
+    for (const each of listed) this.#participants.set(each.id, each)
+    return listed
   }
 }
 
-const capabilitiesOf = (configured: unknown): Capability[] =>
+const readCapabilities = (configured: unknown): Capability[] =>
   isObject(configured) && Array.isArray(configured.capabilities) ? configured.capabilities : []

@@ -29,16 +29,16 @@ export const isBlank = (text: string): boolean => text.trim() === ''
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The first `most` UTF-16 units, or one less where that would leave half a character. */
-export function head(text: string, most: number): string {
-  if (text.length <= most) return text
-  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(most - 1))
-  return text.slice(0, isHalf ? most - 1 : most)
+/** The first `maxUnits` UTF-16 units, or one less where that would leave half a character. */
+export function head(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text
+  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(maxUnits - 1))
+  return text.slice(0, isHalf ? maxUnits - 1 : maxUnits)
 }
 
-/** At most this long; what is cut ends in `…`. */
-export const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${head(text, most - 1)}…`
+/** At most `maxUnits` UTF-16 units; what is cut ends in `…`. */
+export const cut = (text: string, maxUnits: number): string =>
+  text.length <= maxUnits ? text : `${head(text, maxUnits - 1)}…`
 
 const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
@@ -52,11 +52,11 @@ export const printable = (text: string): string =>
 /** The same on one line. */
 export const onOneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
 
-/** The first `most` characters on one line; what is cut is marked. */
-export function brief(text: string, most: number): string {
+/** The first `maxChars` characters on one line; what is cut is marked. */
+export function brief(text: string, maxChars: number): string {
   const line = onOneLine(text)
   const characters = [...line]
-  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`
+  return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join('')}…`
 }
 
 /** JSON on one line, in which the same characters are escaped: it means what it did. */
@@ -68,8 +68,9 @@ const escaped = (character: string): string =>
     return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
-/** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `most` characters it is cut. */
-export const inlineJson = (value: unknown, most: number): string => cut(spaced(value, { left: most }), most)
+/** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `maxUnits` UTF-16 units it is cut. */
+export const inlineJson = (value: unknown, maxUnits: number): string =>
+  cut(spaced(value, { left: maxUnits }), maxUnits)
 
 /** Stops to look further once there is enough text. */
 function spaced(value: unknown, budget: { left: number }): string {

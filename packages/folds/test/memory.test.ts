@@ -13,7 +13,7 @@ import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, propose, result, start, thought, toLog } from './support/log.js'
-import { rolesOf, session, tell } from './support/turns.js'
+import { getRoles, session, foldTurns } from './support/turns.js'
 
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)
@@ -45,7 +45,7 @@ describe('the memory of a fold is bounded', () => {
     for (const envelope of toLog([start('agent', 'For ever', { id: 'r' }), ...calls])) {
       const { begun, marks } = assigner.assign(envelope)
       runs.push(...begun.map((beginning) => new FoldedTurn(beginning, session)))
-      for (const [turn, roles] of rolesOf(marks)) runs[turn - 1]?.apply(envelope, roles)
+      for (const [turn, roles] of getRoles(marks)) runs[turn - 1]?.apply(envelope, roles)
     }
     expect(runs[0]?.record.decisions.map(({ id }) => id)).toEqual(
       Array.from({ length: 1000 }, (_, index) => `c${index + 200}`),
@@ -184,7 +184,7 @@ verifies('I01', 'a whole session stays readable, and takes little', () => {
     }).flat(),
     chat('agent', 'so', { correlationId: `q${turn}` }),
   ]).flat()
-  const { turns } = tell(log)
+  const { turns } = foldTurns(log)
   const rationales = turns.flatMap(
     ({ reasoning }) => reasoning?.tool_decisions.map((each) => each.rationale) ?? [],
   )

@@ -61,7 +61,10 @@ describe('traces', () => {
   test('a call carries its own span, in the trace of its run', () => {
     const { spanId } = own('c1')
     expect(readLog().getCarriedSpan(request())).toEqual(own('c1'))
-    expect(readLog().getCarriedSpan(request({ context: 'run/sub' }))).toEqual({ traceId: own('run').traceId, spanId })
+    expect(readLog().getCarriedSpan(request({ context: 'run/sub' }))).toEqual({
+      traceId: own('run').traceId,
+      spanId,
+    })
   })
 
   test('any other request carries the span of its context', () => {

@@ -70,7 +70,9 @@ function createContextSpan(
   const agent = view.owner ?? ''
   const [state] = getEnding(ending)
   const parent =
-    contextParent(context) === undefined ? traces.getParentSpan(context) : scope.findSpan(contextParent(context))
+    contextParent(context) === undefined
+      ? traces.getParentSpan(context)
+      : scope.findSpan(contextParent(context))
   const model = metadata?.model
   const triggers = opening === null ? [] : correlations(opening.source)
   return {

@@ -216,14 +216,14 @@ class Awaited {
   /** `start` opens a run. */
   begin(start: Envelope): void {
     for (const cause of [start.id, ...correlations(start)]) {
-      const key = keyOf(start.from, cause)
+      const key = toKey(start.from, cause)
       this.#runs.set(key, [...(this.#runs.get(key) ?? []), start.id].slice(-maxRunsPerCause))
     }
   }
 
   /** The runs that this chat is the answer of. */
   answeredBy(chat: Envelope): readonly string[] {
-    const keys = correlations(chat).map((cause) => keyOf(chat.from, cause))
+    const keys = correlations(chat).map((cause) => toKey(chat.from, cause))
     const runs = keys.flatMap((key) => this.#runs.get(key) ?? [])
     for (const key of keys) this.#runs.delete(key)
     return runs
@@ -238,4 +238,4 @@ class Awaited {
   }
 }
 
-const keyOf = (owner: string, cause: string): string => `${owner} ${cause}`
+const toKey = (owner: string, cause: string): string => `${owner} ${cause}`

@@ -58,10 +58,10 @@ export interface ContextNode extends ContextView {
 /** Whether an envelope came after the end of its context, or of one around it [MEUP-2.7]. */
 export function isLate(
   { context, seq = 0 }: Envelope,
-  contextOf: (context: string) => ContextView | undefined,
+  getContext: (context: string) => ContextView | undefined,
 ): boolean {
   for (let at = context; at !== undefined; at = contextParent(at)) {
-    const { state = 'free', ending } = contextOf(at) ?? {}
+    const { state = 'free', ending } = getContext(at) ?? {}
     if (state !== 'free' && ending && seq > ending.source.seq) return true
   }
   return false

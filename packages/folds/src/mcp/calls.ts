@@ -62,12 +62,12 @@ interface Cancellable {
 export function findCancelledCall<Call extends Cancellable>(
   envelope: Envelope,
   calls: Pick<Bounded<Call>, 'get' | 'snapshot'>,
-  askerOf: (call: Call) => string,
+  getAsker: (call: Call) => string,
 ): { readonly key: string; readonly call: Call; readonly reason: unknown } | undefined {
   const cancellation = getCancellation(envelope.payload)
   if (cancellation === undefined) return undefined
   const { requestId, reason } = cancellation
-  const isOwn = (call: Call): boolean => askerOf(call) === envelope.from
+  const isOwn = (call: Call): boolean => getAsker(call) === envelope.from
   for (const key of [requestId, ...correlations(envelope)]) {
     const call = calls.get(key)
     if (call !== undefined && isOwn(call)) return { key, call, reason }

@@ -30,7 +30,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
       size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null,
     }
   }
-  return { outcome: 'success', size: sizeOf(result, blocksOf(result.content)) }
+  return { outcome: 'success', size: measureResult(result, getBlocks(result.content)) }
 }
 
 /** Reads a JSON-RPC response. */
@@ -39,8 +39,8 @@ export function readResult(payload: Payload, guard: Guard): Result {
   if (isGiven(error)) return failure(errorText(error, guard), guard)
   const { outcome, size } = measure(payload)
   if (!isObject(result)) return { outcome, text: asJson(result, guard), size }
-  const blocks = blocksOf(result.content)
-  const text = textsOf(blocks).join('\n')
+  const blocks = getBlocks(result.content)
+  const text = getTexts(blocks).join('\n')
   if (outcome === 'error') return failure(text, guard)
   const said = isBlank(text)
     ? asJson(result.structuredContent ?? withoutBlocks(result), guard)
@@ -69,25 +69,25 @@ function withoutBlocks({ content, _meta, isError, ...rest }: Payload): Payload {
   return rest
 }
 
-const blocksOf = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
+const getBlocks = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
 
-const textsOf = (blocks: readonly Payload[]): string[] =>
+const getTexts = (blocks: readonly Payload[]): string[] =>
   blocks.map(({ text }) => text).filter((text) => typeof text === 'string')
 
-function sizeOf(result: Payload, blocks: readonly Payload[]): ResultSize | null {
+function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize | null {
   const parts = [
-    ...blocksOf(result.contents),
+    ...getBlocks(result.contents),
     ...blocks.map(({ resource, ...block }) => resource ?? block),
   ].filter(isObject)
-  if (parts.some(isResource)) return { count: sum(parts.map(bytesOf)), unit: 'bytes' }
-  const texts = textsOf(blocks)
+  if (parts.some(isResource)) return { count: sum(parts.map(countBytes)), unit: 'bytes' }
+  const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
   const list =
     soleArray(result.structuredContent) ??
     (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
-  if (list !== undefined) return countOf(...list)
-  return texts.length === 0 ? null : { count: charactersOf(texts.join('\n')), unit: 'chars' }
+  if (list !== undefined) return countItems(...list)
+  return texts.length === 0 ? null : { count: countCharacters(texts.join('\n')), unit: 'chars' }
 }
 
 /** A tool that looked for something says itself how much of what it found: `Found 3 documents matching …`. */
@@ -105,12 +105,12 @@ const untelling: ReadonlySet<string> = new Set([
 ])
 
 /** A list is counted by what it is a list of, as its name says: `3 documents`, `1 match`. */
-function countOf(name: string, { length: count }: readonly unknown[]): ResultSize {
+function countItems(name: string, { length: count }: readonly unknown[]): ResultSize {
   const unit = telling.test(name) && !untelling.has(name) ? name.replace('_', ' ') : 'items'
-  return { count, unit: count === 1 ? singularOf(unit) : unit }
+  return { count, unit: count === 1 ? toSingular(unit) : unit }
 }
 
-const singularOf = (unit: string): string =>
+const toSingular = (unit: string): string =>
   unit
     .replace(/ies$/, 'y')
     .replace(/(x|ch|sh|ss)es$/, '$1')
@@ -128,13 +128,13 @@ function soleArray(value: unknown): [name: string, items: readonly unknown[]] | 
   return arrays.length === 1 ? arrays[0] : undefined
 }
 
-function bytesOf({ text, blob, data }: Payload): number {
+function countBytes({ text, blob, data }: Payload): number {
   if (typeof text === 'string') return new TextEncoder().encode(text).length
   const base64 = typeof blob === 'string' ? blob : data
   return typeof base64 === 'string' ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : 0
 }
 
-function charactersOf(text: string): number {
+function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count

@@ -68,7 +68,7 @@ export class Narrator {
   /** Several where it is more than one step, or where something has expired before it. */
   write(envelope: Envelope): string[] {
     const before = this.expired(Date.parse(envelope.ts))
-    const place = this.#placeOf(envelope)
+    const place = this.#writeHeading(envelope)
     return [...before, ...place, ...this.#paragraphs(envelope)]
   }
 
@@ -96,7 +96,7 @@ export class Narrator {
   }
 
   /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
-  #placeOf(envelope: Envelope): string[] {
+  #writeHeading(envelope: Envelope): string[] {
     const context = this.#isOpening(envelope) ? openedContext(envelope) : envelope.context
     if (context === undefined || context === this.#context) return []
     const isNested = [context, this.#context].some((path) => path !== undefined && contextRoot(path) !== path)
@@ -113,7 +113,7 @@ export class Narrator {
     const { kind, from, payload } = envelope
     switch (kind) {
       case Kind.chat:
-        return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
+        return [`${from} ${this.#getVerb(envelope)}: ${saidIn(payload)}`]
       case Kind.chatCancel:
         if (this.#agent !== undefined) this.#cancelOpen(payload.reason)
         break
@@ -144,7 +144,7 @@ export class Narrator {
     return [sentence({ ...said, detail: quoted(detail) })]
   }
 
-  #verbOf({ from, context }: Envelope): string {
+  #getVerb({ from, context }: Envelope): string {
     if (context !== undefined || this.#agent === undefined) return 'says'
     return from === this.#agent ? 'answers' : 'asks'
   }
@@ -167,16 +167,16 @@ export class Narrator {
   #cancel(envelope: Envelope): string {
     const { from, payload } = envelope
     this.#close(envelope)
-    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#ownerOf(envelope)} to stop`
+    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#getOwner(envelope)} to stop`
     return `${from} ${deed}${because(payload.reason)}`
   }
 
-  #ownerOf({ from, context = '' }: Envelope): string {
+  #getOwner({ from, context = '' }: Envelope): string {
     return this.#owners.get(context) ?? this.#agent ?? from
   }
 
   #mayClose(envelope: Envelope): boolean {
-    return envelope.from === GATEWAY || envelope.from === this.#ownerOf(envelope)
+    return envelope.from === GATEWAY || envelope.from === this.#getOwner(envelope)
   }
 
   /** What is open in a context that is cancelled is cancelled with it; in a free path, all that its agent has open there. */
@@ -219,7 +219,7 @@ export class Narrator {
     const { id, from, to, ts, payload } = envelope
     const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
     const tool = this.#remember(envelope, false)
-    const why = reasonOf(envelope, proposal !== undefined || isToolCall(payload))
+    const why = formatReason(envelope, proposal !== undefined || isToolCall(payload))
     if (proposal === undefined)
       return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
     const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
@@ -232,7 +232,7 @@ export class Narrator {
     this.#deadlines.set(id, payload.expiresAt)
     const who = from === this.#agent ? '' : `${from} `
     const expiry = typeof payload.expiresAt === 'string' ? ` · until ${onOneLine(payload.expiresAt)}` : ''
-    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${reasonOf(envelope, isToolCall(payload))}${expiry}`
+    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${formatReason(envelope, isToolCall(payload))}${expiry}`
     return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${tool}${asked}${link('approval', id)}`
   }
 
@@ -243,14 +243,14 @@ export class Narrator {
     const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
     const who = isAnswer ? `${from} answers ` : ''
     const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
-    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
+    return `${who}${label} ${this.#getTool(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
   }
 
   #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
     this.#settle(about)
     const deed = kind === Kind.mcpReject ? 'rejects' : 'withdraws'
     const why = [reason, message].map((text) => this.#clean(text)).filter((text) => text !== '')
-    return `${from} ${deed} ${this.#toolOf(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
+    return `${from} ${deed} ${this.#getTool(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
   }
 
   /** With what was refused, and why it was attempted: that is nowhere else. What is blocked is a text, the rest goes on. */
@@ -297,7 +297,7 @@ export class Narrator {
     return onOneLine(guardedToolName(payload, this.#guard))
   }
 
-  #toolOf(id: string): string {
+  #getTool(id: string): string {
     return this.#calls.get(id)?.tool ?? 'a call'
   }
 
@@ -337,7 +337,7 @@ const quote = (reason: string | undefined): string =>
   reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
 
 /** A tool is called for a reason, or for none that was given; other methods may have one. */
-const reasonOf = ({ rationale }: Envelope, isExpected: boolean): string =>
+const formatReason = ({ rationale }: Envelope, isExpected: boolean): string =>
   isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
 
 const saidIn = (payload: Envelope['payload']): string =>

@@ -69,7 +69,7 @@ export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWrite
     write(turn, envelopes) {
       const isMore = last !== undefined && lastTurn?.id === turn.id
       const [before, separator] = isMore ? ['', ''] : [end(), lastTurn === undefined ? '' : '\n']
-      last ??= new Section(headingOf(turn), turn.isTruncated ? [truncated] : [], options, {
+      last ??= new Section(formatHeading(turn), turn.isTruncated ? [truncated] : [], options, {
         agent: turn.agent,
       })
       lastTurn = turn
@@ -98,7 +98,7 @@ export function contextMarkdown(
   return writer.write(envelopes) + writer.end()
 }
 
-const headingOf = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
+const formatHeading = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
   `## Turn ${id} (${startedAt}) ${agent}, ${turnNumber === null ? 'job' : `turn ${turnNumber}`}, ${state}`
 
 /** A heading, and the paragraphs below it. */

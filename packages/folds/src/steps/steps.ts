@@ -152,7 +152,7 @@ function byLines(text: string): readonly Part[] {
     }
     const isBullet = bullet.test(line)
     const goesOn = before?.phase === 'plan' && continued.test(line)
-    const phase = phaseOf(line, (isBullet && isPlanned) || (goesOn && !isBullet))
+    const phase = detectPhase(line, (isBullet && isPlanned) || (goesOn && !isBullet))
     isPlanned = announcesPlan.test(line) || (isPlanned && (isBullet || goesOn))
     if (before?.phase === phase) before.content += `\n${line}`
     else parts.push({ phase, content: line })
@@ -160,7 +160,7 @@ function byLines(text: string): readonly Part[] {
   return parts
 }
 
-function phaseOf(line: string, isPlanned: boolean): Phase {
+function detectPhase(line: string, isPlanned: boolean): Phase {
   if (numbered.test(line) || isPlanned) return 'plan'
   return tellsError.test(line) ? 'error' : 'thinking'
 }

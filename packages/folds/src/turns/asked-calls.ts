@@ -60,7 +60,7 @@ export class AskedCalls {
     const { from } = notification
     const { requestId } = cancellation
     const named = [requestId, ...correlations(notification)].find((id) => this.#calls.get(id)?.from === from)
-    return this.#calls.get(named ?? this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
+    return this.#calls.get(named ?? this.#byJsonRpcId.get(toKey(from, requestId)) ?? '')
   }
 
   /** The proposals that have expired by then (RFC 3339). */
@@ -69,11 +69,11 @@ export class AskedCalls {
     return this.#deadlines.due(Date.parse(time)).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
-  snapshot(numberOf: (turn: OpenTurn) => number): AskedCallsSnapshot {
+  snapshot(getNumber: (turn: OpenTurn) => number): AskedCallsSnapshot {
     const calls = [...this.#calls.values()].map((call) => ({
       ...call,
-      home: numberOf(call.home),
-      settles: call.settles.map(numberOf),
+      home: getNumber(call.home),
+      settles: call.settles.map(getNumber),
     }))
     return { calls, deadlines: this.#deadlines.snapshot() }
   }
@@ -87,8 +87,8 @@ export class AskedCalls {
   #keep(call: AskedCall): void {
     this.#calls.set(call.id, call)
     if (call.jsonRpcId !== null && !call.isProposal)
-      this.#byJsonRpcId.renew(keyOf(call.from, call.jsonRpcId), call.id)
+      this.#byJsonRpcId.renew(toKey(call.from, call.jsonRpcId), call.id)
   }
 }
 
-const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
+const toKey = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`

@@ -61,7 +61,7 @@ export class Decisions {
     const replaced = this.#latest.get(call.id)
     if (replaced !== undefined) replaced.isCurrent = false
     const batch = this.#batchFor(label)
-    const members = this.#membersOf(batch)
+    const members = this.#getMembers(batch)
     const parallelGroup = this.#groupIn(members)
     const decision = { number: this.#dispatched++, ...call, ...fresh, batch, parallelGroup }
     this.list.push(decision)
@@ -80,7 +80,7 @@ export class Decisions {
       return false
     if (isPending(decision)) this.#pending--
     Object.assign(decision, { outcome, size, cancelled, isAnswered: isAnswer })
-    const members = this.#membersOf(decision.batch)
+    const members = this.#getMembers(decision.batch)
     if (decision.isReported || members.some(isPending)) return false
     for (const each of members) each.isReported = true
     if (members.length > 1) this.#open = this.#open.filter((each) => each.batch !== decision.batch)
@@ -91,7 +91,7 @@ export class Decisions {
   moveOn(label?: number): void {
     if (this.#open.length === 0) return
     this.#open = this.#open.filter(
-      (each) => each.label === label || this.#membersOf(each.batch).some(isPending),
+      (each) => each.label === label || this.#getMembers(each.batch).some(isPending),
     )
   }
 
@@ -115,7 +115,7 @@ export class Decisions {
     return parallelGroup
   }
 
-  #membersOf(batch: number): ToolDecision[] {
+  #getMembers(batch: number): ToolDecision[] {
     const members = this.#batches.get(batch) ?? []
     this.#batches.set(batch, members)
     return members
@@ -126,7 +126,7 @@ export class Decisions {
     if (dropped === undefined) return
     if (isPending(dropped)) this.#pending--
     if (this.#latest.get(dropped.id) === dropped) this.#latest.delete(dropped.id)
-    const others = this.#membersOf(dropped.batch).filter((each) => each !== dropped)
+    const others = this.#getMembers(dropped.batch).filter((each) => each !== dropped)
     if (others.length > 0) this.#batches.set(dropped.batch, others)
     else this.#batches.delete(dropped.batch)
   }
