@@ -1,6 +1,6 @@
 /**
- * A map that forgets: past its capacity the oldest entries go, but never the last one. `weigh` says how much of the
- * capacity an entry takes; default: 1 each.
+ * A map of bounded size: over its capacity it drops the oldest entries, but never the last one. `weigh` gives the share of
+ * the capacity that an entry takes; default: 1.
  */
 export class Bounded<Value> {
   readonly #capacity: number
@@ -18,14 +18,14 @@ export class Bounded<Value> {
     return this.#entries.get(key)?.value
   }
 
-  /** Like `get`; what is used stays longest. */
+  /** Like `get`, and makes the entry the newest. */
   use(key: string): Value | undefined {
     const value = this.get(key)
     if (value !== undefined) this.renew(key, value)
     return value
   }
 
-  /** What is there already keeps its place. */
+  /** A key that is there keeps its place in the order. */
   set(key: string, value: Value): void {
     const weight = this.#weigh(value)
     this.#weight += weight - (this.#entries.get(key)?.weight ?? 0)
@@ -67,9 +67,9 @@ export class Bounded<Value> {
 }
 
 /**
- * The keys of a map or set, the oldest first, for one that forgets: each key that it gives is to be deleted. It goes on where
- * it was, since to find the oldest anew leads past all that has been deleted there. The place is held weakly: an iterator
- * that nobody moves keeps everything that the map has thrown away since.
+ * Iterates over the keys of a map or set from the oldest on; the caller deletes each key that it gets. It keeps its iterator,
+ * since a new one has to skip all deleted entries first. The reference is weak, because an iterator that rests keeps every
+ * table alive that the map has replaced since.
  */
 export class Oldest<Key> {
   readonly #keyed: { keys(): IterableIterator<Key> }

@@ -19,7 +19,7 @@ import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
 import { brief, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
-/** What a line is about: surfaces choose its sign, colour or place by it. */
+/** The category of a line, by which surfaces choose its sign, colour or place. */
 export type Tone =
   | 'message'
   | 'start'
@@ -35,24 +35,24 @@ export type Tone =
   | 'refusal'
   /** Something about a participant or the space. */
   | 'event'
-  /** What the gateway did not let pass. */
+  /** A refusal of the gateway. */
   | 'problem'
-  /** Anything else that is said, in kinds of any namespace. */
+  /** Any other kind. */
   | 'other'
 
-/** How an envelope reads: `ana` `kicked` `eve` `spam`. Texts are as they were logged: make them `printable`. */
+/** An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: make them `printable`. */
 export interface Description {
   readonly actor: string
   /** `''` for decisions of the gateway, which read `ana: chat denied: …`. */
   readonly verb: string
   /** The tool, the participant, or the kind of thought or message. */
   readonly object: string
-  /** What is said, the arguments or the result of a call, or the reason. */
+  /** The text, the arguments or the result of a call, or the reason. */
   readonly detail: string
   readonly tone: Tone
 }
 
-/** What earlier envelopes say about one. */
+/** What earlier envelopes add to a description. */
 interface Known {
   /** The tool of the call that it answers. */
   readonly tool?: string | undefined
@@ -60,7 +60,7 @@ interface Known {
   readonly owner?: string | undefined
 }
 
-/** Actor where it is not the sender, and tone where it is not `event`. */
+/** `tone` defaults to `event`, `actor` to the sender. */
 type Words = readonly [
   verb: string,
   object?: string,
@@ -78,7 +78,7 @@ const shorten = (reason = ''): string => brief(reason, maxReasonChars)
 const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
 const getText = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
 
-/** A request that an agent does something about itself. */
+/** A request that an agent manages its own state. */
 const asks =
   (what: string) =>
   ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
@@ -87,7 +87,7 @@ const asks =
     getText(payload, guard),
   ]
 
-/** How each kind reads. */
+/** The words for each kind. */
 const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chat]: ({ payload }) => ['says', '', getText(payload), 'message'],
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
@@ -109,7 +109,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', getText(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
   [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
-  // Of another participant it is a request, and closes nothing [MEUP-2.4].
+  // From another participant it is a request and closes nothing [MEUP-2.4].
   [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
     owner === from || from === GATEWAY
       ? ['stops thinking', '', reason, 'stop']
@@ -180,9 +180,9 @@ const words: { readonly [K in Kind]: Describe<K> } = {
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 /**
- * How an envelope of any kind reads to a person. All surfaces use these words, and style them.
+ * Describes an envelope of any kind. All surfaces use these words, each in its own style.
  *
- * `guard`: what MCP payloads and unknown kinds pass, which the gateway relays unchanged [MEUP-6.9].
+ * `guard` masks MCP payloads and unknown kinds, which the gateway relays unchanged [MEUP-6.9].
  */
 export const describe = (envelope: Envelope, guard: Guard, known: Known = {}): Description =>
   toDescription(envelope.from, getWords(envelope, guard, known))
@@ -236,7 +236,7 @@ export class Describer {
   }
 }
 
-/** A proposal, with its arguments as far as they are shown. */
+/** Describes a proposal with the arguments that are shown. */
 export const describeProposal = (
   { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,
@@ -249,13 +249,13 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
   'proposal',
 ]
 
-/** Why a call is made; `''` for methods that need no reason and give none. */
+/** The rationale of a call; `''` for a method that needs none and gives none. */
 export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
   if (!isBlank(rationale)) return rationale
   return isToolCall(payload) ? reasonText(null) : ''
 }
 
-/** What a call came to: `success (10 chars)`, `error: no such file`. */
+/** The outcome of a call: `success (10 chars)`, `error: no such file`. */
 export const resultText = (result: Result): string =>
   `${outcomeText(result)}${result.outcome === 'error' && result.text !== '' ? `: ${result.text}` : ''}`
 

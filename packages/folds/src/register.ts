@@ -3,13 +3,13 @@ import { Bounded } from './bounded.js'
 interface Rules<Value> {
   readonly isOpen: (value: Value) => boolean
   readonly weigh?: (value: Value) => number
-  /** What may be kept of what is open, and of what is over, in units of `weigh`. */
+  /** How much of the open and of the ended values is kept, in units of `weigh`. */
   readonly capacity: { readonly open: number; readonly over: number }
 }
 
 export type RegisterSnapshot<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Things that begin and end: those that are open, and the latest that are over, as envelopes may still concern them. */
+/** Keeps open values, and the latest that have ended, since later envelopes may refer to them. */
 export class Register<Value> {
   readonly #isOpen: (value: Value) => boolean
   readonly #open: Bounded<Value>
@@ -25,7 +25,7 @@ export class Register<Value> {
     return this.#open.get(key) ?? this.#over.get(key)
   }
 
-  /** To be called each time that the value has changed. */
+  /** Call it after each change of the value. */
   set(key: string, value: Value): void {
     const [here, there] = this.#isOpen(value) ? [this.#open, this.#over] : [this.#over, this.#open]
     there.delete(key)

@@ -1,20 +1,20 @@
 type Payload = Readonly<Record<string, unknown>>
 
-/** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
+/** The text of a chat or reasoning payload, in any of its forms; `''` if it has none. */
 export function getMessage({ message, content, goal, decision, hypothesis }: Payload): string {
   const text = message ?? content ?? goal ?? decision ?? hypothesis
   return typeof text === 'string' ? text : ''
 }
 
-/** Whether the guard kept the text back [MEUP-6.6]. */
+/** Whether the guard withheld the text [MEUP-6.6]. */
 export function isWithheld({ metadata }: Payload): boolean {
   return isObject(metadata) && metadata.withheld === true
 }
 
-/** What turns and events give as the rationale of a call whose agent gave none [MEUP-6.7]. */
+/** The rationale in turns and events of a call whose agent gave none [MEUP-6.7]. */
 export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
 
-/** Never blank; `null` where the sender gave none, or none that may be shown. */
+/** Never blank; `null` if the sender gave none, or the gateway withheld it. */
 export const getRationale = ({
   rationale = '',
 }: {
@@ -59,10 +59,10 @@ export function brief(text: string, maxChars: number): string {
   return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join('')}…`
 }
 
-/** JSON on one line, in which the same characters are escaped: it means what it did. */
+/** JSON on one line with the same characters escaped, so that it still parses to the same value. */
 export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escaped)
 
-/** As UTF-16, which is how JSON counts. */
+/** One escape for each UTF-16 unit, as JSON requires. */
 const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => {
     return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
@@ -72,7 +72,7 @@ const escaped = (character: string): string =>
 export const inlineJson = (value: unknown, maxUnits: number): string =>
   cut(spaced(value, { left: maxUnits }), maxUnits)
 
-/** Stops to look further once there is enough text. */
+/** Stops once the budget is spent: the caller cuts the text there. */
 function spaced(value: unknown, budget: { left: number }): string {
   if (budget.left <= 0) return ''
   if (typeof value !== 'object' || value === null) {

@@ -1,7 +1,7 @@
 import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
 
-/** How much came back. `unit`: `chars`, `bytes`, or what was counted. */
+/** The size of a result. `unit`: `chars`, `bytes`, or the name of the items. */
 export interface ResultSize {
   readonly count: number
   readonly unit: string
@@ -9,18 +9,18 @@ export interface ResultSize {
 
 export interface Result {
   readonly outcome: 'success' | 'error'
-  /** What the tool said, redacted; the error where it failed. */
+  /** The text of the result or the error, redacted. */
   readonly text: string
   readonly size: ResultSize | null
 }
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** A JSON-RPC error and a tool that says it failed are errors alike. */
+/** `error` for a JSON-RPC error and for a result with `isError`. */
 export const getOutcome = ({ result, error }: Payload): Result['outcome'] =>
   isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
 
-/** How a call ended, and how much came back, of a JSON-RPC response. */
+/** Outcome and size of a JSON-RPC response. */
 export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
   if (getOutcome(payload) === 'error') return { outcome: 'error', size: null }
@@ -59,7 +59,7 @@ const failure = (text: string, guard: Guard): Result => ({
 const errorText = (error: unknown, guard: Guard): string =>
   isObject(error) && typeof error.message === 'string' ? error.message : asJson(error, guard)
 
-/** An empty result says nothing. */
+/** `''` for an empty result. */
 function asJson(value: unknown, guard: Guard): string {
   if (!isGiven(value) || (isObject(value) && Object.keys(value).length === 0)) return ''
   return JSON.stringify(redact(value, guard).value)
@@ -90,11 +90,11 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   return texts.length === 0 ? null : { count: countCharacters(texts.join('\n')), unit: 'chars' }
 }
 
-/** A tool that looked for something says itself how much of what it found: `Found 3 documents matching …`. */
+/** Search tools report the number of hits in their text: `Found 3 documents matching …`. */
 const foundIn = /^found (\d{1,9}) ([a-z]{1,32})\b/i
-/** Names that say what is in a list: `documents`, `search_results`. */
-const telling = /^[a-z]{1,32}(_[a-z]{1,32})?$/
-const untelling: ReadonlySet<string> = new Set([
+/** Names of lists that can serve as units: `documents`, `search_results`. */
+const unitName = /^[a-z]{1,32}(_[a-z]{1,32})?$/
+const genericNames: ReadonlySet<string> = new Set([
   'result',
   'results',
   'data',
@@ -104,9 +104,9 @@ const untelling: ReadonlySet<string> = new Set([
   'content',
 ])
 
-/** A list is counted by what it is a list of, as its name says: `3 documents`, `1 match`. */
+/** Counts a list in units of its name: `3 documents`, `1 match`. */
 function countItems(name: string, { length: count }: readonly unknown[]): ResultSize {
-  const unit = telling.test(name) && !untelling.has(name) ? name.replace('_', ' ') : 'items'
+  const unit = unitName.test(name) && !genericNames.has(name) ? name.replace('_', ' ') : 'items'
   return { count, unit: count === 1 ? toSingular(unit) : unit }
 }
 
@@ -116,10 +116,10 @@ const toSingular = (unit: string): string =>
     .replace(/(x|ch|sh|ss)es$/, '$1')
     .replace(/([^s])s$/, '$1')
 
-/** A resource, an image or a sound: something whose size is told in bytes. */
+/** A resource, an image or a sound, whose size is given in bytes. */
 const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
 
-/** A list comes as the only array of an object: `{"tools": […]}`, `{"result": […]}`. */
+/** A result is a list if it has one array: `{"tools": […]}`, `{"result": […]}`. */
 function soleArray(value: unknown): [name: string, items: readonly unknown[]] | undefined {
   if (!isObject(value)) return undefined
   const arrays = Object.entries(value).filter((entry): entry is [string, unknown[]] =>

@@ -19,7 +19,7 @@ export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
 export interface Thread {
   /** In the order of their numbers. */
   readonly turns: readonly ShownTurn[]
-  /** `false` where the user named another thread than the one of the conversation. */
+  /** `false` if the user named another thread than that of the conversation. */
   readonly isActive: boolean
 }
 
@@ -60,13 +60,13 @@ function lines(
 
 export type ShownReasoning = TurnReasoning<ShownDecision>
 
-/** The lines that follow an answer by themselves: a blank one, the header, and each tool. None without tools. */
+/** The lines that are shown after an answer: a blank one, the header, and each tool. None without tools. */
 export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = plainStyle): string[] {
   if (reasoning === null || reasoning.tool_decisions.length === 0) return []
   return ['', ...reasoningLines(reasoning, `  ┄ Reasoning (turn ${reasoning.turn_number})`, false, style)]
 }
 
-/** What `/reasoning` shows of a turn. `isNamed`: the header names the thread, as it is not the active one alone. */
+/** The lines of `/reasoning` for a turn. `isNamed`: the header names the thread, since it may not be the active one. */
 export function reasoningDetail(
   reasoning: ShownReasoning,
   isNamed: boolean,

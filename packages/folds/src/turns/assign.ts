@@ -26,7 +26,7 @@ interface Trigger {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** All that is known, as JSON; turns by their numbers. */
+/** The state of an `Assigner` as JSON; turns by their numbers. */
 export interface AssignSnapshot {
   readonly seq: number
   readonly latest: string
@@ -42,12 +42,12 @@ export interface AssignSnapshot {
   readonly asked: AskedCallsSnapshot
 }
 
-/** Past so many turns of one trigger the oldest are not taken back any more. */
+/** Turns of one trigger that taking it back ends; older ones go on. */
 const maxTurnsPerTrigger = 100
 
 /**
- * Says of each envelope which turns it belongs to, and which steps it makes [MEUP-10.5]: a pure fold of the log, whose memory
- * is bounded by counts. It needs the whole log, or what follows a snapshot.
+ * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold of the log with bounded memory; it needs the
+ * whole log, or all that follows a snapshot.
  */
 export class Assigner {
   readonly #lifecycle = new Lifecycle()
@@ -68,7 +68,7 @@ export class Assigner {
     this.#ulid = createUlids(epoch)
   }
 
-  /** What the next envelope does. One that was assigned before, or that is not in the log, does nothing. */
+  /** The effects of the next envelope on turns; none if it was assigned before or is not in the log. */
   assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
     if (seq === undefined || seq <= this.seq) return nothing
@@ -105,7 +105,7 @@ export class Assigner {
     this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
-      // What the proposer makes of it belongs to the turn that proposed.
+      // What the proposer does about the request belongs to the turn that proposed.
       const isBack = envelope.to?.includes(proposer) && home.heading.agent === proposer
       if (isBack) this.#causes.renew(toKey(proposer, id), home)
     }
@@ -172,7 +172,7 @@ export class Assigner {
     for (const { phase } of steps) this.#marking.step(turn, phase, Role.turn)
   }
 
-  /** A conclusion or a cancel; another's asks the agent to stop. */
+  /** A conclusion or a cancel. A cancel by another participant only asks the agent to stop. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
     const own = this.#getEnclosingTurns(context).find(({ heading }) => heading.agent === from)
@@ -189,7 +189,7 @@ export class Assigner {
     if (own === undefined && closed.length === 0) this.#markSpeech(envelope)
   }
 
-  /** The gateway refused something, or had it reviewed: a step, and a decision where it was a call. */
+  /** A decision of the gateway makes a step, and for a refused call also a tool decision. */
   decision(envelope: Envelope): void {
     const attempt = getAttempt(envelope)
     if (attempt === undefined) return
@@ -229,7 +229,7 @@ export class Assigner {
     }
   }
 
-  /** Takes what `snapshot` gave; only before the first `assign`. */
+  /** Restores a snapshot; only before the first `assign`. */
   restore(snapshot: AssignSnapshot): void {
     const { seq, latest, last, touches, turns, lifecycle, triggers, numbers, asked } = snapshot
     const byNumber = new Map(turns.map((turn) => [turn.heading.turn, { ...turn }]))
@@ -258,7 +258,7 @@ export class Assigner {
     this.#takeBack(call.id, notification.from)
   }
 
-  /** The turns that this trigger began, if it is the asker's. */
+  /** Ends the turns that the trigger began, if `asker` sent it. */
   #takeBack(trigger: string, asker: string): void {
     if (this.#triggers.get(trigger)?.from !== asker) return
     const turns = [...(this.#triggered.get(trigger) ?? [])]
@@ -266,21 +266,21 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** What is said in a run belongs to its turn, also where another says it, and though it may change nothing. */
+  /** A chat in a run belongs to the turn of the run, also from another participant; it may change nothing there. */
   #markSpeech({ context, from }: Envelope): void {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
-  /** A chat or a request may be what begins a turn. */
+  /** Remembers a chat or a request, since a turn may begin with an answer to it. */
   #addTrigger({ id, seq = 0, kind, from, to }: Envelope): void {
     this.#triggers.set(id, { id, seq, kind, from, to })
   }
 
   /**
-   * The turn of an envelope: the sender's, by the context or by what it answers, and where it answers something new,
-   * it begins one; else the turn in whose context it is a contribution.
+   * The turn of an envelope: the sender's turn, found by the context or by what it answers, or a new one if it answers a new
+   * trigger; else the turn that owns the context.
    */
   #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
@@ -298,7 +298,7 @@ export class Assigner {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
-  /** The turn goes on in a free path: what its agent does there belongs to it from now on. */
+  /** Links a free path to the turn: what its agent does there belongs to the turn from now on. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn
@@ -307,13 +307,13 @@ export class Assigner {
     return this.#addCause(envelope, turn)
   }
 
-  /** What answers any envelope of the agent in the path belongs to the turn as well. */
+  /** Lets answers to this envelope find the turn. */
   #addCause({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
     if (turn !== undefined) this.#causes.renew(toKey(from, id), turn)
     return turn
   }
 
-  /** Work that nobody asked for: in a free path all of it is one job. */
+  /** Begins a job. In a free path all work of an agent is one job. */
   #beginJob(envelope: Envelope): OpenTurn {
     const job = this.#begin(envelope)
     return this.#takeUp(envelope, job) ?? job
@@ -335,7 +335,7 @@ export class Assigner {
     return undefined
   }
 
-  /** A chat may be answered by anybody, a request by its addressees; nobody triggers oneself [MEUP-11.5]. */
+  /** Anybody may answer a chat, only addressees a request; nobody triggers a turn of their own [MEUP-11.5]. */
   #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
     if (trigger === undefined || trigger.from === agent) return undefined
@@ -343,7 +343,7 @@ export class Assigner {
     return kind === Kind.chat || to === undefined || to.includes(agent) ? trigger : undefined
   }
 
-  /** The turns that this context and those above it were opened in, the innermost first. */
+  /** The turns of this context and of those around it, the innermost first. */
   #getEnclosingTurns(context: string | undefined): OpenTurn[] {
     const turns: OpenTurn[] = []
     for (let at = context; at !== undefined; at = contextParent(at)) {
@@ -353,7 +353,7 @@ export class Assigner {
     return turns
   }
 
-  /** Without a trigger it is a job: work that nobody asked for. */
+  /** Without a trigger it is a job. */
   #begin({ from: agent, id: jobId, seq = 0, ts: startedAt }: Envelope, trigger?: Trigger): OpenTurn {
     const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
@@ -378,7 +378,7 @@ const toPathKey = (agent: string, path: string): string => toKey(agent, `/${cont
 
 const toKey = (name: string, id: string): string => `${name} ${id}`
 
-/** What each kind does; all other kinds of reasoning are thoughts. */
+/** Handlers by kind; all other kinds of reasoning are thoughts. */
 const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) => void>> = {
   [Kind.chat]: (assigner, envelope) => assigner.chat(envelope),
   [Kind.chatCancel]: (assigner, envelope) => assigner.chatCancel(envelope),
