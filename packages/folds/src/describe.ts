@@ -10,14 +10,13 @@ import {
   type McpRefusalPayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
-import { formatDuration } from './duration.js'
 import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
 import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
-import { brief, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
+import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
 /** The category of a line, by which surfaces choose its sign, colour or place. */
 export type Tone =

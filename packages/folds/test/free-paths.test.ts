@@ -11,7 +11,7 @@ import {
   thought,
 } from './support/log.js'
 import { question } from './support/search-story.js'
-import { foldTurns, foldTurn } from './support/turns.js'
+import { foldTurn, foldTurns } from './support/turns.js'
 
 const inPath = { context: 'plans' }
 const first = thought('agent', 'First the plan', { ...inPath, id: 't1' })

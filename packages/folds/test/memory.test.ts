@@ -13,7 +13,7 @@ import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, propose, result, start, thought, toLog } from './support/log.js'
-import { getRoles, session, foldTurns } from './support/turns.js'
+import { foldTurns, getRoles, session } from './support/turns.js'
 
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)

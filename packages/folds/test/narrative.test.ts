@@ -2,7 +2,7 @@ import { reasoningBlock, reasoningDetail } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, conclusion, type Fields, failure, result, start, thought } from './support/log.js'
-import { foldDecisions, foldTurns, foldTurn } from './support/turns.js'
+import { foldDecisions, foldTurn, foldTurns } from './support/turns.js'
 
 const question = chat('user', 'why?', { id: 'q' })
 const opening = start('agent', 'Analysing', { id: 'r', correlationId: 'q' })

@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { type Fields, toLog } from './support/log.js'
 import { randomLog } from './support/random-log.js'
-import { getRoles, session, foldTurns } from './support/turns.js'
+import { foldTurns, getRoles, session } from './support/turns.js'
 
 const folds: Record<string, () => Fold<unknown, unknown>> = {
   contexts: () => createContextFold(),
@@ -310,7 +310,7 @@ describe('what is assigned to turns', () => {
 })
 
 /** As a store keeps it. */
-const plain = ({ begun, marks, at }: ReturnType<Assigner['take']>) => ({
+const plain = ({ begun, marks, at }: ReturnType<Assigner['assign']>) => ({
   begun,
   at,
   marks: marks.map(

@@ -2,7 +2,7 @@ import { colourStyle, createStatusLines, previewLines } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { call, failure, result, start, toLog } from './support/log.js'
 import { joined } from './support/shown.js'
-import { writeStatus as foldTurns } from './support/turns.js'
+import { foldTurns } from './support/turns.js'
 
 describe('live lines', () => {
   const log = toLog([

@@ -13,7 +13,7 @@ import {
   toolError,
 } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { foldDecisions, foldTurns, foldTurn } from './support/turns.js'
+import { foldDecisions, foldTurn, foldTurns } from './support/turns.js'
 
 /** In two parts, so that nobody takes this file for one that holds a token. */
 const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')

@@ -11,7 +11,7 @@ import {
   toolError,
 } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { foldTurns, foldTurn } from './support/turns.js'
+import { foldTurn, foldTurns } from './support/turns.js'
 
 describe('the state of a turn', () => {
   test.for([

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, cancel, chat, conclusion, type Fields, result, start, thought, toLog } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { session, foldTurns, foldTurn } from './support/turns.js'
+import { foldTurn, foldTurns, session } from './support/turns.js'
 
 describe('a turn', () => {
   const whole: Fields[] = [

@@ -1,7 +1,7 @@
 import { contextRoot, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { Register, type RegisterSnapshot } from '../bounded.js'
 import { isNotification } from '../mcp/calls.js'
 import { payloadText } from '../payload-text.js'
-import { Register, type RegisterSnapshot } from '../register.js'
 import { getSource, type Quoted } from '../source.js'
 import { isObject, isWithheld } from '../text.js'
 import type { ContextView, Counts } from './context-view.js'

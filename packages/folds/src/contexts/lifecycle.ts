@@ -1,5 +1,5 @@
 import { contextParent, type Envelope, GATEWAY, isContextAncestor, Kind, openedContext } from '@meup/protocol'
-import { Register, type RegisterSnapshot } from '../register.js'
+import { Register, type RegisterSnapshot } from '../bounded.js'
 
 /** A context that a start has opened. */
 export interface Opened {
