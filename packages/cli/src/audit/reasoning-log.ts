@@ -151,17 +151,17 @@ export class ReasoningLog {
 }
 
 /** The fields of a step that are printed. */
-type ToldStep = Omit<ReasoningStep, 'source'>
+type FormattedStep = Omit<ReasoningStep, 'source'>
 
 const emptyTurn = 'No reasoning steps were recorded in this turn.'
 
 /** One turn of the audit, as the design of the audit log writes it; ends in a line break. */
-function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[]): string {
+function turnMarkdown(id: string, startedAt: string, steps: readonly FormattedStep[]): string {
   const paragraphs = steps.length === 0 ? [emptyTurn] : steps.map(formatStep)
   return `${[`## Turn ${id} (${startedAt})`, ...paragraphs].join('\n\n')}\n`
 }
 
-const formatStep = (step: ToldStep): string =>
+const formatStep = (step: FormattedStep): string =>
   `${phaseLabels[step.phase]} ${quoted(step.content)}${formatLinks(step)}`
 
 /** Links of a step to its tool call, policy decision and approval request. */

@@ -35,9 +35,9 @@ export function addAudit(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
-      const most = parseCount(limit, '--limit')
+      const maxSteps = parseCount(limit, '--limit')
       checkTurn(flags)
-      await printTrail(most, flags)
+      await printTrail(maxSteps, flags)
     })
   withTurn(withConnection(group.command('export'), 'print JSON, one object a line, as jsonl is anyway'))
     .description('write the log, as far as you may read it, so that it can be verified without a gateway')
@@ -258,13 +258,13 @@ function ofFile(verdict: ExportVerdict): string[] {
   const { first, checked, shown } = verdict
   const withheld = checked - shown
   const rest = withheld === 0 ? '' : `, ${withheld} of which its reader may not read`
-  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...placeOf(verdict)]
+  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...formatHead(verdict)]
 }
 
 function ofSpace(verification: LogVerification): string[] {
   const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
-  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...placeOf(verification)]
+  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...formatHead(verification)]
   return [
     `seq ${brokenAt} is wrong: ${column === undefined ? 'it is missing, or is not what was logged' : `its column ${column} is not what its body says`}`,
     `before it, ${checked} envelopes hold, from ${from}; after it, up to ${head}, nothing is proven`,
@@ -272,7 +272,7 @@ function ofSpace(verification: LogVerification): string[] {
 }
 
 /** Epoch and head: worth keeping outside the gateway. */
-const placeOf = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
+const formatHead = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
   `epoch ${epoch}`,
   `head ${head}:${hash}`,
 ]

@@ -18,7 +18,7 @@ type Shell = (typeof shells)[number]
 
 /** A script that completes the commands of this program; each walks the words to the command that they name. */
 export function completionScript(program: Command, shell: Shell): string {
-  const places = placesOf(program)
+  const places = listPlaces(program)
   const valued = valuedOptions(program)
   return { bash, zsh, fish }[shell](places, valued)
 }
@@ -100,7 +100,7 @@ interface Word {
 }
 
 /** Lists every command with its subcommands, choices and options. */
-function placesOf(command: Command, path = command.name()): Place[] {
+function listPlaces(command: Command, path = command.name()): Place[] {
   const options = command
     .createHelp()
     .visibleOptions(command)
@@ -109,7 +109,7 @@ function placesOf(command: Command, path = command.name()): Place[] {
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
   return [
     { path, words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options] },
-    ...command.commands.flatMap((each) => placesOf(each, `${path} ${each.name()}`)),
+    ...command.commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`)),
   ]
 }
 

@@ -4,8 +4,7 @@ import { createHttpClient, enterSpace, withConnection } from '../lib/connection.
 import { exitCodes } from '../lib/exit.js'
 import { parseCount } from '../lib/options.js'
 import { createPrinter } from '../render/conversation.js'
-import { type FilterFlags, readFilter } from '../view/filter.js'
-import type { ViewFlags } from '../view/view.js'
+import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
 
 type Flags = Omit<WatchFlags, 'from' | 'tail'> & { readonly from?: string; readonly tail?: string }
 

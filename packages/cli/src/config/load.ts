@@ -38,12 +38,12 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   const { source, problems, readable } = readYaml(text)
   if (!readable) throw new ConfigError(options.file, problems)
 
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const report = ({ path, message, at }: Finding) => {
     const name = path.join('.')
     // Mistakes that follow from a reported one would only distract from it.
-    if (!told.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
-    told.add(name)
+    if (!reported.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
+    reported.add(name)
   }
   expandVariables(source.document.contents, options.env).forEach(report)
   const checked = check(plainValue(source), report)

@@ -32,7 +32,7 @@ export class LiveTurns {
   /** Participants that have called tools: only their responses can end a turn with tools. */
   readonly #callers = new Bounded<true>(1000)
   /** Number of tools of each reported turn. */
-  readonly #told = new Bounded<number>(1000)
+  readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
 
   constructor({ at, style, atWork, previews }: LiveTurnOptions) {
@@ -57,7 +57,7 @@ export class LiveTurns {
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
     if (isAnswer(envelope)) this.#answerer = from
     const blocks = this.#mayEnd(envelope)?.then(async (agents) => {
-      const lines = await Promise.all(agents.map((agent) => known(this.#blockOf(agent, ts))))
+      const lines = await Promise.all(agents.map((agent) => ignoreNotFound(this.#readBlock(agent, ts))))
       return lines.flat()
     })
     const parts = [this.#previews?.onEnvelope(envelope), blocks].filter((part) => part !== undefined)
@@ -73,7 +73,7 @@ export class LiveTurns {
     if (kind === Kind.chatCancel) return this.#answering(correlations(envelope), from)
     if (kind !== Kind.reasoningConclusion && kind !== Kind.reasoningCancel) return undefined
     if (getEnding(envelope)[0] === 'completed') return undefined
-    return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
+    return from === GATEWAY ? ignoreNotFound(this.#readOwner(context)) : Promise.resolve([from])
   }
 
   /** Agents that have begun to answer one of these chats. */
@@ -85,13 +85,13 @@ export class LiveTurns {
     return [...agents].filter((agent) => agent !== asker)
   }
 
-  async #ownerOf(context: string): Promise<string[]> {
+  async #readOwner(context: string): Promise<string[]> {
     const found = await this.#http.readContext(context)
     return 'owner' in found ? [found.owner] : []
   }
 
   /** The turn of this agent that ended at this time. */
-  async #blockOf(agent: string, endedAt: string): Promise<string[]> {
+  async #readBlock(agent: string, endedAt: string): Promise<string[]> {
     let looked = 0
     for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
@@ -106,8 +106,8 @@ export class LiveTurns {
 
   #isNew({ session_id, thread_id, turn_number, tool_decisions }: TurnReasoning): boolean {
     const key = `${session_id} ${thread_id} ${turn_number}`
-    if (tool_decisions.length <= (this.#told.get(key) ?? 0)) return false
-    this.#told.set(key, tool_decisions.length)
+    if (tool_decisions.length <= (this.#reported.get(key) ?? 0)) return false
+    this.#reported.set(key, tool_decisions.length)
     return true
   }
 }
@@ -116,7 +116,7 @@ const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.chat && context === undefined && correlationId !== undefined
 
 /** Nothing where the gateway knows no such thing, or shows it to others alone. */
-async function known(asked: Promise<string[]>): Promise<string[]> {
+async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   try {
     return await asked
   } catch (error) {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
 import type { Logger } from '@meup/gateway'
-import { createHighlighter } from './style.js'
+import { createHighlighter } from './output.js'
 
 /** A line that a participant has printed. */
 export interface OutputLine {
@@ -69,8 +69,8 @@ function messageLine(fields: object, message: string, level: LogLevel): string {
   const { err, ...others } = fields as { readonly err?: unknown }
   const details = Object.entries(others).flatMap(([name, value]) => {
     const text = formatDetail(value)
-    const isTold = text === undefined || message.includes(text)
-    return isTold || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
+    const isInMessage = text === undefined || message.includes(text)
+    return isInMessage || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
   })
   const reason = err === undefined ? '' : `: ${onOneLine(err instanceof Error ? err.message : String(err))}`
   const line = `${printable(message)}${reason}${details.length === 0 ? '' : ` (${details.join(', ')})`}`

@@ -20,7 +20,7 @@ export interface Setting {
 export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
   const { gateway, storage, auth } = config
-  const say = (path: Path, value: unknown, from = placeOf(file, path, env)): Setting => {
+  const say = (path: Path, value: unknown, from = formatOrigin(file, path, env)): Setting => {
     return { name: path.join('.'), value: String(value), from }
   }
   return [
@@ -99,7 +99,7 @@ const formatCapabilityList = (
   capabilities: Parameters<typeof formatCapability>[0][] | readonly Parameters<typeof formatCapability>[0][],
 ) => capabilities.map(formatCapability).join(' ') || 'none'
 
-function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
+function formatOrigin({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
   const origin = findOrigin(source, path)
   if (origin === undefined) return 'default'
   const variables = origin.variables.map((name) =>

@@ -69,7 +69,7 @@ export class AgentLines implements LineRenderer {
     }
     const [first = '', ...rest] = lines
     const said = first.trimStart()
-    const caller = this.#callerOf(envelope)
+    const caller = this.#findCaller(envelope)
     const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
     // Status lines belong to the caller, not to the tool.
     if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
@@ -85,16 +85,19 @@ export class AgentLines implements LineRenderer {
   after(envelope: AnyEnvelope, lines: readonly string[]): string[] {
     const blank = lines.indexOf('')
     const end = blank === -1 ? lines.length : blank
-    const { agent, context } = this.#callerOf(envelope) ?? { agent: envelope.from, context: envelope.context }
+    const { agent, context } = this.#findCaller(envelope) ?? {
+      agent: envelope.from,
+      context: envelope.context,
+    }
     const preview = this.#status(lines.slice(0, end), { agent, context })
     const why = lines.slice(end)
     // Below an answer it is plain whose tools these were, and the block stands as the document shows it.
     const isAnswer = envelope.kind === Kind.chat
-    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#enderOf(envelope), why))]
+    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#findEnded(envelope), why))]
   }
 
   /** Whose turn an envelope ends, where it ends one. */
-  #enderOf(envelope: AnyEnvelope): string {
+  #findEnded(envelope: AnyEnvelope): string {
     const { kind, from, to, context } = envelope
     if (kind === Kind.mcpRequest) return to?.[0] ?? from
     return (context && this.#options.contexts().get(context)?.owner) || from
@@ -131,7 +134,7 @@ export class AgentLines implements LineRenderer {
   }
 
   /** The caller of this call, or of the call that this answers. */
-  #callerOf(envelope: AnyEnvelope): Caller | undefined {
+  #findCaller(envelope: AnyEnvelope): Caller | undefined {
     const { id, from, context, kind } = envelope
     if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) {
       this.#callers.set(id, { agent: from, context })

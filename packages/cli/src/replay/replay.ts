@@ -3,8 +3,15 @@ import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gate
 import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { print, printJson, printNotice } from '../lib/output.js'
-import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import {
+  createDimmer,
+  createHighlighter,
+  getStdoutStyle,
+  isAtTerminal,
+  print,
+  printJson,
+  printNotice,
+} from '../lib/output.js'
 import { AgentLines } from '../render/agent-lines.js'
 import { createPrinter } from '../render/conversation.js'
 import { Activity } from '../view/activity.js'
@@ -235,7 +242,7 @@ export async function copyInto(
   if (!legalName.test(space)) throw new UsageError(`${space} cannot be a space: use a-z, 0-9 and -`)
   const { head: seq, proof } = extent
   const proven = proof && { epoch: proof.epoch, head: { seq, hash: proof.hash } }
-  const log = await importLog({ path, space, rows: rowsOf(items), ...proven })
+  const log = await importLog({ path, space, rows: toRows(items), ...proven })
   if (proof === undefined) {
     printNotice('plain envelopes prove nothing: this is a log of its own, with a new epoch and other hashes')
   }
@@ -257,6 +264,6 @@ function findMissing({ first, gap, withheld, proof }: RecordingExtent): string |
   return gap === undefined ? undefined : `a space needs all envelopes, and seq ${gap} is missing: ${advice}`
 }
 
-async function* rowsOf(items: AsyncIterable<RecordedItem>): AsyncGenerator<ImportedRow, void> {
+async function* toRows(items: AsyncIterable<RecordedItem>): AsyncGenerator<ImportedRow, void> {
   for await (const item of items) if ('row' in item && item.row !== undefined) yield item.row
 }

@@ -32,7 +32,7 @@ export class Supervisor {
 
   /** Stops programs that are no longer configured, or configured differently. */
   stopOthers(wanted: readonly ProgramAssignment[]): void {
-    const orders = new Map(wanted.map((each) => [placeOf(each.connection), fingerprint(each)]))
+    const orders = new Map(wanted.map((each) => [toPlace(each.connection), fingerprint(each)]))
     for (const [place, runner] of this.#runners) {
       if (orders.get(place) === runner.orders) continue
       this.#runners.delete(place)
@@ -45,10 +45,10 @@ export class Supervisor {
 
   /** Starts what does not run yet, where need be after its predecessor has left. A promise for each. */
   start(wanted: readonly ProgramAssignment[]): Promise<void>[] {
-    const missing = wanted.filter(({ connection }) => !this.#runners.has(placeOf(connection)))
+    const missing = wanted.filter(({ connection }) => !this.#runners.has(toPlace(connection)))
     return missing.map(async (assignment) => {
       const { program, connection } = assignment
-      const place = placeOf(connection)
+      const place = toPlace(connection)
       const { started, close } = startProgram(program, connection, this.#left.get(place))
       const runner = { orders: fingerprint(assignment), close }
       this.#runners.set(place, runner)
@@ -82,7 +82,7 @@ export function listAssignments(
   )
 }
 
-const placeOf = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
+const toPlace = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
 const fingerprint = ({ program, connection }: ProgramAssignment): string =>
   JSON.stringify([program, connection.token])
 

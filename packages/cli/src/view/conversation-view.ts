@@ -3,8 +3,14 @@ import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { createHttpClient } from '../lib/connection.js'
-import { print, printNotice } from '../lib/output.js'
-import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import {
+  createDimmer,
+  createHighlighter,
+  getStdoutStyle,
+  isAtTerminal,
+  print,
+  printNotice,
+} from '../lib/output.js'
 import { AgentLines } from '../render/agent-lines.js'
 import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
 import { SpokenLines } from '../render/spoken-lines.js'
@@ -60,7 +66,7 @@ class ConversationView implements View {
     this.#filter = options.filter
     this.#subscription = new Subscription(space, options.filter?.subscription)
     this.#thinking = this.#think(space.welcome.resume.from - 1)
-    this.#lines = this.#linesOf(this.#activity)
+    this.#lines = this.#createRenderer(this.#activity)
     const print = (lines: readonly string[]): void => this.#surface.print(lines)
     this.#screen = new Screen(print, () => this.#thinking.isShown, this.#lines)
     this.#surface = this.#isLive ? this.#live() : plainSurface
@@ -112,7 +118,7 @@ class ConversationView implements View {
 
   past(): LineRenderer {
     const activity = new Activity()
-    const lines = this.#linesOf(activity)
+    const lines = this.#createRenderer(activity)
     return {
       lines: (envelope) => {
         activity.onEnvelope(envelope)
@@ -144,7 +150,7 @@ class ConversationView implements View {
     return this.#filter?.includes(envelope) ?? true
   }
 
-  #linesOf(activity: Activity): LineRenderer {
+  #createRenderer(activity: Activity): LineRenderer {
     const contexts = () => activity.contexts
     if (this.#flags.screenReader) return new SpokenLines(contexts)
     if (!this.#isLive) return new Conversation()

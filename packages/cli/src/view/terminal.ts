@@ -115,12 +115,12 @@ export class Terminal {
   #erasing(): string {
     const { lines, cursor } = this.#drawn
     if (lines.length === 0) return '\r'
-    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(measureWidth(line)), 0)
-    const rows = above + this.#rowsOf(cursor + 1) - 1
+    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#countRows(measureWidth(line)), 0)
+    const rows = above + this.#countRows(cursor + 1) - 1
     return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
   }
 
-  #rowsOf(width: number): number {
+  #countRows(width: number): number {
     return this.columns === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(width / this.columns))
   }
 }

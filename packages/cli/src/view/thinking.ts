@@ -19,7 +19,7 @@ export interface ThoughtVisibilityOptions {
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
-  #isTelling = false
+  #isSynchronizing = false
   /** The gateway cuts thoughts for this connection alone. */
   #isCut = false
 
@@ -34,18 +34,18 @@ export class ThoughtVisibility {
   /** Changes the view at once, then the visibility of the active run. */
   toggle(): void {
     this.#set(!this.isShown)
-    if (!this.#isTelling) void this.#tell()
+    if (!this.#isSynchronizing) void this.#synchronize()
   }
 
   /** The visibility of a run has changed, or it has ended. */
   onVisibility({ context, reasoningVisible }: VisibilityChange): void {
-    if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
+    if (this.#isSynchronizing || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
   }
 
   /** A run begins visible. */
   onEnvelope({ kind, context }: AnyEnvelope): void {
-    if (kind !== Kind.reasoningStart || context !== undefined || this.#isTelling) return
+    if (kind !== Kind.reasoningStart || context !== undefined || this.#isSynchronizing) return
     this.#set(true)
     if (this.#isCut) this.#cut(false).catch(this.#options.failed)
   }
@@ -63,24 +63,24 @@ export class ThoughtVisibility {
   }
 
   /** One request at a time, so that the last toggle is the last that is sent; what the log says counts in the end. */
-  async #tell(): Promise<void> {
+  async #synchronize(): Promise<void> {
     const { isConnected, reread, failed } = this.#options
     const context = this.#active?.context
     if (context !== undefined || this.#isCut) {
-      this.#isTelling = true
+      this.#isSynchronizing = true
       try {
         if (!isConnected()) throw new Error('it cannot be reached at present')
-        let told: boolean
+        let requested: boolean
         do {
-          told = this.isShown
-          await this.#ask(context, told)
-        } while (told !== this.isShown)
+          requested = this.isShown
+          await this.#ask(context, requested)
+        } while (requested !== this.isShown)
         if (this.#active !== undefined && !this.#isCut) this.#set(this.#active.reasoningVisible)
       } catch (error) {
         failed(error)
         return
       } finally {
-        this.#isTelling = false
+        this.#isSynchronizing = false
       }
     }
     reread()

@@ -46,7 +46,7 @@ export function openFile(path: string): Database.Database {
 }
 
 /** The rows of its tables. */
-export function rowsOf(path: string) {
+export function readRows(path: string) {
   const db = new Database(path, { readonly: true })
   const all = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
   const rows = { turns: all('turns'), steps: all('reasoning_steps') }
@@ -55,7 +55,7 @@ export function rowsOf(path: string) {
 }
 
 /** All steps that a reader is told, the oldest first. */
-export async function toldSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
+export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
   return steps.reverse()
 }

@@ -9,7 +9,7 @@ export const envelope = (seq: number, kind: string, from: string, fields: object
   ({ seq, id: `e${seq}`, ts: parseTimestamp(seq), kind, from, payload: {}, ...fields }) as AnyEnvelope
 
 /** A turn of `bot` with one tool, as the gateway tells it. */
-export const turnOf = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
+export const createTurn = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
   turn_number,
   user_input: 'why?',
   response: 'because',
