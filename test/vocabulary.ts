@@ -37,10 +37,8 @@ export const phrases: readonly (readonly [pattern: string, instead: string])[] =
 
 /** Sources that are still to be renamed. */
 export const unchecked: readonly RegExp[] = [
-  /^packages\/(agent-sdk|cli|folds|mcp-bridge|observer|jetstream|ag-ui)\//,
+  /^packages\/(agent-sdk|mcp-bridge|observer|jetstream|ag-ui)\//,
   /^packages\/gateway\/(src\/http|src\/storage\/jetstream|test\/system\/jetstream|test\/.*jetstream)/,
   // What a shared log calls and is called for is implemented in JetStream's.
   /^packages\/gateway\/src\/(host\/cluster\/member|ports\/envelope-log|index\/read-turns|core\/replay)\.ts$/,
-  /^packages\/telemetry\/src\/trace-fold\.ts$/,
-  /^examples\/supervised-agent\//,
 ]
