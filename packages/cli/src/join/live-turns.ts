@@ -18,7 +18,7 @@ const maxTurnsSearched = 100
 interface LiveTurnOptions {
   readonly at: HttpTarget
   readonly style: Style
-  /** Owners of the runs that go on as one comes. */
+  /** Owners of the runs that are open at the start. */
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
@@ -42,15 +42,14 @@ export class LiveTurns {
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
-  /** Who has answered last while one looked on. */
+  /** The participant that answered last since the start. */
   get answerer(): string | undefined {
     return this.#answerer
   }
 
   /**
-   * Takes the next envelope. Gives the lines to follow it: what a tool gave back, and why the tools of a turn were called
-   * that ended with it, by an answer or without one; once for each turn, unless it went on with more tools.
-   * `undefined` = nothing follows.
+   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of the turns that it ends. A turn
+   * is reported again only if it went on with more tool calls. `undefined` = nothing follows.
    */
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, from, ts } = envelope
@@ -64,7 +63,7 @@ export class LiveTurns {
     return parts.length === 0 ? undefined : Promise.all(parts).then((lines) => lines.flat())
   }
 
-  /** Whose turns it may end; whether it does, the gateway says. */
+  /** Agents whose turns the envelope may end; the gateway knows whether it does. */
   #mayEnd(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, from, to = [], context = '' } = envelope
     if (isAnswer(envelope)) return Promise.resolve([from])
@@ -76,7 +75,7 @@ export class LiveTurns {
     return from === GATEWAY ? ignoreNotFound(this.#readOwner(context)) : Promise.resolve([from])
   }
 
-  /** Agents that have begun to answer one of these chats. */
+  /** Agents that have answered one of these chats or begun to. */
   async #answering(chats: readonly string[], asker: string): Promise<string[]> {
     const answers = await Promise.all(
       chats.map((correlationId) => this.#http.readLogPage({ correlationId, limit: 100 })),
@@ -95,7 +94,7 @@ export class LiveTurns {
     let looked = 0
     for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
-      // What ends a turn ends it at its own time.
+      // A turn ends at the time of the envelope that ends it.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
         return reasoningBlock(reasoning, this.#style)
       }
@@ -115,7 +114,7 @@ export class LiveTurns {
 const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.chat && context === undefined && correlationId !== undefined
 
-/** Nothing where the gateway knows no such thing, or shows it to others alone. */
+/** `[]` if the gateway does not have it, or this participant may not read it. */
 async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   try {
     return await asked
@@ -128,7 +127,7 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
 /** Limits concurrent requests; with more results than that, previews are skipped. */
 const maxConcurrentPreviews = 16
 
-/** The beginning of what tools gave back, as the gateway's audit has it: masked by the rules of the space. */
+/** Previews of tool results, from the audit of the gateway: masked by the rules of the space. */
 class Previews {
   readonly #http: HttpClient
   readonly #style: Style
@@ -141,7 +140,7 @@ class Previews {
     this.#style = style
   }
 
-  /** Takes the next envelope; gives the lines to follow it, where it is the result of a call that was seen. */
+  /** Returns the preview, if the envelope is the result of a call that was seen. */
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, id, seq = 0, context } = envelope
     if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)

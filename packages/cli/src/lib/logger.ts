@@ -27,7 +27,7 @@ export interface LogOptions {
   readonly nameWidth?: number
 }
 
-/** The operator's log in lines for people: what programs print to stdout goes there, and all else to stderr. */
+/** The operator's log as lines for people, on stderr. The stdout of programs goes to stdout. */
 export function operatorLog(
   level: LogLevel,
   { output = 'errors', nameWidth = 0 }: LogOptions = {},
@@ -64,7 +64,7 @@ const silent: OperatorLog = {
 /** Fields that may hold a token or a key. They are never printed, even if something logs them. */
 export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] as const
 
-/** The message, with the error and with the fields that it does not name itself; with the stack where all is told. */
+/** The message with the error and the fields that it does not mention; at level `info` with the stack. */
 function messageLine(fields: object, message: string, level: LogLevel): string {
   const { err, ...others } = fields as { readonly err?: unknown }
   const details = Object.entries(others).flatMap(([name, value]) => {

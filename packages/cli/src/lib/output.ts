@@ -5,10 +5,10 @@ import { colourStyle, plainStyle, printable, printableJson, type Style } from '@
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)
 export const printNotice = (line: string): boolean => process.stderr.write(`${printable(line)}\n`)
 
-/** One object of data, as JSON on a line. */
+/** Prints a value as JSON on one line. */
 export const printJson = (value: unknown): boolean => print(printableJson(value))
 
-/** Rows as lines of aligned columns. */
+/** Formats rows as lines with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>(
     (maximum, row) => row.map((cell, i) => Math.max(maximum[i] ?? 0, cell.length)),
@@ -22,14 +22,14 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Colours where stdout is a terminal that has them, unless NO_COLOR asks for none. */
+/** Colours if stdout is a terminal that has them and NO_COLOR is unset. */
 export const getStdoutStyle = (): Style =>
   process.stdout.isTTY && process.stdout.hasColors() ? colourStyle : plainStyle
 
-/** Colours of names that can be told apart on light and dark; cyan is for tools. */
+/** Colours of names, readable on light and dark backgrounds; cyan is for tools. */
 const colours = [32, 33, 34, 35, 31, 92, 94, 95] as const
 
-/** Gives each participant a colour of its own as far as they go, where there are colours. */
+/** Colours the name of a participant by its id, if the style has colours. */
 export const createHighlighter =
   (style: Style) =>
   (name: string, id: string): string =>

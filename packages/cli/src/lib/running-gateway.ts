@@ -49,7 +49,7 @@ export interface GatewayFile {
   readonly url: string
   readonly spaces: readonly string[]
   readonly pid: number
-  /** The people of each space; commands act for the first unless told otherwise. */
+  /** The people of each space; commands act for the first by default. */
   readonly people: Readonly<Record<string, readonly string[]>>
 }
 

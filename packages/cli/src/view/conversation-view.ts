@@ -20,7 +20,7 @@ import { liveSurface, plainSurface, type Surface } from './surface.js'
 import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
-/** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
+/** Opens a view: lines, at a terminal above a status footer. With `--json`, envelopes only. */
 export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
@@ -42,7 +42,7 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   close: nothing,
 })
 
-/** A conversation for people: live at a terminal, else lines alone. */
+/** A conversation for people: live at a terminal, else plain lines. */
 class ConversationView implements View {
   readonly #space: SpaceClient
   readonly #flags: ViewFlags
@@ -168,9 +168,9 @@ class ConversationView implements View {
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
-        // Without the ends of runs the activity is unknown.
-        thinkers: this.#tellsEnds() ? this.#activity.thinkers() : [],
-        tools: this.#tellsEnds() ? this.#activity.tools() : [],
+        // Without the ends of runs the activity cannot be known.
+        thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
+        tools: this.#receivesEnds() ? this.#activity.tools() : [],
         showsThoughts: this.#thinking.isShown,
         pending: this.#options.pending?.(),
       }),
@@ -196,12 +196,12 @@ class ConversationView implements View {
     ].join(' · ')
   }
 
-  #tellsEnds(): boolean {
+  #receivesEnds(): boolean {
     const { kinds, reasoning } = this.#subscription.chosen
     return kinds === undefined && reasoning !== 'none'
   }
 
-  /** `since`: the last seq that was there before this view. */
+  /** `since`: the last seq before this view. */
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,
@@ -282,7 +282,7 @@ class Subscription {
     return this.#ask()
   }
 
-  /** Has thoughts cut at the gateway, for this connection alone, or sent again. */
+  /** Makes the gateway omit thoughts for this connection, or send them again. */
   async cutThoughts(isCut: boolean): Promise<void> {
     if (isCut === this.#cutsThoughts) return
     this.#cutsThoughts = isCut

@@ -7,15 +7,15 @@ export interface ThoughtVisibilityOptions {
   isConnected(): boolean
   /** The visibility has changed. */
   changed(): void
-  /** The log may have other thoughts to show than were seen so far. */
+  /** The log may have thoughts that were not shown yet. */
   reread(): void
   /** The request failed. The view has changed nevertheless. */
   failed(error: unknown): void
-  /** Others may not be kept from seeing them: has the gateway cut thoughts for this connection alone, or no longer. */
+  /** Hiding for everybody is not allowed: cuts thoughts for this connection only, or no longer. */
   cut(isCut: boolean): Promise<void>
 }
 
-/** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
+/** Whether this view shows thoughts. During a run, toggling applies to everybody, and the view follows others. */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
@@ -50,7 +50,7 @@ export class ThoughtVisibility {
     if (this.#isCut) this.#cut(false).catch(this.#options.failed)
   }
 
-  /** The run that has begun last, of those that go on. */
+  /** The latest open run. */
   get #active(): Run | undefined {
     return this.#options.space.runs.at(-1)
   }
@@ -62,7 +62,7 @@ export class ThoughtVisibility {
     return true
   }
 
-  /** One request at a time, so that the last toggle is the last that is sent; what the log says counts in the end. */
+  /** Sends one request at a time, so that the last toggle is sent last. At the end the state in the log counts. */
   async #synchronize(): Promise<void> {
     const { isConnected, reread, failed } = this.#options
     const context = this.#active?.context

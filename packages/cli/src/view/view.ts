@@ -27,17 +27,17 @@ export interface View {
   append(envelope: AnyEnvelope, reasoning: readonly string[]): void
   /** Prints lines that were asked for. */
   print(lines: readonly string[]): void
-  /** Says something beside it. */
+  /** Prints a notice. */
   notify(line: string): void
   toggleThoughts(): void
   toggleOutput(): void
   /** Creates a renderer of the same kind for past envelopes. */
   past(): LineRenderer
-  /** Shows less from now on, or all again; resolves with what the gateway says to that. */
+  /** Changes the filter; resolves with the welcome of the gateway. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
   /** The current filter; absent = everything. */
   readonly filter: ViewFilter | undefined
-  /** Lets one of these be chosen; `undefined` = none. */
+  /** Asks the user to choose; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
   /** Redraws the status. */
   refresh(): void
@@ -47,7 +47,7 @@ export interface View {
 }
 
 export interface ViewFilter {
-  /** What the gateway is asked for. */
+  /** The subscription at the gateway; `undefined` = everything. */
   readonly subscription: SubscribePayload | undefined
   /** For people; absent = everything. */
   readonly name?: string
@@ -58,11 +58,11 @@ export interface ViewOptions {
   /** Whether input is accepted. */
   readonly echoes: boolean
   readonly completer?: Completer
-  /** On a line: what waits for a decision. */
+  /** A one-line summary of the open proposals. */
   readonly pending?: () => string | undefined
   /** Additional key bindings. */
   readonly keys?: Readonly<Record<string, () => void>>
-  /** What the command shows alone. */
+  /** The filter of the command. */
   readonly filter?: ViewFilter
 }
 
