@@ -51,7 +51,7 @@ addToken(program)
 addDoctor(program)
 addCompletion(program)
 
-// A reader that has seen enough, such as `head`, is no error.
+// A reader that closes the pipe, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })

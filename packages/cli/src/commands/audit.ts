@@ -87,7 +87,7 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   parseCount(turn, '--turn')
 }
 
-/** A database has everything, and is added to; the other formats are written once. */
+/** The database format excludes the options of the others: it has everything, and is extended in place. */
 function checkFormat(flags: ExportFlags & SqliteFlags): void {
   const { format, thread, context, output, to, follow, keepDays } = flags
   const ofOthers = { '--thread': thread, '--context': context, '--output': output }
@@ -110,9 +110,9 @@ interface TrailFlags extends ConnectionFlags {
   readonly until?: string
 }
 
-/** Steps in one answer; the most that a gateway gives. */
+/** Steps in one answer; the maximum of the gateway. */
 const pageSize = 1000
-/** Characters of a step that people are shown. */
+/** Characters of a step in lines for people. */
 const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
@@ -130,7 +130,7 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   }
 }
 
-/** Whether there is the turn that is asked for, if one is: it may have no such steps. */
+/** Whether the requested turn exists, also if it has no matching steps. */
 async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<boolean> {
   if (thread === undefined || turn === undefined) return true
   return (await readRequestedTurns(http, thread, turn)).length > 0
@@ -199,7 +199,7 @@ function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread
     throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
 }
 
-/** For its owner only. Takes the place of an older file when it is complete, and not before. */
+/** Writes a file for its owner only. Replaces an older file when it is complete. */
 async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const part = `${path}.part`
   try {
@@ -244,7 +244,7 @@ const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportV
     known,
   )
 
-/** As `verify` prints it. */
+/** Reads a head as `verify` prints it. */
 function readHead(text: string): KnownHead {
   const [, seq, hash = ''] = /^(\d{1,15}):([\da-f]{64})$/i.exec(text) ?? []
   if (seq === undefined) {
@@ -271,7 +271,7 @@ function ofSpace(verification: LogVerification): string[] {
   ]
 }
 
-/** Epoch and head: worth keeping outside the gateway. */
+/** Formats epoch and head, which are worth keeping outside the gateway. */
 const formatHead = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
   `epoch ${epoch}`,
   `head ${head}:${hash}`,

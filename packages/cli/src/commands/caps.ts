@@ -130,7 +130,7 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
   throw new ProtocolError('not_found', message)
 }
 
-/** Who, where from, the id of the grant, and what. */
+/** Columns: participant, origin, id of the grant, capabilities. */
 function toRows({ id, configured, grants, others }: GrantedCapabilities): string[][] {
   const rows = [
     ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
@@ -182,7 +182,7 @@ async function printTrustLog(
   }
 }
 
-/** Who did it, and whom it was done to. */
+/** The participants that an envelope concerns: sender and targets. */
 function concernedBy({ from, to = [], payload }: AnyEnvelope): unknown[] {
   const { recipient, participantId } = payload as { recipient?: unknown; participantId?: unknown }
   return [from, ...to, recipient, participantId]

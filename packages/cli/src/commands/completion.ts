@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { print } from '../lib/output.js'
 
-/** `meup completion bash`: a script for the shell, made of the commands that there are. */
+/** `meup completion bash`: prints a completion script for the shell. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')
@@ -16,7 +16,7 @@ export function addCompletion(program: Command): void {
 export const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** A script that completes the commands of this program; each walks the words to the command that they name. */
+/** A script that completes the commands of a program, by walking the words to the command that they name. */
 export function completionScript(program: Command, shell: Shell): string {
   const places = listPlaces(program)
   const valued = valuedOptions(program)
@@ -113,7 +113,7 @@ function listPlaces(command: Command, path = command.name()): Place[] {
   ]
 }
 
-/** Options of the tree after which a value stands; most are files. */
+/** Options that take a value; most are files. */
 function valuedOptions(command: Command): string[] {
   const own = command.options
     .filter(({ required, optional }) => required || optional)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { JoinFlags } from '../join/join.js'
 import { withConnection } from '../lib/connection.js'
 
-/** `meup join`: what you type is said in the space; what happens in it is printed. Its work is loaded when it runs. */
+/** `meup join`: an interactive conversation. Its implementation is loaded when it runs. */
 export function addJoin(program: Command): void {
   withConnection(program.command('join'))
     .description('enter a space, talk and listen; type /help there')

@@ -8,7 +8,7 @@ import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
 
 type Flags = Omit<WatchFlags, 'from' | 'tail'> & { readonly from?: string; readonly tail?: string }
 
-/** `meup watch`: prints what happens, from a place in the log if asked. */
+/** `meup watch`: prints envelopes as they arrive, optionally from a position in the log. */
 export function addWatch(program: Command): void {
   withConnection(program.command('watch'))
     .description('print what happens in a space')
@@ -37,7 +37,6 @@ interface WatchFlags extends ViewFlags, FilterFlags {
   readonly follow: boolean
 }
 
-/** `meup watch`: prints what happens, from a place in the log if asked, and goes on. */
 const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
 
 async function follow(flags: WatchFlags): Promise<void> {
