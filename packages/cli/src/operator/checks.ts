@@ -62,7 +62,7 @@ export async function gatewayChecks(
   return { checks, ...(!Number.isNaN(date) && { time: date }) }
 }
 
-/** Checks that the log, or its replica on this machine, can be used, and by whom it is locked. `time`: that of its newest envelope, in milliseconds. */
+/** Checks that the log or its replica can be used, and who has locked it. `newest`: time of its newest envelope (milliseconds). */
 export function logCheck(
   { storage }: Config,
   running: GatewayFile | undefined,

@@ -8,8 +8,8 @@ export interface RunningSpaces extends RunningGateway {
   /** The participants that are programs, as of the start. */
   readonly programs: readonly Member[]
   /**
-   * Resolves when all programs are started and tool servers answer; they join by themselves soon afterwards. Rejects if one cannot
-   * be started, unless everything is being closed.
+   * Resolves when all programs are started and tool servers answer; they join by themselves soon afterwards. Rejects if one
+   * cannot be started, unless everything is being closed.
    */
   readonly started: Promise<void>
 }

@@ -19,8 +19,8 @@ export function calledTool({ kind, payload }: Envelope, guard: Guard): string | 
 }
 
 /**
- * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: ids and tools of the calls that a response answers; no
- * tool if the request is pruned.
+ * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: ids and tools of the calls that a response answers;
+ * no tool if the request is pruned.
  */
 export function getSteps(
   envelope: Envelope,

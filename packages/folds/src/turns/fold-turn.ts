@@ -100,7 +100,7 @@ export class FoldedTurn {
     }
   }
 
-  /** Applies the next envelope by the roles of its marks. Returns whether it ended a batch of calls, which `reasoningEvent` reports. */
+  /** Applies an envelope by the roles of its marks. Returns whether it ended a batch of calls: then `reasoningEvent` is due. */
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
