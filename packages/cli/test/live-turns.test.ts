@@ -199,7 +199,7 @@ describe('what a tool gave back', () => {
 })
 
 describe('what is shown', () => {
-  /** What a view was told, in order. */
+  /** The lines that a view gets, in order. */
   function feeding(follow: (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined) {
     const shown: string[] = []
     const view = {

@@ -56,14 +56,14 @@ export class Traces {
     return { traceId, spanId: getSpanId(this.#epoch(), context.slice(context.lastIndexOf('/') + 1)) }
   }
 
-  /** The span of a call, and its parent where the call stands in no context. */
+  /** The span of a call, and its parent if the call is in no context. */
   getCallSpan(call: Request): { readonly span: SpanContext; readonly parent: SpanContext | undefined } {
     const span = this.#ownSpan(call)
     const carried = call.context === undefined ? readTraceparent(call.payload) : undefined
     return { span, parent: carried?.spanId === span.spanId ? undefined : carried }
   }
 
-  /** The parent of all that is done about a request; `undefined` for a request that is no tool call and stands in no run. */
+  /** The parent of all that is done about a request; `undefined` for a request that is no tool call and in no run. */
   getCarriedSpan(request: Request): SpanContext | undefined {
     const { context, payload } = request
     const [proposed] = correlations(request).flatMap((id) => this.#proposals.get(id) ?? [])

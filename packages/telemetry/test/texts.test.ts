@@ -25,7 +25,7 @@ const visibility = (reasoningVisible: boolean): Fields => ({
   payload: { context: 'run', reasoningVisible },
 })
 
-/** What each span tells, in the order in which they end. */
+/** The texts of each span, in the order in which the spans end. */
 const received = (log: readonly Fields[]): unknown[][] =>
   foldSpans(log, { captureText: true }).map(({ events }) =>
     events.map(({ attributes }) => attributes['meup.message']),

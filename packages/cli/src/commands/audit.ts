@@ -220,10 +220,10 @@ export async function verifyAudit(file: string | undefined, { head, ...flags }: 
   if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
   if (file === undefined) {
     const verification = await createHttpClient(flags).verifyLog()
-    printVerdict(verification, ofSpace(verification), flags)
+    printVerdict(verification, formatSpaceVerification(verification), flags)
   } else {
     const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
-    printVerdict(verdict, ofFile(verdict), flags)
+    printVerdict(verdict, formatFileVerdict(verdict), flags)
   }
 }
 
@@ -253,7 +253,7 @@ function readHead(text: string): KnownHead {
   return { seq: Number(seq), hash: hash.toLowerCase() }
 }
 
-function ofFile(verdict: ExportVerdict): string[] {
+function formatFileVerdict(verdict: ExportVerdict): string[] {
   if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
   const { first, checked, shown } = verdict
   const withheld = checked - shown
@@ -261,7 +261,7 @@ function ofFile(verdict: ExportVerdict): string[] {
   return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...formatHead(verdict)]
 }
 
-function ofSpace(verification: LogVerification): string[] {
+function formatSpaceVerification(verification: LogVerification): string[] {
   const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
   if (ok) return [`whole: ${checked} envelopes from ${from}`, ...formatHead(verification)]

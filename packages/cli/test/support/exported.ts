@@ -11,7 +11,7 @@ interface ReplayScreen {
   as(reader: string): { json(path: string): Promise<unknown> }
 }
 
-/** A step as the gateway tells it. */
+/** A step as in the HTTP API. */
 export interface ToldStep extends AuditEntry {
   readonly seq: number
   readonly thread_id: string
@@ -54,7 +54,7 @@ export function readRows(path: string) {
   return rows
 }
 
-/** All steps that a reader is told, the oldest first. */
+/** All steps that a reader may read, the oldest first. */
 export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
   return steps.reverse()

@@ -28,7 +28,7 @@ export interface FoldedTurns {
   readonly jobs: readonly TurnRecord[]
   readonly records: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
-  /** As they were told when the batches ended. */
+  /** The events at the ends of batches. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
   /** Seqs of the envelopes that ended batches, and ids of the turns. */
   readonly ends: readonly (readonly [seq: number, turn: string])[]
@@ -38,11 +38,11 @@ export const session = { space: 'main', epoch: 'epoch-1' }
 
 interface FoldOptions {
   readonly guard?: Guard
-  /** Which envelopes the turns are folded from. */
+  /** Which envelopes the reader may read. */
   readonly mayRead?: MayRead
 }
 
-/** What a log tells a reader of turns: those of one agent, and everybody's jobs, steps and events. */
+/** Folds the turns of one agent, and all jobs, steps and events, for a reader. */
 export function foldTurns(
   log: readonly Fields[],
   agent = 'agent',
@@ -89,7 +89,7 @@ export function foldTurns(
   }
 }
 
-/** What an envelope does to each turn. */
+/** The roles of an envelope by turn. */
 export function getRoles(marks: readonly Mark[]): Map<number, number> {
   const roles = new Map<number, number>()
   for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
