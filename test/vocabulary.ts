@@ -36,10 +36,4 @@ export const phrases: readonly (readonly [pattern: string, instead: string])[] =
 ]
 
 /** Sources that are still to be renamed. */
-export const unchecked: readonly RegExp[] = [
-  /^packages\/(cli|folds)\//,
-  // They call folds.
-  /^packages\/(gateway\/src\/(index\/read-turns|core\/replay)|ag-ui\/src\/run)\.ts$/,
-  /^packages\/telemetry\/src\/trace-fold\.ts$/,
-  /^examples\/supervised-agent\//,
-]
+export const unchecked: readonly RegExp[] = []

@@ -24,7 +24,7 @@ export const folds: readonly Mutant[] = [
     // What the proposer makes of a fulfilment seems to be another turn.
     package: views,
     function: 'Assigner.request',
-    replace: 'if (isBack) this.#causes.renew(keyOf(proposer, id), home)',
+    replace: 'if (isBack) this.#causes.renew(toKey(proposer, id), home)',
     by: '',
     tests: ['packages/folds/test/assign.test.ts', 'packages/folds/test/proposed-calls.test.ts'],
   },
@@ -50,7 +50,7 @@ export const folds: readonly Mutant[] = [
     function: 'isMeant',
     replace: 'grant.grantor === from && ',
     by: '',
-    tests: ['packages/folds/test/holdings.test.ts'],
+    tests: ['packages/folds/test/granted-capabilities.test.ts'],
   },
   {
     // A header's secret is shown.
@@ -87,7 +87,7 @@ export const folds: readonly Mutant[] = [
   {
     // Where the clock was put back, later steps stand before earlier ones.
     package: views,
-    function: 'Assigner.take',
+    function: 'Assigner.assign',
     replace: 'if (ts > this.#latest) this.#latest = ts',
     by: 'this.#latest = ts',
     tests: ['packages/folds/test/steps.test.ts'],

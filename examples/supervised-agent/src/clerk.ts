@@ -1,6 +1,6 @@
 import { ProposalError, type Reasoning, ToolError, type ToolResult, type Turn } from '@meup/agent-sdk'
 
-/** Lists what is in the inbox, or moves the files that are named into the archive. */
+/** Archives the files that the message names; lists the inbox if it names none. */
 export async function work(turn: Turn): Promise<void> {
   const files = turn.text.match(/[\w-]+\.txt/g) ?? []
   await using run = await turn.reason(files.length > 0 ? 'Archiving' : 'Looking into the inbox')
@@ -17,7 +17,7 @@ async function list(run: Reasoning, why: string): Promise<string> {
     const names = found.text.replaceAll('[FILE] ', '').replaceAll('\n', ', ') || 'nothing'
     return `In the inbox: ${names}${leaveFor(found)}.`
   } catch (error) {
-    return `I cannot look into the inbox: ${reasonOf(error)}.`
+    return `I cannot look into the inbox: ${getMessage(error)}.`
   }
 }
 
@@ -26,17 +26,17 @@ async function archive(run: Reasoning, file: string, why: string): Promise<strin
   try {
     return `${file} is archived${leaveFor(await run.call('files/move_file', move, { why }))}.`
   } catch (error) {
-    await run.thought(`${file} must stay: ${reasonOf(error)}`)
-    return `${file} stays in the inbox: ${reasonOf(error)}.`
+    await run.thought(`${file} must stay: ${getMessage(error)}`)
+    return `${file} stays in the inbox: ${getMessage(error)}.`
   }
 }
 
-/** The code above is the same whether a call is made or proposed; the result says which it was. */
+/** `call` works the same whether the gateway lets the agent call or only propose; the result says who approved it. */
 const leaveFor = ({ approvedBy }: ToolResult): string =>
   approvedBy === undefined ? '' : ` (with the leave of ${approvedBy})`
 
-/** Of a proposal that came to nothing, or a tool that failed. Other errors are thrown on, and end the run. */
-function reasonOf(error: unknown): string {
+/** The message of a rejected proposal or a failed tool. Other errors are rethrown and end the run. */
+function getMessage(error: unknown): string {
   if (error instanceof ProposalError || error instanceof ToolError) return error.message
   throw error
 }

@@ -2,7 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, correlations, type EnvelopeOf } from '@meup/protocol'
 import { Conversation } from 'meup'
 
-/** What somebody is shown of a space: printed as it comes, and kept for questions about one agent. */
+/** Prints the envelopes that a participant receives, and waits for those of one agent. */
 export class Journal {
   readonly #agent: string
   readonly #unread: AsyncIterableIterator<AnyEnvelope>
@@ -13,7 +13,7 @@ export class Journal {
 
   constructor(space: SpaceClient, agent: string) {
     this.#agent = agent
-    space.on('envelope', (envelope) => this.#note(envelope))
+    space.on('envelope', (envelope) => this.#onEnvelope(envelope))
     this.#unread = space.envelopes()
   }
 
@@ -23,17 +23,17 @@ export class Journal {
     console.log(`\n${this.#chapters}. ${title}\n`)
   }
 
-  /** Who has proposed, decided, called, granted and revoked in this chapter: `ana mcp.request for mcp.proposal`. */
+  /** The MCP and capability envelopes of this chapter, as `ana mcp.request for mcp.proposal`. */
   get acts(): readonly string[] {
     return this.#acts
   }
 
-  /** The next thing that the agent wants done. Throws when it answers without. */
+  /** The next proposal of the agent. Throws when it sends a chat message first. */
   proposal(): Promise<EnvelopeOf<'mcp.proposal'>> {
     return this.#next('mcp.proposal')
   }
 
-  /** The next answer of the agent. Throws when it wants something done first. */
+  /** The next chat message of the agent. Throws when it sends a proposal first. */
   async answer(): Promise<string> {
     return (await this.#next('chat')).payload.message
   }
@@ -49,18 +49,18 @@ export class Journal {
     }
   }
 
-  #note(envelope: AnyEnvelope): void {
+  #onEnvelope(envelope: AnyEnvelope): void {
     const { id, kind } = envelope
     this.#kinds.set(id, kind)
     const lines = this.#conversation.lines(envelope)
-    // What a tool answers decides nothing.
+    // Responses of tools are no decisions.
     if (/^(mcp|capability)\./.test(kind) && kind !== 'mcp.response') {
-      this.#acts.push(this.#actOf(envelope))
+      this.#acts.push(this.#describe(envelope))
     }
     for (const line of lines) console.log(`   ${line}`)
   }
 
-  #actOf(envelope: AnyEnvelope): string {
+  #describe(envelope: AnyEnvelope): string {
     const answered = correlations(envelope).map((id) => ` for ${this.#kinds.get(id)}`)
     return `${envelope.from} ${envelope.kind}${answered.join('')}`
   }

@@ -1,4 +1,4 @@
-/** Runs the space of this example. With `--once`: ana plays her part by a script, every step is checked, and it ends. */
+/** Runs the space of this example. With `--once`, a script plays ana, checks every step, and exits. */
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ConnectionError, connect } from '@meup/agent-sdk'
@@ -23,7 +23,7 @@ const gateway = once ? { ...config.gateway, port: 0 } : config.gateway
 const running = await up({ ...config, gateway }, operatorLog('warn'))
 
 if (once) {
-  await tell().catch((error: Error) => {
+  await runScript().catch((error: Error) => {
     console.error(error.message)
     process.exitCode = 1
   })
@@ -47,10 +47,10 @@ Ctrl+C stops it.`)
   await untilSignal(running.close)
 }
 
-async function tell(): Promise<void> {
+async function runScript(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'supervised-agent', as: 'ana', directory })
   setTimeout(() => ana.close(), timeoutMs).unref()
-  await ana.whenPresent(['files', 'clerk'], { timeoutMs: timeoutMs })
+  await ana.whenPresent(['files', 'clerk'], { timeoutMs })
   await playStory(ana, desk)
   console.log('\nEvery step was as told.')
 }

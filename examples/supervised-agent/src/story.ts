@@ -7,7 +7,7 @@ const proposed = 'clerk mcp.proposal'
 const carriedOut = 'ana mcp.request for mcp.proposal'
 
 /**
- * Ana supervises the clerk by a script. Throws when anything goes otherwise than told. `desk` = the folder in which the
+ * Plays ana, who supervises the clerk. Throws at the first step that differs from the script. `desk`: the folder in which the
  * tools work.
  */
 export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
   await ana.chat('Archive march.txt and april.txt, please')
   const march = await journal.proposal()
   equal(march.rationale, 'ana wants march.txt archived')
-  deepEqual(readdirSync(`${desk}/inbox`), ['april.txt', 'march.txt']) // So far it is but a wish.
+  deepEqual(readdirSync(`${desk}/inbox`), ['april.txt', 'march.txt']) // Proposed, not done yet.
   await proposals.approve(march.id)
   const april = await journal.proposal()
   await proposals.reject(april.id, { reason: 'not-paid', message: 'wait until April is paid' })
@@ -35,7 +35,7 @@ export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
     carriedOut,
     proposed,
     'ana mcp.reject for mcp.proposal',
-    'clerk mcp.withdraw for mcp.proposal', // It has given up: nobody shall carry that out later.
+    'clerk mcp.withdraw for mcp.proposal', // The clerk withdraws it, so that nobody approves it later.
   ])
 
   journal.chapter('To look into the inbox is harmless. Ana agrees, and allows it from now on.')

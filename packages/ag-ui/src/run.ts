@@ -125,7 +125,7 @@ export class Run {
   #fold(envelope: Envelope): boolean {
     const { question } = this.#options
     if (envelope.id === question.id) this.#question = envelope
-    const { begun, marks } = this.#assigner.take(envelope)
+    const { begun, marks } = this.#assigner.assign(envelope)
     const asked = this.#question?.seq ?? null
     const ours = begun.find(({ agent, trigger }) => agent === question.agent && trigger === asked)
     if (ours !== undefined && this.#turn === undefined) {

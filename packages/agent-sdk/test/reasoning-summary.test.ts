@@ -4,7 +4,7 @@ import type { Envelope } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { tell } from '../../folds/test/support/turns.js'
+import { foldTurns } from '../../folds/test/support/turns.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 /** What a model answers with: tools it has selected, with its reasons, or text. */
@@ -93,7 +93,7 @@ async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await how(bot, turn)
   await caughtUp(bot, heard)
   const envelopes = heard.all as readonly Envelope[]
-  const folded = tell(envelopes, 'bot')
+  const folded = foldTurns(envelopes, 'bot')
   return { envelopes, events: folded.events, info: folded.turns.at(-1) }
 }
 

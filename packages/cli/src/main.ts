@@ -5,7 +5,6 @@ import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
 import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
-import { addJoin } from './commands/join.js'
 import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addOpen } from './commands/open.js'
@@ -14,7 +13,7 @@ import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
 import { addSend } from './commands/send.js'
-import { addWatch } from './commands/watch.js'
+import { addJoin, addWatch } from './commands/watch.js'
 import { exitCodes, formatError, getExitCode, UsageError } from './lib/exit.js'
 import { printNotice } from './lib/output.js'
 
@@ -51,7 +50,7 @@ addToken(program)
 addDoctor(program)
 addCompletion(program)
 
-// A reader that has seen enough, such as `head`, is no error.
+// A reader that closes the pipe, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })

@@ -6,7 +6,7 @@ import { stage, twoCalls } from '../../gateway/test/turns.js'
 import { migrate } from '../src/audit/schema.js'
 import { getExitCode } from '../src/lib/exit.js'
 import { answering } from './support/answering.js'
-import { exportFile, exportTo, openFile, rowsOf } from './support/exported.js'
+import { exportFile, exportTo, openFile, readRows } from './support/exported.js'
 
 async function staged() {
   const space = await stage()
@@ -74,24 +74,26 @@ verifies('A23', 'a file of version 8 gets the steps by one migration, which may 
   const createdAs = (table: string) =>
     made.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(table)
   db.exec(`${createdAs('exported_log')}; ${createdAs('turns')}; PRAGMA user_version = 8`)
-  db.prepare('INSERT INTO exported_log VALUES (?, ?)').run(sessionOf(made), 'test')
-  db.exec(`INSERT INTO turns VALUES ('0', '${sessionOf(made)}', 'test/ana', 1, '2025', 'completed', 'chat')`)
+  db.prepare('INSERT INTO exported_log VALUES (?, ?)').run(readSession(made), 'test')
+  db.exec(
+    `INSERT INTO turns VALUES ('0', '${readSession(made)}', 'test/ana', 1, '2025', 'completed', 'chat')`,
+  )
   const [turn] = rowsWithoutSteps(db)
-  const versionOf = () => db.pragma('user_version', { simple: true })
+  const readVersion = () => db.pragma('user_version', { simple: true })
   await exportTo(path, space, 'auditor')
-  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
+  expect([readVersion(), readSchema(db)]).toEqual([9, readSchema(made)])
   expect(rowsWithoutSteps(db)[0]).toEqual(turn)
-  const rows = rowsOf(path)
+  const rows = readRows(path)
   db.pragma('user_version = 8')
   await exportTo(path, space, 'auditor')
-  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
-  expect(rowsOf(path)).toEqual(rows)
+  expect([readVersion(), readSchema(db)]).toEqual([9, readSchema(made)])
+  expect(readRows(path)).toEqual(rows)
 })
 
 const rowsWithoutSteps = (db: Database.Database) => db.prepare('SELECT * FROM turns ORDER BY id').all()
-const schemaOf = (db: Database.Database) =>
+const readSchema = (db: Database.Database) =>
   db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2').all()
-const sessionOf = (db: Database.Database): string =>
+const readSession = (db: Database.Database): string =>
   db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
 
 /** Makes an export of another log. */

@@ -20,7 +20,7 @@ import {
   twoCalls,
 } from '../../gateway/test/turns.js'
 import { ReasoningLog } from '../src/audit/reasoning-log.js'
-import { exportFile, exportTo, openFile, rowsOf, toldSteps } from './support/exported.js'
+import { exportFile, exportTo, openFile, readRows, readSteps } from './support/exported.js'
 
 const kinds = ['memory', 'SQLite'] as const
 
@@ -77,7 +77,7 @@ describe('an export to SQLite', () => {
 
   verifies(['A16', 'A17'], 'takes no change, and nothing out but what was pruned', async () => {
     const { db, path } = await exported()
-    const before = rowsOf(path)
+    const before = readRows(path)
     expect(before.steps.length).toBeGreaterThan(8)
     for (const statement of [
       "UPDATE reasoning_steps SET content = 'nothing'",
@@ -98,7 +98,7 @@ describe('an export to SQLite', () => {
     ]) {
       expect(() => db.exec(statement), statement).toThrow(/append-only/)
     }
-    expect(rowsOf(path)).toEqual(before)
+    expect(readRows(path)).toEqual(before)
     db.exec("INSERT INTO prunings VALUES ('2000-01-01T00:00:00.000Z', 0, '')")
     expect(() => db.exec('DELETE FROM reasoning_steps'), 'what is younger than that').toThrow(/append-only/)
     for (const statement of ['UPDATE prunings SET steps = 1', 'DELETE FROM prunings'])
@@ -124,45 +124,45 @@ describe('an export to SQLite', () => {
 
   test.for(kinds)('has every step that its reader is told, in the order of the turns: %s', async (kind) => {
     const { path, db, ...space } = await exported(kind)
-    const told = await toldSteps(space, 'auditor')
-    expect(rowsOf(path).steps).toEqual(
-      told.map(({ seq, thread_id, turn_number, timestamp, state, input_source, ...row }) => row),
+    const served = await readSteps(space, 'auditor')
+    expect(readRows(path).steps).toEqual(
+      served.map(({ seq, thread_id, turn_number, timestamp, state, input_source, ...row }) => row),
     )
     const turns = new Map(
-      told.map(({ turn_id: id, thread_id, turn_number, timestamp, state, input_source }) => [
+      served.map(({ turn_id: id, thread_id, turn_number, timestamp, state, input_source }) => [
         id,
-        { id, session_id: sessionOf(db), thread_id, turn_number, timestamp, state, input_source },
+        { id, session_id: readSession(db), thread_id, turn_number, timestamp, state, input_source },
       ]),
     )
-    expect(rowsOf(path).turns).toEqual([...turns.values()].sort(byId))
+    expect(readRows(path).turns).toEqual([...turns.values()].sort(byId))
   })
 
   verifies('A21', 'tells the whole chain of a session, as it was lived', async () => {
     const { db, ...space } = await exported()
-    const told = await toldSteps(space, 'auditor')
-    const turns = [...new Set(told.map(({ turn_id }) => turn_id))].sort()
-    const lived = turns.flatMap((id) => told.filter(({ turn_id }) => turn_id === id))
+    const served = await readSteps(space, 'auditor')
+    const turns = [...new Set(served.map(({ turn_id }) => turn_id))].sort()
+    const lived = turns.flatMap((id) => served.filter(({ turn_id }) => turn_id === id))
     const log = new ReasoningLog(db)
-    expect(log.getAuditTrail(sessionOf(db))).toEqual(
+    expect(log.getAuditTrail(readSession(db))).toEqual(
       lived.map(({ seq, thread_id, turn_number, ...entry }) => entry),
     )
     for (const id of turns) {
       const paragraphs = log.exportMarkdown(id).trimEnd().split('\n\n')
-      expect(paragraphs).toHaveLength(1 + told.filter(({ turn_id }) => turn_id === id).length)
+      expect(paragraphs).toHaveLength(1 + served.filter(({ turn_id }) => turn_id === id).length)
     }
   })
 
   verifies('A15', 'has links that resolve to calls, decisions and proposals of the log', async () => {
     const { db, as } = await exported()
     const { envelopes } = await as('auditor').history('limit=1000')
-    const kindOf = (id: unknown) => envelopes.find((each) => each.id === id)?.kind
+    const getKind = (id: unknown) => envelopes.find((each) => each.id === id)?.kind
     const linked = (column: string) =>
       db
         .prepare<[], string>(`SELECT ${column} FROM reasoning_steps WHERE ${column} IS NOT NULL`)
         .pluck()
         .all()
-    expect(new Set(linked('linked_tool_call').map(kindOf))).toEqual(new Set(['mcp.request']))
-    expect(new Set(linked('linked_policy_decision').map(kindOf))).toEqual(new Set(['system.decision']))
+    expect(new Set(linked('linked_tool_call').map(getKind))).toEqual(new Set(['mcp.request']))
+    expect(new Set(linked('linked_policy_decision').map(getKind))).toEqual(new Set(['system.decision']))
     expect(linked('linked_approval_request')).toEqual([])
   })
 
@@ -170,9 +170,9 @@ describe('an export to SQLite', () => {
     const { ...space } = await exported()
     const path = exportFile()
     await exportTo(path, space, 'stranger')
-    const told = await toldSteps(space, 'stranger')
-    expect(rowsOf(path).steps.map((row) => (row as { id: string }).id)).toEqual(told.map(({ id }) => id))
-    expect(told.length).toBeLessThan((await toldSteps(space, 'auditor')).length)
+    const served = await readSteps(space, 'stranger')
+    expect(readRows(path).steps.map((row) => (row as { id: string }).id)).toEqual(served.map(({ id }) => id))
+    expect(served.length).toBeLessThan((await readSteps(space, 'auditor')).length)
   })
 
   test('reads a long audit page by page', async () => {
@@ -204,19 +204,19 @@ describe('an export to a file that has one', () => {
     await space.say(question, thoughts)
     const path = exportFile()
     await exportTo(path, space, 'auditor')
-    const before = rowsOf(path)
+    const before = readRows(path)
     expect(before.turns).toMatchObject([{ state: 'running' }])
     expect(await exportTo(path, space, 'auditor')).toBe(`${path}: 0 steps and 0 turns added\n`)
-    expect(rowsOf(path)).toEqual(before)
+    expect(readRows(path)).toEqual(before)
 
     await space.say(...rest, ...twoCalls('b'))
     expect(await exportTo(path, space, 'auditor')).toMatch(/: \d+ steps and 1 turn added\n$/)
-    const after = rowsOf(path)
+    const after = readRows(path)
     expect(after.steps.slice(0, before.steps.length)).toEqual(before.steps)
     expect(after.turns).toMatchObject([{ state: 'completed' }, { state: 'completed' }])
     const fresh = exportFile()
     await exportTo(fresh, space, 'auditor')
-    expect(rowsOf(fresh)).toEqual(after)
+    expect(readRows(fresh)).toEqual(after)
   })
 
   test('adds what has become readable meanwhile, each with a number of its own', async () => {
@@ -229,10 +229,10 @@ describe('an export to a file that has one', () => {
     )
     const path = exportFile()
     await exportTo(path, space, 'auditor')
-    expect(rowsOf(path).steps).toMatchObject([{ step_number: 0, content: 'look -> seen' }])
+    expect(readRows(path).steps).toMatchObject([{ step_number: 0, content: 'look -> seen' }])
     await space.say(['ben', conclude('run'), chat('is', 'done', { correlationId: 'ask' })])
     await exportTo(path, space, 'auditor')
-    expect(rowsOf(path).steps).toMatchObject([
+    expect(readRows(path).steps).toMatchObject([
       { step_number: 1, content: 'hidden' },
       { step_number: 0, content: 'look -> seen' },
     ])
@@ -243,18 +243,18 @@ describe('an export to a file that has one', () => {
     await space.say(...twoCalls('a'))
     const path = exportFile()
     await exportTo(path, space, 'auditor')
-    const before = rowsOf(path)
+    const before = readRows(path)
     await space.say(...twoCalls('b'))
     const db = openFile(path)
     db.exec(`CREATE TRIGGER half_way BEFORE INSERT ON reasoning_steps WHEN NEW.content = 'now'
       BEGIN SELECT RAISE(ABORT, 'the power went'); END`)
     await expect(exportTo(path, space, 'auditor')).rejects.toThrow('the power went')
-    expect(rowsOf(path)).toEqual(before)
+    expect(readRows(path)).toEqual(before)
     db.exec('DROP TRIGGER half_way')
     await exportTo(path, space, 'auditor')
     const fresh = exportFile()
     await exportTo(fresh, space, 'auditor')
-    expect(rowsOf(path)).toEqual(rowsOf(fresh))
+    expect(readRows(path)).toEqual(readRows(fresh))
   })
 
   verifies(
@@ -274,7 +274,7 @@ describe('an export to a file that has one', () => {
       onTestFinished(() => void vi.useRealTimers())
       const path = exportFile()
       await exportTo(path, space, 'auditor')
-      const contents = () => rowsOf(path).steps.map((row) => (row as { content: string }).content)
+      const contents = () => readRows(path).steps.map((row) => (row as { content: string }).content)
       expect(contents()).toEqual(['of 31 days ago', 'of 29 days ago', 'of today'])
       const said = await exportTo(path, space, 'auditor', { keepDays: '30' })
       expect(said).toBe(`${path}: 0 steps and 0 turns added; 1 old step removed\n`)
@@ -312,9 +312,9 @@ describe('the page about it', () => {
     const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
     expect(tables.sort()).toEqual(['exported_log', 'prunings', 'reasoning_steps', 'turns'])
     for (const table of tables) {
-      const [, told = ''] = new RegExp(`^\\| \`${table}\` +\\|[^|]*\\|(.*)\\|$`, 'm').exec(page) ?? []
+      const [, served = ''] = new RegExp(`^\\| \`${table}\` +\\|[^|]*\\|(.*)\\|$`, 'm').exec(page) ?? []
       const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`).pluck().all()
-      expect([table, told.match(/(?<=`)\w+(?=`)/g)?.filter((name) => name !== 'NULL')]).toEqual([
+      expect([table, served.match(/(?<=`)\w+(?=`)/g)?.filter((name) => name !== 'NULL')]).toEqual([
         table,
         columns,
       ])
@@ -322,7 +322,7 @@ describe('the page about it', () => {
   })
 })
 
-const sessionOf = (db: Database.Database): string =>
+const readSession = (db: Database.Database): string =>
   db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
 const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1)
 

@@ -3,7 +3,7 @@ import { ConfigError } from '../src/config/config-error.js'
 import { parseConfig } from '../src/config/load.js'
 
 /** Lines of the message, without the name of the file. */
-function problemsOf(text: string): string[] {
+function findProblems(text: string): string[] {
   try {
     parseConfig(text, { file: 'space.yaml', env: {} })
   } catch (error) {
@@ -15,8 +15,8 @@ function problemsOf(text: string): string[] {
 
 const head = 'version: 1\nspace: demo\n'
 /** The text begins on line 3, or in `participants` on line 4. */
-const inSpace = (text: string) => problemsOf(head + text)
-const inParticipants = (text: string) => problemsOf(`${head}participants:\n${text}`)
+const inSpace = (text: string) => findProblems(head + text)
+const inParticipants = (text: string) => findProblems(`${head}participants:\n${text}`)
 
 test('an error gives its problems as data and as lines, in their order', () => {
   const text = 'version: 1\nspace: demo\nsaefty: {}\nparticipants:\n  ana: { kind: x }\nauth: x\n'
@@ -98,7 +98,7 @@ describe('keys', () => {
   })
 
   test('missing ones, shown at the map that lacks them', () => {
-    expect(problemsOf('participants:\n  files: { kind: mcp }\n')).toEqual([
+    expect(findProblems('participants:\n  files: { kind: mcp }\n')).toEqual([
       '1:1 version: is missing; it must be 1',
       '1:1 space: is missing; it must be a name: up to 63 lower-case letters, digits and -, not beginning with -',
       '2:10 participants.files.command: is missing; it must be text, and not empty; a server elsewhere has a url instead',
@@ -112,7 +112,7 @@ describe('keys', () => {
       '4:3 participants.-ana: must be an id: up to 64 letters, digits and . _ -, beginning with a letter or digit',
       '5:42 participants.p.env.A B: must be a name of letters, digits and _, not beginning with a digit',
     ])
-    expect(problemsOf('version: 1\nspaces:\n  Demo: {}\n')).toEqual([
+    expect(findProblems('version: 1\nspaces:\n  Demo: {}\n')).toEqual([
       '3:3 spaces.Demo: must be a name: up to 63 lower-case letters, digits and -, not beginning with -',
     ])
   })
@@ -166,7 +166,7 @@ describe('values', () => {
   })
 
   test('the version', () => {
-    expect(problemsOf('version: 2\nspace: demo\n')).toEqual(['1:10 version: must be 1'])
+    expect(findProblems('version: 2\nspace: demo\n')).toEqual(['1:10 version: must be 1'])
   })
 })
 
@@ -287,14 +287,16 @@ describe('the rules of safety', () => {
 
 test('beside several spaces nothing is said of one', () => {
   expect(
-    problemsOf('version: 1\nspace: a\nspaces: { a: {}, b: { storage: {} } }\nparticipants: {}\nsafety: {}\n'),
+    findProblems(
+      'version: 1\nspace: a\nspaces: { a: {}, b: { storage: {} } }\nparticipants: {}\nsafety: {}\n',
+    ),
   ).toEqual([
     '2:1 space: cannot stand beside spaces; keep one of them',
     expect.stringMatching(/^3:23 spaces\.b\.storage: is not known here/),
     '4:1 participants: belongs in each of the spaces; move it there',
     '5:1 safety: belongs in each of the spaces; move it there',
   ])
-  expect(problemsOf('version: 1\nspaces: {}\n')).toEqual([
+  expect(findProblems('version: 1\nspaces: {}\n')).toEqual([
     '2:9 spaces: must be a map of names and values, with 1 or more',
   ])
 })

@@ -6,7 +6,7 @@ import { parseConfig } from '../src/config/load.js'
 const head = 'version: 1\nspace: demo\n'
 
 /** Lines of the message, without the name of the file. */
-function problemsOf(text: string): string[] {
+function findProblems(text: string): string[] {
   try {
     parseConfig(text, { file: 'space.yaml', env: {} })
   } catch (error) {
@@ -30,17 +30,17 @@ describe('what is no YAML', () => {
       '3:10 this does not belong here; put text that holds { } [ ] , : or # in quotes',
     ],
   ] as const)('%j', ([text, expected]) => {
-    expect(problemsOf(text)).toEqual([expected])
+    expect(findProblems(text)).toEqual([expected])
   })
 
   test('an alias bomb', () => {
     const ten = (name: string) => `[${Array(10).fill(`*${name}`).join(', ')}]`
     const text = `a: &a [1, 2]\nb: &b ${ten('a')}\nc: &c ${ten('b')}\nd: &d ${ten('c')}\ne: ${ten('d')}\n`
-    expect(problemsOf(text)).toEqual(['5:41 aliases repeat too much of the file; write it out'])
+    expect(findProblems(text)).toEqual(['5:41 aliases repeat too much of the file; write it out'])
   })
 
   test('mistakes that leave the rest readable are told with the rest', () => {
-    expect(problemsOf(`${head}space: again\nparticipants:\n  a: !tagged { kind: robot }\n`)).toEqual([
+    expect(findProblems(`${head}space: again\nparticipants:\n  a: !tagged { kind: robot }\n`)).toEqual([
       '3:1 this key is there twice; keep one of them',
       '5:6 tags have no meaning here; put text that begins with ! in quotes',
       '5:22 participants.a.kind: must be one of human, agent, mcp, process',
@@ -48,14 +48,14 @@ describe('what is no YAML', () => {
   })
 
   test('of a key that is there twice the last is looked at', () => {
-    expect(problemsOf(`${head}space: No\n`)).toEqual([
+    expect(findProblems(`${head}space: No\n`)).toEqual([
       '3:1 this key is there twice; keep one of them',
       expect.stringMatching(/^3:8 space: must be a name/),
     ])
   })
 
   test('something else than a map', () => {
-    expect(problemsOf('- version: 1\n')).toEqual(['1:1 must be a map of keys and values'])
+    expect(findProblems('- version: 1\n')).toEqual(['1:1 must be a map of keys and values'])
   })
 })
 
@@ -93,7 +93,7 @@ describe('the environment', () => {
 describe('variables that cannot be filled in', () => {
   test('an unset variable is told where it is used, and nothing follows from it', () => {
     const text = 'gateway: { listen: "${HOST}:${PORT}" }\nparticipants:\n  p: { kind: "${KIND}" }\n'
-    expect(problemsOf(head + text)).toEqual([
+    expect(findProblems(head + text)).toEqual([
       '3:20 gateway.listen: the environment variable HOST is not set; set it, or write ${HOST:-default}; ' +
         'the environment variable PORT is not set; set it, or write ${PORT:-default}',
       '5:14 participants.p.kind: the environment variable KIND is not set; set it, or write ${KIND:-default}',
@@ -102,19 +102,19 @@ describe('variables that cannot be filled in', () => {
 
   test('an unset variable is a mistake also where empty text would do', () => {
     const text = 'participants:\n  p: { kind: process, command: p, env: { TOKEN: "${TOKEN}" } }\n'
-    expect(problemsOf(head + text)).toEqual([
+    expect(findProblems(head + text)).toEqual([
       expect.stringMatching(/^4:49 participants\.p\.env\.TOKEN: .* TOKEN is not set/),
     ])
   })
 
   test.for(['${}', '${A', '${A.B}', '${1}'])('%s is no variable', (reference) => {
-    expect(problemsOf(`${head}gateway: { origins: ["${reference}"] }`)).toEqual([
+    expect(findProblems(`${head}gateway: { origins: ["${reference}"] }`)).toEqual([
       expect.stringMatching(/^3:22 gateway\.origins\.0: write \$\{NAME\} or \$\{NAME:-default\}, not /),
     ])
   })
 
   test('keys are not expanded', () => {
-    expect(problemsOf(`${head}participants:\n  "\${A}": { kind: human }`)).toEqual([
+    expect(findProblems(`${head}participants:\n  "\${A}": { kind: human }`)).toEqual([
       expect.stringMatching(/^4:3 participants\.\$\{A\}: must be an id/),
     ])
   })

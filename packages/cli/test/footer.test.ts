@@ -67,7 +67,7 @@ describe('the footer', () => {
     [1, 1],
   ])(
     'on a screen of %i rows has %i lines at most, the last of which is what is typed',
-    ([rows = 0, most = 0]) => {
+    ([rows = 0, maxLines = 0]) => {
       const parts = {
         ...nobody,
         thinkers: many,
@@ -75,7 +75,7 @@ describe('the footer', () => {
         notices: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
       }
       const { lines } = renderFooter({ ...parts, typed: { text: 'typed', before: '' } }, { ...layout, rows })
-      expect(lines).toHaveLength(most)
+      expect(lines).toHaveLength(maxLines)
       expect(lines.at(-1)).toBe('> typed')
     },
   )

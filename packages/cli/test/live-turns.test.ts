@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Feed } from '../src/join/join.js'
 import { LiveTurns } from '../src/join/live-turns.js'
 import { answering } from './support/answering.js'
-import { envelope, parseTimestamp, turnOf } from './support/turns.js'
+import { createTurn, envelope, parseTimestamp } from './support/turns.js'
 
 const call = (seq: number, question: number, from = 'bot') =>
   envelope(seq, 'mcp.request', from, {
@@ -46,10 +46,10 @@ const block = (number: number, outcome = 'success') => [
 
 describe('an answer', () => {
   test('is followed by the turn that it ended, whether or not one saw it begin', async () => {
-    const sized = turnOf(7, { completed_at: parseTimestamp(4) })
+    const sized = createTurn(7, { completed_at: parseTimestamp(4) })
     const [decision] = sized.reasoning?.tool_decisions ?? []
     Object.assign(decision ?? {}, { size: { count: 4, unit: 'chars' } })
-    const { live, asked } = await lookingOn({ turns: [turnOf(6), sized, turnOf(8)] })
+    const { live, asked } = await lookingOn({ turns: [createTurn(6), sized, createTurn(8)] })
     expect(live.onEnvelope(call(2, 1))).toBeUndefined()
     expect(await live.onEnvelope(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
     expect(asked).toEqual(['turns demo/bot'])
@@ -58,14 +58,14 @@ describe('an answer', () => {
 
   test('without tools is followed by nothing', async () => {
     const { live } = await lookingOn({
-      turns: [turnOf(1, { completed_at: parseTimestamp(2), reasoning: null })],
+      turns: [createTurn(1, { completed_at: parseTimestamp(2), reasoning: null })],
     })
     expect(await live.onEnvelope(answer(2, 1))).toEqual([])
   })
 
   test('that is a response ends a turn, too, of those who call tools themselves', async () => {
     const response = envelope(4, 'mcp.response', 'bot', { correlationId: 'e1', payload: { result: {} } })
-    const turns = [turnOf(1, { completed_at: parseTimestamp(4) })]
+    const turns = [createTurn(1, { completed_at: parseTimestamp(4) })]
     const seen = await lookingOn({ turns })
     seen.live.onEnvelope(call(2, 1))
     expect(await seen.live.onEnvelope(response)).toEqual(block(1))
@@ -76,7 +76,7 @@ describe('an answer', () => {
   })
 
   test('after the first one of a turn is followed by nothing', async () => {
-    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: parseTimestamp(3) })] })
+    const { live } = await lookingOn({ turns: [createTurn(1, { completed_at: parseTimestamp(3) })] })
     expect(await live.onEnvelope(answer(3, 1))).toEqual(block(1))
     expect(await live.onEnvelope(answer(4, 1))).toEqual([])
   })
@@ -84,7 +84,7 @@ describe('an answer', () => {
   test('in the same millisecond as another is followed by its own turn', async () => {
     const time = parseTimestamp(9)
     const { live } = await lookingOn({
-      turns: [turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time })],
+      turns: [createTurn(1, { completed_at: time }), createTurn(2, { completed_at: time })],
     })
     const answers = [8, 9].map((seq) => live.onEnvelope({ ...answer(seq, seq - 7), ts: time } as AnyEnvelope))
     const headers = (await Promise.all(answers)).map((lines) => lines?.[1])
@@ -98,7 +98,7 @@ describe('an answer', () => {
 })
 
 describe('a turn with tools that is not answered', () => {
-  const turns = [turnOf(7, { completed_at: parseTimestamp(5) })]
+  const turns = [createTurn(7, { completed_at: parseTimestamp(5) })]
   const back = envelope(5, 'chat.cancel', 'ana', { correlationId: 'e1' })
   const notification = envelope(5, 'mcp.request', 'ana', {
     to: ['bot'],
@@ -146,13 +146,13 @@ describe('a turn with tools that is not answered', () => {
     const { live } = await lookingOn({ turns: known })
     const cancel = envelope(5, 'reasoning.cancel', 'bot', { context: 'e2' })
     expect(await live.onEnvelope(cancel)).toEqual(block(7))
-    known[0] = turnOf(7, { completed_at: parseTimestamp(6) })
+    known[0] = createTurn(7, { completed_at: parseTimestamp(6) })
     expect(await live.onEnvelope(answer(6, 1))).toEqual([])
-    const { reasoning } = turnOf(7)
+    const { reasoning } = createTurn(7)
     const [decision] = reasoning?.tool_decisions ?? []
     if (reasoning === null || decision === undefined) throw new Error('it has a tool')
     const more = { ...reasoning, tool_decisions: [decision, decision] }
-    known[0] = turnOf(7, { completed_at: parseTimestamp(9), reasoning: more })
+    known[0] = createTurn(7, { completed_at: parseTimestamp(9), reasoning: more })
     const lines = await live.onEnvelope(answer(9, 1))
     expect(lines?.filter((line) => line.includes('→'))).toHaveLength(2)
   })
@@ -199,7 +199,7 @@ describe('what a tool gave back', () => {
 })
 
 describe('what is shown', () => {
-  /** What a view was told, in order. */
+  /** The lines that a view gets, in order. */
   function feeding(follow: (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined) {
     const shown: string[] = []
     const view = {

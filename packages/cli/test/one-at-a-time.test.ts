@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSerialTask } from '../src/run/reload.js'
 
-/** A task whose runs end when they are told to. */
+/** A task whose runs end on request. */
 function stepped() {
   const ends: (() => void)[] = []
   const tasks = createSerialTask(() => new Promise((resolve) => ends.push(resolve)))

@@ -23,7 +23,7 @@ interface Given {
   readonly drawing?: number
 }
 
-/** When each was shown, in milliseconds from the beginning, and what was told, in order. */
+/** When each envelope was shown, in milliseconds from the beginning, and the notices, in order. */
 async function played(envelopes: AnyEnvelope[], { speed = 1, drawing = 0 }: Given = {}) {
   const clock = new FakeClock(0)
   const seen: (string | number)[] = []

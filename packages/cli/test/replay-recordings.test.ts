@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecordedItem } from '../src/replay/recording.js'
 import { copyInto } from '../src/replay/replay.js'
 import { folderWith } from './support/folder.js'
-import { bodies, exportOf, plain, readText } from './support/recordings.js'
+import { bodies, createExport, plain, readText } from './support/recordings.js'
 
 const three = bodies(2)
 const proof = { epoch: 'the-epoch', hash: expect.stringMatching(/^[\da-f]{64}$/) }
@@ -14,7 +14,7 @@ const idsIn = (items: readonly RecordedItem[]) =>
 
 describe('an export', () => {
   test('gives its envelopes with their seqs, and the rows that they are', async () => {
-    const { items, end } = await readText(exportOf(three))
+    const { items, end } = await readText(createExport(three))
     expect(end).toEqual({ ok: true, first: 1, head: 3, withheld: 0, proof })
     const salt = '07'.repeat(16)
     expect(items).toEqual(
@@ -30,17 +30,17 @@ describe('an export', () => {
   })
 
   test('says what was withheld, and what was pruned', async () => {
-    const withheld = await readText(exportOf(three, 1, [2]))
+    const withheld = await readText(createExport(three, 1, [2]))
     expect(withheld.end).toEqual({ ok: true, first: 1, head: 3, withheld: 1, proof })
     expect(idsIn(withheld.items)).toEqual(['e1', 2, 'e3'])
-    const pruned = await readText(exportOf(three, 5))
+    const pruned = await readText(createExport(three, 5))
     expect(pruned.end).toEqual({ ok: true, first: 5, head: 7, withheld: 0, proof })
   })
 
   test('that is damaged is recognised, with the line', async () => {
-    const text = exportOf(three)
+    const text = createExport(three)
     const lines = text.split(/(?<=\n)/)
-    const odd = (body: string) => exportOf(three.with(1, body))
+    const odd = (body: string) => createExport(three.with(1, body))
     const cases: [text: string | Uint8Array, line: number, problem: RegExp][] = [
       ['', 0, /nothing in it/],
       [text.slice(0, -20), 5, /no gateway has written/],
@@ -121,11 +121,11 @@ describe('no space is made', () => {
   }
 
   test.for<[what: string, text: string, name: string | undefined, message: RegExp]>([
-    ['that was pruned', exportOf(three, 5), 'demo', /begins at seq 5: what came before was pruned/],
-    ['with holes', exportOf(three, 1, [2, 3]), 'demo', /2 of these were withheld.* observe\.targeted/],
+    ['that was pruned', createExport(three, 5), 'demo', /begins at seq 5: what came before was pruned/],
+    ['with holes', createExport(three, 1, [2, 3]), 'demo', /2 of these were withheld.* observe\.targeted/],
     ['with gaps', plain(three).replace(/^.*\n/, ''), 'demo', /seq 1 is missing: .* observe\.targeted/],
-    ['without a name', exportOf(three.slice(1)), undefined, /add --name/],
-    ['with a name that no space can have', exportOf(three), 'A space', /A space cannot be a space/],
+    ['without a name', createExport(three.slice(1)), undefined, /add --name/],
+    ['with a name that no space can have', createExport(three), 'A space', /A space cannot be a space/],
   ])('of a recording %s', async ([, text, name, message]) => {
     const { path, error } = await copy(text, name)
     expect(error).toMatch(message)
@@ -134,8 +134,8 @@ describe('no space is made', () => {
 
   test('of one that changed after it was looked at', async () => {
     const path = join(folderWith(), 'copy.db')
-    const { end } = await readText(exportOf(three))
-    const { items } = await readText(exportOf(bodies(3)))
+    const { end } = await readText(createExport(three))
+    const { items } = await readText(createExport(bodies(3)))
     async function* others() {
       yield* items
     }

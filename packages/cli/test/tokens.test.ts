@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 const path = (...parts: string[]) => join(directory, '.meup', ...parts)
-const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
+const readMode = (file: string) => (statSync(file).mode & 0o777).toString(8)
 
 function write(id: string, content: string, mode = 0o600): string {
   mkdirSync(path('tokens'), { recursive: true })
@@ -41,8 +41,8 @@ test('makes a token for each, fit for a header and the name of a subprotocol', (
 
 test('keeps tokens to their owner and out of version control', () => {
   ensureTokens(directory, ['ana'])
-  expect(modeOf(path('tokens', 'ana'))).toBe('600')
-  expect([modeOf(path('tokens')), modeOf(path())]).toEqual(['700', '700'])
+  expect(readMode(path('tokens', 'ana'))).toBe('600')
+  expect([readMode(path('tokens')), readMode(path())]).toEqual(['700', '700'])
   expect(readFileSync(path('.gitignore'), 'utf8')).toBe('*\n')
 })
 
@@ -108,15 +108,15 @@ describe('where it is told what to use instead', () => {
     write('ana', 'short')
     write('ben', 'the-new-token-of-ben')
     write('cem', 'two words of a token')
-    const told: string[] = []
+    const problems: string[] = []
     const tokens = ensureTokens(directory, ['ana', 'ben', 'cem'], {
       instead: (id, error) => {
-        told.push(`${id}: ${error.message}`)
+        problems.push(`${id}: ${error.message}`)
         return previous[id]
       },
     })
     expect(tokens).toEqual({ ana: previous.ana, ben: 'the-new-token-of-ben' })
-    expect(told).toEqual([
+    expect(problems).toEqual([
       expect.stringMatching(/^ana: .* is shorter/),
       expect.stringMatching(/^cem: .* one word/),
     ])

@@ -85,14 +85,14 @@ test.for<[string, Record<string, string>, unknown[]]>([
     { OTEL_EXPORTER_OTLP_ENDPOINT: '127.0.0.1:4318' },
     ['nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address'],
   ],
-])('%s nothing is traced', async ([, variables, told]) => {
+])('%s nothing is traced', async ([, variables, warnings]) => {
   const warned: unknown[] = []
   const logger = { ...silent, warn: (_: object, message: string) => void warned.push(message) }
   const { observe } = await traceSpaces(logger, variables)
-  expect([observe, warned]).toEqual([undefined, told])
+  expect([observe, warned]).toEqual([undefined, warnings])
 })
 
-test('what was thought is told where that is switched on, and only there', async () => {
+test('what was thought is exported where that is switched on, and only there', async () => {
   const receiver = await receiveTraces()
   for (const switched of ['false', 'true']) {
     setEnvironment({
@@ -105,10 +105,10 @@ test('what was thought is told where that is switched on, and only there', async
     await say('reasoning.conclusion', { context: id, payload: { message: 'nothing more to see' } })
     await stop()
   }
-  const told = receiver.spans.map(({ events }) =>
+  const texts = receiver.spans.map(({ events }) =>
     events.map(({ name, attributes }) => [name, (attributes as Record<string, unknown>)['meup.message']]),
   )
-  expect(told).toEqual([
+  expect(texts).toEqual([
     [],
     [
       ['reasoning.start', 'looking at my notes'],

@@ -22,7 +22,7 @@ function running(files: Readonly<Record<string, string>>) {
   return {
     printed,
     said,
-    linesOf: (participant: string) => printed.filter((line) => line.startsWith(`${participant} `)),
+    getLines: (participant: string) => printed.filter((line) => line.startsWith(`${participant} `)),
     save: (name: string, text: string) => writeFileSync(join(directory, name), text),
     async start(participant: string, more: Partial<ProcessProgram> = {}): Promise<void> {
       const program: ProcessProgram = {
@@ -47,25 +47,25 @@ const script = (text: string): string =>
   `console.log(${JSON.stringify(text)}, process.pid); setInterval(() => {}, 1000)`
 
 test('a program is started again when a file that it imports is saved; nothing else is', async () => {
-  const { start, linesOf, save, said } = running({
+  const { start, getLines, save, said } = running({
     'a.mjs': `import { word } from './word.mjs'; ${script('a')}; console.log(word)`,
     'word.mjs': `export const word = 'one'`,
     'b.mjs': script('b'),
   })
   await start('a')
   await start('b')
-  await expect.poll(() => linesOf('a')).toContain('a stdout one')
-  await expect.poll(() => linesOf('b')).toHaveLength(1)
+  await expect.poll(() => getLines('a')).toContain('a stdout one')
+  await expect.poll(() => getLines('b')).toHaveLength(1)
   save('word.mjs', `export const word = 'two'`)
-  await expect.poll(() => linesOf('a')).toContain('a stdout two')
-  expect(linesOf('b')).toHaveLength(1)
+  await expect.poll(() => getLines('a')).toContain('a stdout two')
+  expect(getLines('b')).toHaveLength(1)
   expect(said).toEqual(['word.mjs changed; restarting a'])
 })
 
 test('a program that cannot be loaded says so once, and is started by the next save alone', async () => {
-  const { start, linesOf, save, said, printed } = running({ 'a.mjs': script('good') })
+  const { start, getLines, save, said, printed } = running({ 'a.mjs': script('good') })
   await start('a')
-  await expect.poll(() => linesOf('a')).toHaveLength(1)
+  await expect.poll(() => getLines('a')).toHaveLength(1)
   const errors = () => printed.filter((line) => line.startsWith('a stderr SyntaxError')).length
   const waiting = () =>
     said.filter((line) => line === 'a ended: exit 1; restarting when its files change').length
@@ -75,41 +75,41 @@ test('a program that cannot be loaded says so once, and is started by the next s
     expect(errors()).toBe(times)
   }
   save('a.mjs', script('mended'))
-  await expect.poll(() => linesOf('a').at(-1)).toMatch(/^a stdout mended \d+$/)
+  await expect.poll(() => getLines('a').at(-1)).toMatch(/^a stdout mended \d+$/)
   expect([errors(), waiting()]).toEqual([3, 3])
 })
 
 test('a program that fails without having been changed follows its restart policy', async () => {
-  const { start, linesOf, said } = running({ 'a.mjs': `console.log('here'); process.exit(3)` })
+  const { start, getLines, said } = running({ 'a.mjs': `console.log('here'); process.exit(3)` })
   await start('a')
-  await expect.poll(() => linesOf('a').length).toBeGreaterThanOrEqual(2)
+  await expect.poll(() => getLines('a').length).toBeGreaterThanOrEqual(2)
   expect(said[0]).toBe('a ended: exit 3; restarting')
 })
 
 test('a program that has ended as it should is started again by a save', async () => {
-  const { start, linesOf, save } = running({ 'a.mjs': `console.log('one')` })
+  const { start, getLines, save } = running({ 'a.mjs': `console.log('one')` })
   await start('a', { restart: 'never' })
-  await expect.poll(() => linesOf('a')).toEqual(['a stdout one'])
+  await expect.poll(() => getLines('a')).toEqual(['a stdout one'])
   save('a.mjs', `console.log('two')`)
-  await expect.poll(() => linesOf('a')).toEqual(['a stdout one', 'a stdout two'])
+  await expect.poll(() => getLines('a')).toEqual(['a stdout one', 'a stdout two'])
 })
 
 test('a program that does not end is killed after five seconds', async () => {
   const stubborn = `process.on('SIGTERM', () => console.log('asked')); ${script('old')}`
-  const { start, linesOf, save } = running({ 'a.mjs': stubborn })
+  const { start, getLines, save } = running({ 'a.mjs': stubborn })
   await start('a')
-  await expect.poll(() => linesOf('a')).toHaveLength(1)
+  await expect.poll(() => getLines('a')).toHaveLength(1)
   const began = Date.now()
   save('a.mjs', script('new'))
-  await expect.poll(() => linesOf('a').at(-1)).toMatch(/^a stdout new/)
-  expect(linesOf('a')[1]).toBe('a stdout asked')
+  await expect.poll(() => getLines('a').at(-1)).toMatch(/^a stdout new/)
+  expect(getLines('a')[1]).toBe('a stdout asked')
   expect(Date.now() - began).toBeGreaterThanOrEqual(5000)
 })
 
 test('with watch: false, or when it writes beside itself, a program is left alone', async () => {
   const writing = `import { writeFileSync } from 'node:fs'
     setInterval(() => writeFileSync('report.json', String(Date.now())), 20); ${script('writing')}`
-  const { start, linesOf, save } = running({
+  const { start, getLines, save } = running({
     'left.mjs': script('left'),
     'writing.mjs': writing,
     'other.mjs': script('other'),
@@ -117,18 +117,18 @@ test('with watch: false, or when it writes beside itself, a program is left alon
   await start('left', { watch: false })
   await start('writing')
   await start('other')
-  await expect.poll(() => linesOf('other')).toHaveLength(1)
+  await expect.poll(() => getLines('other')).toHaveLength(1)
   save('left.mjs', script('changed'))
   save('other.mjs', script('changed'))
-  await expect.poll(() => linesOf('other')).toHaveLength(2)
-  expect([linesOf('left'), linesOf('writing')]).toEqual([
+  await expect.poll(() => getLines('other')).toHaveLength(2)
+  expect([getLines('left'), getLines('writing')]).toEqual([
     [expect.stringMatching(/^left stdout left/)],
     [expect.stringMatching(/^writing stdout writing/)],
   ])
 })
 
 test('a token that a program prints is not shown', async () => {
-  const { start, linesOf } = running({ 'a.mjs': `console.error('token', process.env.MEUP_TOKEN)` })
+  const { start, getLines } = running({ 'a.mjs': `console.error('token', process.env.MEUP_TOKEN)` })
   await start('a')
-  await expect.poll(() => linesOf('a')).toEqual(['a stderr token [token]'])
+  await expect.poll(() => getLines('a')).toEqual(['a stderr token [token]'])
 })

@@ -1,6 +1,6 @@
 /**
- * A map that forgets: past its capacity the oldest entries go, but never the last one. `weigh` says how much of the
- * capacity an entry takes; default: 1 each.
+ * A map of bounded size: over its capacity it drops the oldest entries, but never the last one. `weigh` gives the share of
+ * the capacity that an entry takes; default: 1.
  */
 export class Bounded<Value> {
   readonly #capacity: number
@@ -18,14 +18,14 @@ export class Bounded<Value> {
     return this.#entries.get(key)?.value
   }
 
-  /** Like `get`; what is used stays longest. */
+  /** Like `get`, and makes the entry the newest. */
   use(key: string): Value | undefined {
     const value = this.get(key)
     if (value !== undefined) this.renew(key, value)
     return value
   }
 
-  /** What is there already keeps its place. */
+  /** A key that is there keeps its place in the order. */
   set(key: string, value: Value): void {
     const weight = this.#weigh(value)
     this.#weight += weight - (this.#entries.get(key)?.weight ?? 0)
@@ -67,9 +67,9 @@ export class Bounded<Value> {
 }
 
 /**
- * The keys of a map or set, the oldest first, for one that forgets: each key that it gives is to be deleted. It goes on where
- * it was, since to find the oldest anew leads past all that has been deleted there. The place is held weakly: an iterator
- * that nobody moves keeps everything that the map has thrown away since.
+ * Iterates over the keys of a map or set from the oldest on; the caller deletes each key that it gets. It keeps its iterator,
+ * since a new one has to skip all deleted entries first. The reference is weak, because an iterator that rests keeps every
+ * table alive that the map has replaced since.
  */
 export class Oldest<Key> {
   readonly #keyed: { keys(): IterableIterator<Key> }
@@ -86,5 +86,55 @@ export class Oldest<Key> {
     const anew = this.#keyed.keys()
     this.#at = new WeakRef(anew)
     return anew.next().value
+  }
+}
+
+interface Rules<Value> {
+  readonly isOpen: (value: Value) => boolean
+  readonly weigh?: (value: Value) => number
+  /** How much of the open and of the ended values is kept, in units of `weigh`. */
+  readonly capacity: { readonly open: number; readonly over: number }
+}
+
+export type RegisterSnapshot<Value> = readonly (readonly [key: string, value: Value])[]
+
+/** Keeps open values, and the latest that have ended, since later envelopes may refer to them. */
+export class Register<Value> {
+  readonly #isOpen: (value: Value) => boolean
+  readonly #open: Bounded<Value>
+  readonly #over: Bounded<Value>
+
+  constructor({ isOpen, weigh, capacity }: Rules<Value>) {
+    this.#isOpen = isOpen
+    this.#open = new Bounded(capacity.open, weigh)
+    this.#over = new Bounded(capacity.over, weigh)
+  }
+
+  get(key: string): Value | undefined {
+    return this.#open.get(key) ?? this.#over.get(key)
+  }
+
+  /** Call it after each change of the value. */
+  set(key: string, value: Value): void {
+    const [here, there] = this.#isOpen(value) ? [this.#open, this.#over] : [this.#over, this.#open]
+    there.delete(key)
+    here.renew(key, value)
+  }
+
+  open(): Iterable<Value> {
+    return this.#open.values()
+  }
+
+  *values(): Iterable<Value> {
+    yield* this.#over.values()
+    yield* this.#open.values()
+  }
+
+  snapshot(): RegisterSnapshot<Value> {
+    return [...this.#over.snapshot(), ...this.#open.snapshot()]
+  }
+
+  restore(entries: RegisterSnapshot<Value>): void {
+    for (const [key, value] of entries) this.set(key, value)
   }
 }

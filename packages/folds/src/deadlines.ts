@@ -2,7 +2,7 @@ import { Bounded } from './bounded.js'
 
 export type DeadlinesSnapshot = readonly (readonly [id: string, milliseconds: number])[]
 
-/** When things end by themselves. Looks at them only when one of them is due. */
+/** Expiry times by id. Scans them only when one of them is due. */
 export class Deadlines {
   readonly #times = new Bounded<number>(10_000)
   #soonest = Number.POSITIVE_INFINITY
@@ -23,7 +23,7 @@ export class Deadlines {
     return this.#soonest === Number.POSITIVE_INFINITY
   }
 
-  /** What is due by now, in milliseconds; it has no deadline any more. */
+  /** Removes and returns the ids that are due at `now` (milliseconds). */
   due(now: number): readonly string[] {
     if (now < this.#soonest) return []
     const due = this.#times.snapshot().filter(([, time]) => time <= now)

@@ -10,16 +10,15 @@ import {
   type McpRefusalPayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
-import { formatDuration } from './duration.js'
 import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
 import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
-import { brief, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
+import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
-/** What a line is about: surfaces choose its sign, colour or place by it. */
+/** The category of a line, by which surfaces choose its sign, colour or place. */
 export type Tone =
   | 'message'
   | 'start'
@@ -35,24 +34,24 @@ export type Tone =
   | 'refusal'
   /** Something about a participant or the space. */
   | 'event'
-  /** What the gateway did not let pass. */
+  /** A refusal of the gateway. */
   | 'problem'
-  /** Anything else that is said, in kinds of any namespace. */
+  /** Any other kind. */
   | 'other'
 
-/** How an envelope reads: `ana` `kicked` `eve` `spam`. Texts are as they were logged: make them `printable`. */
+/** An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: make them `printable`. */
 export interface Description {
   readonly actor: string
   /** `''` for decisions of the gateway, which read `ana: chat denied: …`. */
   readonly verb: string
   /** The tool, the participant, or the kind of thought or message. */
   readonly object: string
-  /** What is said, the arguments or the result of a call, or the reason. */
+  /** The text, the arguments or the result of a call, or the reason. */
   readonly detail: string
   readonly tone: Tone
 }
 
-/** What earlier envelopes say about one. */
+/** What earlier envelopes add to a description. */
 interface Known {
   /** The tool of the call that it answers. */
   readonly tool?: string | undefined
@@ -60,7 +59,7 @@ interface Known {
   readonly owner?: string | undefined
 }
 
-/** Actor where it is not the sender, and tone where it is not `event`. */
+/** `tone` defaults to `event`, `actor` to the sender. */
 type Words = readonly [
   verb: string,
   object?: string,
@@ -76,20 +75,20 @@ const [maxReasonChars, maxMessageChars] = [200, 300]
 const names = (ids: readonly string[] = []): string => ids.join(', ')
 const shorten = (reason = ''): string => brief(reason, maxReasonChars)
 const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
-const textOf = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
+const getText = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
 
-/** A request that an agent does something about itself. */
+/** A request that an agent manages its own state. */
 const asks =
   (what: string) =>
   ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
     'asks',
     `${names(to)} ${what}`,
-    textOf(payload, guard),
+    getText(payload, guard),
   ]
 
-/** How each kind reads. */
+/** The words for each kind. */
 const words: { readonly [K in Kind]: Describe<K> } = {
-  [Kind.chat]: ({ payload }) => ['says', '', textOf(payload), 'message'],
+  [Kind.chat]: ({ payload }) => ['says', '', getText(payload), 'message'],
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.mcpRequest]: (envelope, guard) => {
@@ -106,10 +105,10 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     proposal(getTool(envelope, guard), envelope.to, getArguments(envelope, guard)),
   [Kind.mcpWithdraw]: ({ payload }, guard, known) => refusal('withdraws', payload, guard, known),
   [Kind.mcpReject]: ({ payload }, guard, known) => refusal('rejects', payload, guard, known),
-  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', textOf(payload), 'start'],
+  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', getText(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
-  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', textOf(payload), 'end'],
-  // Of another participant it is a request, and closes nothing [MEUP-2.4].
+  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
+  // From another participant it is a request and closes nothing [MEUP-2.4].
   [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
     owner === from || from === GATEWAY
       ? ['stops thinking', '', reason, 'stop']
@@ -145,14 +144,14 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     return ['paused', `${names(to)}${time}`, shorten(reason)]
   },
   [Kind.participantResume]: ({ to, payload }) => ['resumed', names(to), shorten(payload.reason)],
-  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', textOf(payload)],
+  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', getText(payload)],
   [Kind.participantRequestStatus]: asks('for a status'),
   [Kind.participantForget]: asks('to forget'),
   [Kind.participantCompact]: asks('to compact its memory'),
   [Kind.participantCompactDone]: ({ payload }, guard) => [
     'has compacted',
     'its memory',
-    textOf(payload, guard),
+    getText(payload, guard),
   ],
   [Kind.participantClear]: asks('to clear its memory'),
   [Kind.participantRestart]: asks('to restart'),
@@ -180,9 +179,9 @@ const words: { readonly [K in Kind]: Describe<K> } = {
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 /**
- * How an envelope of any kind reads to a person. All surfaces use these words, and style them.
+ * Describes an envelope of any kind. All surfaces use these words, each in its own style.
  *
- * `guard`: what MCP payloads and unknown kinds pass, which the gateway relays unchanged [MEUP-6.9].
+ * `guard` masks MCP payloads and unknown kinds, which the gateway relays unchanged [MEUP-6.9].
  */
 export const describe = (envelope: Envelope, guard: Guard, known: Known = {}): Description =>
   toDescription(envelope.from, getWords(envelope, guard, known))
@@ -217,13 +216,13 @@ export function sentence({ actor, verb, object, detail, tone }: Description): st
 /** Describes envelopes in log order, and remembers which tools were called. */
 export class Describer {
   readonly #guard: Guard
-  readonly #ownerOf: (context: string) => string | null | undefined
+  readonly #getOwner: (context: string) => string | null | undefined
   /** Calls that may still be answered. */
   readonly #tools = new Bounded<string>(1000)
 
-  constructor(guard: Guard, ownerOf: (context: string) => string | null | undefined) {
+  constructor(guard: Guard, getOwner: (context: string) => string | null | undefined) {
     this.#guard = guard
-    this.#ownerOf = ownerOf
+    this.#getOwner = getOwner
   }
 
   describe(envelope: Envelope): Description {
@@ -231,12 +230,12 @@ export class Describer {
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
       this.#tools.set(id, getTool(envelope, this.#guard))
     const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
-    const owner = context === undefined ? undefined : (this.#ownerOf(context) ?? undefined)
+    const owner = context === undefined ? undefined : (this.#getOwner(context) ?? undefined)
     return describe(envelope, this.#guard, { tool, owner })
   }
 }
 
-/** A proposal, with its arguments as far as they are shown. */
+/** Describes a proposal with the arguments that are shown. */
 export const describeProposal = (
   { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,
@@ -249,13 +248,13 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
   'proposal',
 ]
 
-/** Why a call is made; `''` for methods that need no reason and give none. */
+/** The rationale of a call; `''` for a method that needs none and gives none. */
 export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
   if (!isBlank(rationale)) return rationale
   return isToolCall(payload) ? reasonText(null) : ''
 }
 
-/** What a call came to: `success (10 chars)`, `error: no such file`. */
+/** The outcome of a call: `success (10 chars)`, `error: no such file`. */
 export const resultText = (result: Result): string =>
   `${outcomeText(result)}${result.outcome === 'error' && result.text !== '' ? `: ${result.text}` : ''}`
 

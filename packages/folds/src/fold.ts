@@ -1,28 +1,28 @@
 import type { Envelope } from '@meup/protocol'
 
 /**
- * A view that grows with the log. It is told every envelope once, with its `seq`, in log order; the same log always
- * gives the same view. What it holds is bounded, however long the log is.
+ * A view computed from a log. `apply` takes its envelopes once each, in log order; the same log always gives the same view.
+ * Its memory is bounded, however long the log is.
  */
 export interface Fold<Change, Snapshot> {
-  /** Last `seq` that was taken; 0 = none. Go on after it. */
+  /** Last `seq` that was applied; 0 = none. */
   readonly seq: number
   /**
-   * Takes the next envelope. One that was taken before (a retry's echo), or that is not in the log, changes nothing.
-   * What is returned belongs to the fold: read it before the next envelope, and do not change it.
+   * Applies the next envelope. One that was applied before (the echo of a retry), or that has no `seq`, changes nothing.
+   * The result belongs to the fold: read it before the next envelope, and do not change it.
    */
   apply(envelope: Envelope): Change
-  /** All that the fold knows, as JSON. To be serialised at once. */
+  /** The state of the fold as JSON. Serialise it before the next envelope: it shares objects with the fold. */
   snapshot(): Snapshot
-  /** Takes what `snapshot` gave; only for a fold that has taken nothing yet. */
+  /** Restores a snapshot; only before the first `apply`. */
   restore(snapshot: Snapshot): void
 }
 
-/** How far a fold has come in the log. */
+/** The position of a fold in the log. */
 export class Progress {
   seq = 0
 
-  /** Whether this envelope is the next one. */
+  /** Moves to this envelope; `false` if it is not in the log or was applied before. */
   advance({ seq }: Envelope): boolean {
     if (seq === undefined || seq <= this.seq) return false
     this.seq = seq

@@ -8,20 +8,20 @@ import {
   type ParticipantInfo,
 } from '@meup/protocol'
 
-/** What a participant holds, and where it has it from. */
+/** The capabilities of a participant by their origin. */
 export interface GrantedCapabilities {
   readonly id: string
   readonly status: ParticipantInfo['status']
-  /** By the operator, or by the issuer of its token. */
+  /** Set by the operator, or by the issuer of its token. */
   readonly configured: readonly Capability[]
   readonly grants: readonly LoggedGrant[]
-  /** What it holds beside these: the log does not tell, or not this reader, where from. */
+  /** Capabilities whose origin this reader cannot see in the log. */
   readonly others: readonly Capability[]
 }
 
 /**
- * Sorts what participants hold, which the gateway knows, by what the log tells of it. `now` in milliseconds since the
- * epoch. Of grants of the same the latest is taken to stand.
+ * Sorts the capabilities of participants, as the gateway lists them, by origin. `now` in milliseconds since the epoch. If
+ * several grants give the same capabilities, the latest one counts.
  */
 export function getGrantedCapabilities(
   participants: readonly ParticipantInfo[],
@@ -45,18 +45,18 @@ export function getGrantedCapabilities(
   })
 }
 
-/** Whoever no longer holds what it gave gave it in vain [MEUP-4.14]. */
+/** A grant ends when its grantor no longer holds the capabilities [MEUP-4.14]. */
 const isBacked = (given: readonly Capability[], held: readonly Capability[]): boolean =>
   given.every((one) => held.some((each) => covers([each], [one])))
 
-/** What is configured comes before what is granted. */
+/** Configured capabilities come before granted ones. */
 const isStart = (start: readonly Capability[], all: readonly Capability[]): boolean =>
   start.length <= all.length && start.every((one, at) => isSame(one, all[at]))
 
 const isSame = (one: Capability, other: Capability | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
 
-/** Takes these out, if all of them are there; says whether they were. */
+/** Removes the capabilities if all of them are there, and returns whether they were. */
 function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
   const left = [...from]
   for (const one of wanted) {
@@ -68,7 +68,7 @@ function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
   return true
 }
 
-/** Capabilities that one participant gave another, as the log tells of it. */
+/** A grant in the log. */
 export interface LoggedGrant {
   readonly id: string
   readonly ts: string
@@ -80,7 +80,7 @@ export interface LoggedGrant {
   readonly reason?: string
 }
 
-/** What `GrantLog` is to be told of the log. */
+/** The kinds that `GrantLog` needs. */
 export const grantKinds: readonly string[] = [
   Kind.capabilityGrant,
   Kind.capabilityRevoke,
@@ -89,14 +89,14 @@ export const grantKinds: readonly string[] = [
   Kind.systemSpace,
 ]
 
-/** What `system.space` says where it tells of a configuration. */
+/** The payload of a `system.space` with a configuration. */
 interface Configuration {
   readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
 }
 
 /**
- * What the operator configured, and the grants that nothing in the log has ended. Which of these stand the gateway alone
- * knows: a grant also falls with what it rested on.
+ * The configured capabilities, and the grants that no envelope has ended. A grant also ends with the grant that it depends on;
+ * only the gateway knows which ones are in force.
  */
 export class GrantLog {
   readonly #grants = new Map<string, LoggedGrant>()
@@ -128,7 +128,7 @@ export class GrantLog {
     }
   }
 
-  /** `undefined` = whoever it is, the operator's file does not name it. */
+  /** `undefined` = the configuration does not name this participant. */
   configured(participant: string): readonly Capability[] | undefined {
     return Object.hasOwn(this.#participants, participant)
       ? this.#participants[participant]?.capabilities
@@ -147,22 +147,22 @@ export class GrantLog {
     this.#grants.set(id, { id, ts, grantor, recipient, capabilities, ...terms })
   }
 
-  /** Whoever gets a token begins anew. */
+  /** A new token ends the earlier grants of its participant. */
   #invite(envelope: EnvelopeOf<typeof Kind.spaceInvite>): void {
     const { participantId } = envelope.payload
     if (Object.hasOwn(envelope.payload, 'tokenSha256'))
-      this.#end(this.#idsOf(({ recipient }) => recipient === participantId))
+      this.#end(this.#findIds(({ recipient }) => recipient === participantId))
     this.#add(envelope, participantId)
   }
 
-  /** By capabilities it ends its sender's own at least; what else, its configuration says. */
+  /** A revocation by capabilities ends at least the grants of its sender; whether others too depends on the configuration. */
   #revoke({ from, payload }: EnvelopeOf<typeof Kind.capabilityRevoke>): void {
     const { recipient, grantId, capabilities = [] } = payload
     if (grantId !== undefined) this.#end([grantId])
     else {
       const isMeant = (grant: LoggedGrant): boolean =>
         grant.recipient === recipient && grant.grantor === from && covers(capabilities, grant.capabilities)
-      this.#end(this.#idsOf(isMeant))
+      this.#end(this.#findIds(isMeant))
     }
   }
 
@@ -171,7 +171,7 @@ export class GrantLog {
     else if (payload.event === 'pruned') this.#isWhole = false
   }
 
-  #idsOf(isMeant: (grant: LoggedGrant) => boolean): string[] {
+  #findIds(isMeant: (grant: LoggedGrant) => boolean): string[] {
     return this.list().flatMap((grant) => (isMeant(grant) ? [grant.id] : []))
   }
 

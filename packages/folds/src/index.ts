@@ -7,7 +7,6 @@ export {
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
 export * from './describe.js'
-export * from './duration.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
 export * from './mcp/calls.js'
@@ -26,7 +25,6 @@ export * from './presence.js'
 export * from './redact.js'
 export { cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
-export * from './render/status.js'
 export * from './render/turn-markdown.js'
 export * from './source.js'
 export * from './steps/steps.js'
@@ -34,6 +32,7 @@ export { createUlids, getUlidSeq } from './steps/ulid.js'
 export {
   brief,
   cut,
+  formatDuration,
   getMessage,
   head,
   inlineJson,

@@ -9,13 +9,13 @@ const [maxFieldsChars, maxNameChars, maxJsonChars] = [8192, 64, 500]
 
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
-/** Fields that say how or about what, and what the guard and the SDK note in `metadata`. */
+/** Fields that `detailsText` shows instead, and the flags that guard and SDK set in `metadata`. */
 const details: ReadonlySet<string> = new Set(['phase', 'format', 'references', 'metadata'])
 const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
 
 /**
- * All that a payload says: its text, then every other field as a line `name: value`, whatever the kind. What it is about
- * (`references`, `metadata`) is left to `detailsText`.
+ * The text of a payload of any kind, then every other field as a line `name: value`. `references` and `metadata` are left to
+ * `detailsText`.
  *
  * `guard`: for payloads that the gateway has not guarded on write.
  */
@@ -24,43 +24,43 @@ export function payloadText(payload: Payload, guard?: Guard): string {
   return [getMessage(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
 }
 
-/** The same of a thought, which may say nothing but what it is about. */
+/** The same of a thought, which may consist of `references` and `metadata` alone. */
 export const thoughtText = (payload: Payload): string => payloadText(payload) || detailsText(payload)
 
-/** `hypothesis` of `reasoning.hypothesis`; `''` for plain thoughts and all that is no thought. */
+/** `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds. */
 export const thoughtName = (kind: string): string =>
   isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
 
-/** A text of that kind of thought, after its name: `hypothesis: …`. A field that is called like it is not named twice. */
+/** Prefixes the text with the name of the thought: `hypothesis: …`, unless it begins with a field of that name. */
 export function withThoughtName(kind: string, text: string): string {
   const name = thoughtName(kind)
   const said = withoutThoughtName(kind, text)
   return name === '' ? text : `${name}:${said.startsWith('- ') ? '\n' : ' '}${said}`
 }
 
-/** The same without the name, for a heading that has it. */
+/** Removes the name of the thought, for surfaces that show it elsewhere. */
 export function withoutThoughtName(kind: string, text: string): string {
   const name = thoughtName(kind)
   const label = [`${name}:`, `${name}s:`].find((each) => text.startsWith(each))
   return name === '' || label === undefined ? text : text.slice(label.length).trimStart()
 }
 
-/** The fields beside the text, one a line; `''` where there are none. */
+/** All fields but the text, one a line; `''` if there are none. */
 export function fieldsText(payload: Payload): string {
   const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)
   const isSaid = read !== undefined && typeof payload[read] === 'string'
-  return linesOf(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
+  return formatLines(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
 }
 
-/** What a payload is about, on one line: `references: m1, m2 · confidence: 0.7`; `''` where it does not say. */
+/** References and metadata on one line: `references: m1, m2 · confidence: 0.7`; `''` if there are none. */
 export function detailsText({ references, metadata }: Payload): string {
   const about = isObject(metadata) ? metadata : {}
-  return [...linesOf({ references }, () => true), ...linesOf(about, (name) => !notes.has(name))]
+  return [...formatLines({ references }, () => true), ...formatLines(about, (name) => !notes.has(name))]
     .map((line) => line.replace(/\n(?:- )?/g, ' '))
     .join(' · ')
 }
 
-function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] {
+function formatLines(fields: Payload, isShown: (name: string) => boolean): string[] {
   const lines: string[] = []
   let left = maxFieldsChars
   for (const [name, value] of Object.entries(fields)) {
@@ -75,13 +75,13 @@ function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] 
   return lines
 }
 
-/** Words stand on one line, sentences on one each. */
-function valueText(value: unknown, most: number): string {
+/** A list of words goes on one line, a list of sentences on one line each. */
+function valueText(value: unknown, maxUnits: number): string {
   if (value === undefined) return ''
-  if (typeof value === 'string') return cut(value, most)
+  if (typeof value === 'string') return cut(value, maxUnits)
   if (!Array.isArray(value) || value.length === 0 || value.some((each) => typeof each === 'object'))
-    return inlineJson(value, Math.min(most, maxJsonChars))
-  const texts = value.slice(0, most).map(String)
+    return inlineJson(value, Math.min(maxUnits, maxJsonChars))
+  const texts = value.slice(0, maxUnits).map(String)
   const isWords = texts.every((text) => !/\s/.test(text))
-  return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), most)
+  return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), maxUnits)
 }

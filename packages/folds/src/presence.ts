@@ -9,10 +9,10 @@ import { Bounded } from './bounded.js'
 import { type Fold, Progress } from './fold.js'
 import { isObject } from './text.js'
 
-/** A participant, and since when it has been present or away; `null`: longer than the fold knows. */
+/** A participant. `since`: when it came or left; `null` if that was before the part of the log that was read. */
 export interface PresenceView extends ParticipantInfo {
   readonly since: string | null
-  /** Whether the operator named it: it stays known while it is away. */
+  /** Whether the configuration names it: it then stays listed while it is away. */
   readonly isNamed: boolean
 }
 
@@ -26,7 +26,7 @@ export interface PresenceFold extends Fold<readonly PresenceView[], PresenceSnap
   all(): readonly PresenceView[]
 }
 
-/** Who belongs to the space, who is there, and what each may do; a change is a list of those who are different. */
+/** The participants of a space, with presence and capabilities; a change is the list of participants that changed. */
 export const createPresenceFold = (): PresenceFold => new Presence()
 
 class Presence implements PresenceFold {
@@ -62,7 +62,7 @@ class Presence implements PresenceFold {
     return [...this.#participants.values()]
   }
 
-  /** Those whom nobody named are forgotten when they leave: a guest never comes back under its name. */
+  /** Participants that the configuration does not name are removed when they leave: a guest gets a new name each time. */
   #onPresence(
     { event, participant: { id, capabilities } }: PresencePayload,
     ts: string,
@@ -90,25 +90,25 @@ class Presence implements PresenceFold {
     for (const { id } of gone) this.#participants.delete(id)
     const named = Object.entries(participants).map(([id, configured]): PresenceView => {
       const before = this.#participants.get(id) ?? { id, status: 'away', since: null }
-      return { ...before, capabilities: capabilitiesOf(configured), isNamed: true }
+      return { ...before, capabilities: readCapabilities(configured), isNamed: true }
     })
     for (const each of named) this.#participants.set(each.id, each)
     return [...gone.map((each): PresenceView => ({ ...each, status: 'away' })), ...named]
   }
 
-  /** The gateway's own list: it names all who belong to the space now. */
+  /** A welcome lists all participants of the space, and so replaces the list. */
   #welcome({ payload }: Envelope): readonly PresenceView[] {
     const participants = (payload.participants ?? []) as readonly ParticipantInfo[]
-    const told = participants.map(({ id, capabilities, status }): PresenceView => {
+    const listed = participants.map(({ id, capabilities, status }): PresenceView => {
       const before = this.#participants.get(id)
       const since = before?.status === status ? before.since : null
       return { id, capabilities, status, since, isNamed: before?.isNamed ?? true }
     })
     for (const { id } of this.all()) this.#participants.delete(id)
-    for (const each of told) this.#participants.set(each.id, each)
-    return told
+    for (const each of listed) this.#participants.set(each.id, each)
+    return listed
   }
 }
 
-const capabilitiesOf = (configured: unknown): Capability[] =>
+const readCapabilities = (configured: unknown): Capability[] =>
   isObject(configured) && Array.isArray(configured.capabilities) ? configured.capabilities : []

@@ -1,7 +1,7 @@
 import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
 import { cut, isObject } from './text.js'
 
-/** What `guard` of @meup/safety is: gives the text without its secrets. */
+/** Masks the secrets of a text, as `guard` of @meup/safety does. */
 export type Guard = (text: string) => { readonly text: string; readonly isWithheld: boolean }
 
 export interface Redacted {
@@ -11,9 +11,9 @@ export interface Redacted {
 }
 
 const mark = '[redacted]'
-/** Stands for what was left out, so that nobody takes the rest for all there is. */
+/** Marks that something was left out. */
 const more = '…'
-/** Characters that a view keeps of one payload, and what it costs of them to look at a text however short it is. */
+/** Characters that a view keeps of one payload, and the least that each text costs of them. */
 const [maxPayloadChars, minTextChars] = [8192, 16]
 
 /** In names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all hold `apikey`. */
@@ -22,15 +22,15 @@ const secretName =
 const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
 
 /**
- * A copy of an MCP payload for a view [MEUP-6.9]: values whose names promise a secret are masked, texts and names are
- * guarded, and of what goes beyond 8,192 characters `…` is left.
+ * A copy of an MCP payload for a view [MEUP-6.9]: values with names of secrets are masked, texts and names are guarded, and the
+ * rest after 8,192 characters is replaced by `…`.
  */
 export function redact(value: unknown, guard: Guard): Redacted {
   const budget = { left: maxPayloadChars }
   return { value: copy(value, guard, budget), size: maxPayloadChars - budget.left }
 }
 
-/** A guarded text; one that may not be seen at all says so. */
+/** The guarded text, or `[withheld]`. */
 export function guarded(text: string, guard: Guard): string {
   const { text: safe, isWithheld } = guard(text)
   return isWithheld ? '[withheld]' : safe
@@ -69,14 +69,14 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   return Object.fromEntries(copied)
 }
 
-/** Each value costs at least one character, so that many empty ones are too much as well. */
+/** Each value costs at least one character, so that many empty ones exhaust the budget too. */
 function isLeft(budget: Budget): boolean {
   if (budget.left === 0) return false
   budget.left--
   return true
 }
 
-/** What was looked at counts, though less of it may be seen: so no payload takes long. */
+/** The whole text counts, not only the part that is kept: this bounds the time that a payload takes. */
 function look(text: string, guard: Guard, budget: Budget): string {
   if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)
@@ -84,7 +84,7 @@ function look(text: string, guard: Guard, budget: Budget): string {
   return kept
 }
 
-/** A count of tokens is no secret. */
+/** A number of tokens is no secret. */
 function isSecretNamed(name: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean') return false
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
@@ -92,14 +92,14 @@ function isSecretNamed(name: string, value: unknown): boolean {
   return secretName.test(plain) || shortSecretName.test(plain)
 }
 
-/** As HTTP headers are often passed: `{"name": "Authorization", "value": "…"}`. */
+/** A header as a pair: `{"name": "Authorization", "value": "…"}`. */
 function isSecretPair({ name, key, header, value }: Readonly<Record<string, unknown>>): boolean {
   return [name, key, header].some((label) => typeof label === 'string' && isSecretNamed(label, value))
 }
 
 let safety: Safety | undefined
 
-/** What masks secrets where the caller does not say how: the rules of @meup/safety, compiled when they are needed. */
+/** The rules of @meup/safety, compiled at the first call. */
 export const defaultGuard: Guard = (text) => {
   safety ??= compileSafety(defaultSafety)
   return safety.guard(text)

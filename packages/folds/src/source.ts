@@ -1,14 +1,14 @@
 import type { Envelope } from '@meup/protocol'
 
-/** Where something in a view was said: what decides who may read it. */
+/** The envelope that a part of a view comes from, with the fields that decide who may read it. */
 export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlationId' | 'context'> & {
   readonly seq: number
 }
 
-/** Whether the reader for whom a view is made may read an envelope [MEUP-8.1]. */
+/** Whether the reader of a view may read an envelope [MEUP-8.1]. */
 export type MayRead = (source: Source) => boolean
 
-/** For a reader who may read all there is. */
+/** For a reader who may read everything. */
 export const mayReadAll: MayRead = () => true
 
 /** A text of a view. `null`: it was withheld. */

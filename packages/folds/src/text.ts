@@ -1,20 +1,20 @@
 type Payload = Readonly<Record<string, unknown>>
 
-/** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
+/** The text of a chat or reasoning payload, in any of its forms; `''` if it has none. */
 export function getMessage({ message, content, goal, decision, hypothesis }: Payload): string {
   const text = message ?? content ?? goal ?? decision ?? hypothesis
   return typeof text === 'string' ? text : ''
 }
 
-/** Whether the guard kept the text back [MEUP-6.6]. */
+/** Whether the guard withheld the text [MEUP-6.6]. */
 export function isWithheld({ metadata }: Payload): boolean {
   return isObject(metadata) && metadata.withheld === true
 }
 
-/** What turns and events give as the rationale of a call whose agent gave none [MEUP-6.7]. */
+/** The rationale in turns and events of a call whose agent gave none [MEUP-6.7]. */
 export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
 
-/** Never blank; `null` where the sender gave none, or none that may be shown. */
+/** Never blank; `null` if the sender gave none, or the gateway withheld it. */
 export const getRationale = ({
   rationale = '',
 }: {
@@ -29,16 +29,16 @@ export const isBlank = (text: string): boolean => text.trim() === ''
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The first `most` UTF-16 units, or one less where that would leave half a character. */
-export function head(text: string, most: number): string {
-  if (text.length <= most) return text
-  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(most - 1))
-  return text.slice(0, isHalf ? most - 1 : most)
+/** The first `maxUnits` UTF-16 units, or one less where that would leave half a character. */
+export function head(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text
+  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(maxUnits - 1))
+  return text.slice(0, isHalf ? maxUnits - 1 : maxUnits)
 }
 
-/** At most this long; what is cut ends in `…`. */
-export const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${head(text, most - 1)}…`
+/** At most `maxUnits` UTF-16 units; what is cut ends in `…`. */
+export const cut = (text: string, maxUnits: number): string =>
+  text.length <= maxUnits ? text : `${head(text, maxUnits - 1)}…`
 
 const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
@@ -52,26 +52,27 @@ export const printable = (text: string): string =>
 /** The same on one line. */
 export const onOneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
 
-/** The first `most` characters on one line; what is cut is marked. */
-export function brief(text: string, most: number): string {
+/** The first `maxChars` characters on one line; what is cut is marked. */
+export function brief(text: string, maxChars: number): string {
   const line = onOneLine(text)
   const characters = [...line]
-  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`
+  return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join('')}…`
 }
 
-/** JSON on one line, in which the same characters are escaped: it means what it did. */
+/** JSON on one line with the same characters escaped, so that it still parses to the same value. */
 export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escaped)
 
-/** As UTF-16, which is how JSON counts. */
+/** One escape for each UTF-16 unit, as JSON requires. */
 const escaped = (character: string): string =>
   Array.from({ length: character.length }, (_, at) => {
     return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
-/** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `most` characters it is cut. */
-export const inlineJson = (value: unknown, most: number): string => cut(spaced(value, { left: most }), most)
+/** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `maxUnits` UTF-16 units it is cut. */
+export const inlineJson = (value: unknown, maxUnits: number): string =>
+  cut(spaced(value, { left: maxUnits }), maxUnits)
 
-/** Stops to look further once there is enough text. */
+/** Stops once the budget is spent: the caller cuts the text there. */
 function spaced(value: unknown, budget: { left: number }): string {
   if (budget.left <= 0) return ''
   if (typeof value !== 'object' || value === null) {
@@ -84,4 +85,22 @@ function spaced(value: unknown, budget: { left: number }): string {
     ([key, each]) => `${JSON.stringify(key)}: ${spaced(each, budget)}`,
   )
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+const units = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** The two largest units: `0.4 s`, `8 s`, `3 min 20 s`, `2 h 5 min`, `3 d`. Never negative. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Number((Math.max(milliseconds, 0) / 1000).toFixed(1))} s`
+  const seconds = Math.round(milliseconds / 1000)
+  const at = units.findIndex(([, size]) => seconds >= size)
+  const [name, size] = units[at] ?? ['s', 1]
+  const [nextName, nextSize] = units[at + 1] ?? ['', size]
+  const rest = Math.floor((seconds % size) / nextSize)
+  return `${Math.floor(seconds / size)} ${name}${rest === 0 ? '' : ` ${rest} ${nextName}`}`
 }

@@ -8,7 +8,7 @@ import { isObject } from './text.js'
 /** A request or a proposal, perhaps one that is yet to be sent. */
 export type Request = Pick<Envelope, 'id' | 'context' | 'correlationId' | 'payload'>
 
-/** What is done about a request is part of this span, whoever of these does it. */
+/** A request that runs may be started for: a run of one of its addressees becomes part of `span`. */
 interface Cause {
   readonly span: SpanContext
   readonly from: string
@@ -16,13 +16,13 @@ interface Cause {
 }
 
 /**
- * Which trace everything belongs to. A run begins one, unless it is about a request: then it is part of what the request
- * carries in `_meta.traceparent`, and of the request's own span where that is nothing. Told every envelope in log order,
- * gateway and clients come to the same.
+ * Finds the trace and span of runs and calls. A run begins a trace, unless it is about a request: then it is part of the span
+ * in the request's `_meta.traceparent`, or of the request's own span where it carries none. Gateway and clients that read
+ * the same log get the same ids.
  */
 export class Traces {
   readonly #epoch: () => string
-  /** What runs are part of. */
+  /** Parent spans of runs, by their ids. */
   readonly #origins = new Bounded<SpanContext>(10_000)
   readonly #requests = new Bounded<Cause>(20_000)
   readonly #proposals = new Bounded<SpanContext>(10_000)
@@ -32,47 +32,48 @@ export class Traces {
     this.#epoch = epoch
   }
 
-  take(envelope: Envelope): void {
+  /** Reads the next envelope of the log. */
+  apply(envelope: Envelope): void {
     const { id, kind, context, from, to, payload } = envelope
     if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope)
     else if (kind === Kind.mcpProposal && isToolCall(payload)) {
       this.#proposals.set(id, this.#ownSpan(envelope))
     } else if (kind === Kind.mcpRequest && !isNotification(payload)) {
-      const span = this.carriedBy(envelope)
+      const span = this.getCarriedSpan(envelope)
       if (span !== undefined) this.#requests.set(id, { span, from, to })
     }
   }
 
-  /** What a run is part of; `undefined` = it begins its trace. */
-  originOf(run: string): SpanContext | undefined {
+  /** The parent span of a run; `undefined` = the run begins a trace. */
+  getParentSpan(run: string): SpanContext | undefined {
     return this.#origins.get(run)
   }
 
   /** The span of a context that a start has opened. */
-  inContext(context: string): SpanContext {
+  getContextSpan(context: string): SpanContext {
     const root = contextRoot(context)
-    const traceId = this.originOf(root)?.traceId ?? getTraceId(this.#epoch(), root)
+    const traceId = this.getParentSpan(root)?.traceId ?? getTraceId(this.#epoch(), root)
     return { traceId, spanId: getSpanId(this.#epoch(), context.slice(context.lastIndexOf('/') + 1)) }
   }
 
-  /** The span of a call, and what it is part of where it stands in no context. */
-  ofCall(call: Request): { readonly span: SpanContext; readonly parent: SpanContext | undefined } {
+  /** The span of a call, and its parent if the call is in no context. */
+  getCallSpan(call: Request): { readonly span: SpanContext; readonly parent: SpanContext | undefined } {
     const span = this.#ownSpan(call)
-    const carried = call.context === undefined ? carriedIn(call.payload) : undefined
+    const carried = call.context === undefined ? readTraceparent(call.payload) : undefined
     return { span, parent: carried?.spanId === span.spanId ? undefined : carried }
   }
 
-  /** What is done about this request is part of this span; `undefined` where it is no call and stands in no run. */
-  carriedBy(request: Request): SpanContext | undefined {
+  /** The parent of all that is done about a request; `undefined` for a request that is no tool call and in no run. */
+  getCarriedSpan(request: Request): SpanContext | undefined {
     const { context, payload } = request
     const [proposed] = correlations(request).flatMap((id) => this.#proposals.get(id) ?? [])
-    const known = carriedIn(payload) ?? proposed
+    const known = readTraceparent(payload) ?? proposed
     if (known !== undefined || isToolCall(payload)) return known ?? this.#ownSpan(request)
-    return context === undefined ? undefined : this.inContext(context)
+    return context === undefined ? undefined : this.getContextSpan(context)
   }
 
   #ownSpan({ id, context, payload }: Request): SpanContext {
-    const around = context === undefined ? carriedIn(payload) : this.inContext(context)
+    const around = context === undefined ? readTraceparent(payload) : this.getContextSpan(context)
     return { traceId: around?.traceId ?? getTraceId(this.#epoch(), id), spanId: getSpanId(this.#epoch(), id) }
   }
 
@@ -86,7 +87,7 @@ export class Traces {
   }
 }
 
-function carriedIn({ params }: Envelope['payload']): SpanContext | undefined {
+function readTraceparent({ params }: Envelope['payload']): SpanContext | undefined {
   const meta = isObject(params) ? params._meta : undefined
   return isObject(meta) ? parseTraceparent(meta.traceparent) : undefined
 }
@@ -98,8 +99,8 @@ export interface SpanContext {
 }
 
 /**
- * An epoch names one log, and an id one envelope of it: so whoever traces the log gives its spans the same ids, and what
- * two have sent is one span. It is SHA-256 because clients in other languages have that, too.
+ * Derived from the epoch of the log and the id of an envelope, so that all who trace a log give a span the same id, and one
+ * that two of them send is stored once. SHA-256, because clients in other languages have it too.
  */
 const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
 

@@ -10,9 +10,9 @@ export interface Message {
   readonly ts: string
   readonly text: string
   readonly format: 'plain' | 'markdown'
-  /** Ids of what it answers. */
+  /** Ids of the messages that it answers. */
   readonly answers: readonly string[]
-  /** Who took note of it, the first 100. */
+  /** The first 100 participants that acknowledged it. */
   readonly acknowledgedBy: readonly string[]
   /** Whether its sender took it back. */
   readonly isTakenBack: boolean
@@ -24,15 +24,15 @@ export interface TranscriptSnapshot {
 }
 
 export interface Transcript extends Fold<readonly Message[], TranscriptSnapshot> {
-  /** The latest ones, oldest first. */
+  /** The latest messages, oldest first. */
   messages(): readonly Message[]
 }
 
-/** Characters of text that are kept by default. */
+/** Default capacity, in characters of text. */
 const defaultCapacityChars = 4e6
 const maxAcknowledgements = 100
 
-/** The main conversation. A change is a list of the messages that are new or different. */
+/** The main conversation; a change is the list of new and changed messages. */
 export const createTranscript = (capacity: number = defaultCapacityChars): Transcript =>
   new Conversation(capacity)
 

@@ -16,14 +16,14 @@ import {
 import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { session } from './support/turns.js'
 
-const namesOf = (roles: number): string[] =>
+const getRoleNames = (roles: number): string[] =>
   Object.entries(Role).flatMap(([name, role]) => ((roles & role) === 0 ? [] : [name]))
 
 /** Of each envelope: the turns that it belongs to, and what it does there. */
 const rolesIn = (log: readonly Fields[]) => {
   const assigner = new Assigner(session.epoch)
   return toLog(log).map((envelope) =>
-    assigner.take(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...namesOf(roles)]),
+    assigner.assign(envelope).marks.map(({ beginning, roles }) => [beginning.turn, ...getRoleNames(roles)]),
   )
 }
 
@@ -54,11 +54,11 @@ describe('an envelope belongs to turns', () => {
       chat('agent', 'So be it', inRun),
     ]
     expect(rolesIn(log).slice(2)).toEqual([
-      [[1, 'hear']],
-      [[1, 'hear']],
+      [[1, 'speak']],
+      [[1, 'speak']],
       [[1, 'turn', 'close', 'last']],
-      [[1, 'hear']],
-      [[1, 'hear']],
+      [[1, 'speak']],
+      [[1, 'speak']],
     ])
   })
 
@@ -82,7 +82,7 @@ describe('an envelope belongs to turns', () => {
     const assigner = new Assigner(session.epoch)
     const request = call('boss', 'review', {}, { id: 'c', to: ['agent'] })
     const run = start('agent', 'I do', { id: 's', correlationId: 'c' })
-    const begun = toLog([question, opening, request, run]).flatMap((each) => assigner.take(each).begun)
+    const begun = toLog([question, opening, request, run]).flatMap((each) => assigner.assign(each).begun)
     const id = expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/)
     expect(begun).toEqual([
       {
@@ -155,7 +155,7 @@ describe('an envelope belongs to turns', () => {
       { ...result('c1', 'ok'), correlationId: ['c3', 'c2', 'c1'] },
     ]
     const assigner = new Assigner(session.epoch)
-    const assigned = toLog(log).map((envelope) => assigner.take(envelope))
+    const assigned = toLog(log).map((envelope) => assigner.assign(envelope))
     const { thinking, plan, execute } = phaseBits
     expect(assigned[3]?.marks).toMatchObject([
       { beginning: { turn: 1 }, step: 0, steps: 2, phases: thinking | plan, index: 0 },

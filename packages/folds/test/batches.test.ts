@@ -15,7 +15,7 @@ import {
   start,
   thought,
 } from './support/log.js'
-import { decisionsOf, tell } from './support/turns.js'
+import { foldDecisions, foldTurns } from './support/turns.js'
 
 const question = chat('user', 'why?', { id: 'q' })
 const opening = start('agent', 'Searching', { id: 'r', correlationId: 'q' })
@@ -27,8 +27,8 @@ const note = thought('agent', 'next', inRun)
 const tool = (id: string, parallelGroup?: number): Fields =>
   call('agent', id, {}, { ...inRun, id, ...(parallelGroup !== undefined && { parallelGroup }) })
 const results = (...ids: string[]): Fields[] => ids.map((id) => result(id, 'ok'))
-const groupsOf = (log: readonly Fields[]) =>
-  decisionsOf([...beginning, ...log]).map((each) => each.parallel_group)
+const getGroups = (log: readonly Fields[]) =>
+  foldDecisions([...beginning, ...log]).map((each) => each.parallel_group)
 
 describe('parallel groups', () => {
   verifies('I35', 'test_parallel_group_assigned', () => {
@@ -45,28 +45,28 @@ describe('parallel groups', () => {
       [7, 3],
       [5, 5],
     ] as const) {
-      expect(groupsOf(batches(first, second))).toEqual([0, 0, 0, null, 1, 1])
+      expect(getGroups(batches(first, second))).toEqual([0, 0, 0, null, 1, 1])
     }
   })
 
   verifies('I35', 'test_single_tool_no_parallel_group', () => {
-    expect(groupsOf([tool('a')])).toEqual([null])
-    expect(groupsOf([tool('a', 4)])).toEqual([null])
-    expect(groupsOf([tool('a'), tool('b')])).toEqual([null, null])
+    expect(getGroups([tool('a')])).toEqual([null])
+    expect(getGroups([tool('a', 4)])).toEqual([null])
+    expect(getGroups([tool('a'), tool('b')])).toEqual([null, null])
   })
 
   test('end with their last result: the same number afterwards is another batch', () => {
     const two = [tool('a', 0), tool('b', 0), ...results('b', 'a')]
-    expect(groupsOf([...two, tool('c', 0), tool('d', 0)])).toEqual([0, 0, 1, 1])
+    expect(getGroups([...two, tool('c', 0), tool('d', 0)])).toEqual([0, 0, 1, 1])
   })
 
   test('hold together though the first was answered before the second was seen', () => {
-    expect(groupsOf([tool('a', 0), ...results('a'), tool('b', 0)])).toEqual([0, 0])
+    expect(getGroups([tool('a', 0), ...results('a'), tool('b', 0)])).toEqual([0, 0])
   })
 
   test('end when the agent does something else', () => {
-    expect(groupsOf([tool('a', 0), ...results('a'), note, tool('b', 0)])).toEqual([null, null])
-    expect(groupsOf([tool('a', 0), note, tool('b', 0)])).toEqual([0, 0])
+    expect(getGroups([tool('a', 0), ...results('a'), note, tool('b', 0)])).toEqual([null, null])
+    expect(getGroups([tool('a', 0), note, tool('b', 0)])).toEqual([0, 0])
     const others = [
       chat('agent', 'Wait.', { correlationId: 'q' }),
       start('agent', 'Deeper', { ...inRun, id: 'n' }),
@@ -75,17 +75,17 @@ describe('parallel groups', () => {
       refused('agent', { context: 'r', attemptedKind: 'mcp.request' }),
     ]
     for (const other of others) {
-      const [first, ...rest] = groupsOf([tool('a', 0), ...results('a'), other, tool('b', 0)])
+      const [first, ...rest] = getGroups([tool('a', 0), ...results('a'), other, tool('b', 0)])
       expect([first, rest.at(-1)]).toEqual([null, null])
     }
   })
 
   test('of two contexts may be dispatched at the same time', () => {
-    expect(groupsOf([tool('a', 0), tool('b', 1), tool('c', 1), tool('d', 0)])).toEqual([1, 0, 0, 1])
+    expect(getGroups([tool('a', 0), tool('b', 1), tool('c', 1), tool('d', 0)])).toEqual([1, 0, 0, 1])
   })
 
   verifies('I36', 'are numbers in a flat list', () => {
-    const decisions = decisionsOf([...beginning, tool('a', 0), tool('b', 0), tool('c')])
+    const decisions = foldDecisions([...beginning, tool('a', 0), tool('b', 0), tool('c')])
     expect(decisions.map((each) => [each.tool_name, each.parallel_group])).toEqual([
       ['a', 0],
       ['b', 0],
@@ -108,7 +108,7 @@ describe('reasoning_update', () => {
       ),
       result('c', 'ok'),
     ]
-    const [event] = tell(log).events
+    const [event] = foldTurns(log).events
     expect(JSON.stringify(event)).toBe(
       '{"type":"reasoning_update","thread_id":"main/agent","session_id":"epoch-1","turn_number":1,' +
         '"narrative":"I\'ll search memory first.","tool_decisions":[{"tool_name":"memory_search",' +
@@ -117,7 +117,7 @@ describe('reasoning_update', () => {
   })
 
   test('has no narrative where there is none', () => {
-    const [event] = tell([question, { ...opening, payload: {} }, tool('a'), ...results('a')]).events
+    const [event] = foldTurns([question, { ...opening, payload: {} }, tool('a'), ...results('a')]).events
     expect(Object.keys(event ?? {})).toEqual([
       'type',
       'thread_id',
@@ -133,7 +133,7 @@ describe('reasoning_update', () => {
       start('agent', 'alone', { id: 'j' }),
       call('agent', 'b', { parameters: 2 }, { context: 'j', id: 'b' }),
     ]
-    const { events } = tell([...beginning, argumentsWithin, ...job, ...results('a', 'b')])
+    const { events } = foldTurns([...beginning, argumentsWithin, ...job, ...results('a', 'b')])
     expect(events).toHaveLength(2)
     expect(JSON.stringify(events)).not.toContain('parameters')
   })
@@ -150,7 +150,7 @@ describe('reasoning_update', () => {
       note,
       chat('agent', 'Because.', { correlationId: 'q' }),
     ]
-    const { events } = tell(log)
+    const { events } = foldTurns(log)
     expect(events.map((event) => event.tool_decisions.map(({ tool_name }) => tool_name))).toEqual([
       ['a', 'b'],
       ['a', 'b', 'c'],
@@ -158,14 +158,14 @@ describe('reasoning_update', () => {
   })
 
   test('does not tell of calls that are still under way', () => {
-    const { events } = tell([...beginning, tool('a'), tool('b'), ...results('b')])
+    const { events } = foldTurns([...beginning, tool('a'), tool('b'), ...results('b')])
     expect(events.map((event) => event.tool_decisions.map(({ tool_name }) => tool_name))).toEqual([['b']])
   })
 
   test('follows a denial, a rejection and a cancellation as well', () => {
     const proposal = propose('agent', 'deploy', {}, { ...inRun, id: 'p' })
     const denied = refused('agent', { attemptedTool: 'rm', context: 'r' })
-    const { events } = tell([
+    const { events } = foldTurns([
       ...beginning,
       denied,
       proposal,
@@ -182,12 +182,12 @@ describe('reasoning_update', () => {
 
   test('is not told twice of a call that is answered after it was given up', () => {
     const log = [...beginning, tool('a'), cancel('agent', 'r', 'no'), ...results('a')]
-    expect(tell(log).events).toHaveLength(1)
+    expect(foldTurns(log).events).toHaveLength(1)
   })
 
   describe('tells what is known when it comes', () => {
     const toldIn = (log: readonly Fields[]) =>
-      tell([...beginning, ...log]).events.map(({ tool_decisions }) => tool_decisions)
+      foldTurns([...beginning, ...log]).events.map(({ tool_decisions }) => tool_decisions)
 
     test('of a call that others joined, after it had ended', () => {
       const [first, second] = toldIn([tool('a', 0), ...results('a'), tool('b', 0), ...results('b')])
@@ -209,7 +209,7 @@ describe('reasoning_update', () => {
       expect(first).toMatchObject([{ tool_name: 'a', outcome: 'rejected' }])
       expect(second).toMatchObject([{ tool_name: 'a', outcome: 'success' }])
       expect(second).toHaveLength(1)
-      expect(decisionsOf([...beginning, denied, tool('a'), ...results('a')])).toHaveLength(1)
+      expect(foldDecisions([...beginning, denied, tool('a'), ...results('a')])).toHaveLength(1)
     })
   })
 
@@ -217,8 +217,8 @@ describe('reasoning_update', () => {
     const calls = ['a', 'b', 'c', 'd'].map((id) => tool(id, id === 'd' ? 1 : 0))
     fc.assert(
       fc.property(fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 4 }), (order) => {
-        const { turns, events } = tell([...beginning, ...calls, ...results(...order)])
-        const inOrder = tell([...beginning, ...calls, ...results('a', 'b', 'c', 'd')])
+        const { turns, events } = foldTurns([...beginning, ...calls, ...results(...order)])
+        const inOrder = foldTurns([...beginning, ...calls, ...results('a', 'b', 'c', 'd')])
         expect(turns).toEqual(inOrder.turns)
         expect(events).toHaveLength(2)
         expect(events.at(-1)).toEqual(inOrder.events.at(-1))
@@ -235,7 +235,7 @@ describe('a job', () => {
   ]
 
   test('is a run that nobody asked for; its event is job_reasoning', () => {
-    const { events, turns } = tell(run)
+    const { events, turns } = foldTurns(run)
     expect(turns).toEqual([])
     expect(JSON.stringify(events)).toBe(
       '[{"type":"job_reasoning","job_id":"j","narrative":"Checked git log, now writing a summary file.",' +
@@ -248,14 +248,14 @@ describe('a job', () => {
     ['cancelled', cancel('agent', 'j', 'no')],
     ['abandoned', cancel('system:gateway', 'j', 'abandoned')],
   ] as const)('is %s by the end of its run', ([state, end]) => {
-    expect(tell([...run, end]).jobs).toMatchObject([
+    expect(foldTurns([...run, end]).jobs).toMatchObject([
       { jobId: 'j', turnNumber: null, inputSource: 'job', state },
     ])
-    expect(tell(run).jobs).toMatchObject([{ state: 'running' }])
+    expect(foldTurns(run).jobs).toMatchObject([{ state: 'running' }])
   })
 
   test('may say something when it is done', () => {
-    const [job] = tell([...run, chat('agent', 'Written.', { correlationId: 'j' })]).jobs
+    const [job] = foldTurns([...run, chat('agent', 'Written.', { correlationId: 'j' })]).jobs
     expect(job).toMatchObject({ state: 'running', answer: { text: 'Written.' } })
   })
 
@@ -266,7 +266,7 @@ describe('a job', () => {
       refused('agent', {}),
       result('a', '4'),
     ]
-    const { jobs, events, steps } = tell(alone)
+    const { jobs, events, steps } = foldTurns(alone)
     const shape = ({ id, jobId, agent, state }: TurnRecord) => {
       const contents = steps.filter(({ turn_id }) => turn_id === id).map(({ content }) => content)
       return [jobId, agent, state, ...contents]
@@ -278,6 +278,6 @@ describe('a job', () => {
       ['e3', 'agent', 'completed', denial],
     ])
     expect(events).toEqual([])
-    expect(tell(alone.slice(0, 1)).jobs).toMatchObject([{ state: 'running' }])
+    expect(foldTurns(alone.slice(0, 1)).jobs).toMatchObject([{ state: 'running' }])
   })
 })

@@ -11,9 +11,9 @@ function view(log: readonly Fields[]) {
 }
 const shape = (log: readonly Fields[]) => {
   type Shape = [string, string, Shape[]]
-  const shapeOf = (nodes: ReturnType<typeof contextTree>): Shape[] =>
-    nodes.map(({ context, state, children }) => [context, state, shapeOf(children)])
-  return shapeOf(contextTree(view(log).fold.all()))
+  const toShape = (nodes: ReturnType<typeof contextTree>): Shape[] =>
+    nodes.map(({ context, state, children }) => [context, state, toShape(children)])
+  return toShape(contextTree(view(log).fold.all()))
 }
 
 const nested: Fields[] = [
@@ -60,10 +60,10 @@ describe('a context', () => {
       cancel(GATEWAY, 'run', 'abandoned'),
       presence('leave', 'agent'),
     ])
-    const told = log.map((envelope) =>
+    const changes = log.map((envelope) =>
       fold.apply(envelope).contexts.map(({ context, expiresAt }) => [context, expiresAt]),
     )
-    expect(told.slice(3)).toEqual([
+    expect(changes.slice(3)).toEqual([
       [
         ['run', '2026-02-21T10:01:03.000Z'],
         ['run/in', '2026-02-21T10:01:03.000Z'],

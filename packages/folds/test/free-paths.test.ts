@@ -11,7 +11,7 @@ import {
   thought,
 } from './support/log.js'
 import { question } from './support/search-story.js'
-import { tell, turnOf } from './support/turns.js'
+import { foldTurn, foldTurns } from './support/turns.js'
 
 const inPath = { context: 'plans' }
 const first = thought('agent', 'First the plan', { ...inPath, id: 't1' })
@@ -21,8 +21,8 @@ const second = thought('agent', 'Now I know', { ...inPath, id: 't2' })
 const done = conclusion('agent', 'Planned', inPath)
 
 /** Of each turn and job of `agent`: its number or the id of its job, its state, and what its steps say. */
-function storiesOf(log: readonly Fields[], agent = 'agent') {
-  const { records, steps } = tell(log)
+function foldStories(log: readonly Fields[], agent = 'agent') {
+  const { records, steps } = foldTurns(log)
   return records
     .filter((record) => record.agent === agent)
     .map(({ id, turnNumber, jobId, state }) => {
@@ -34,15 +34,15 @@ function storiesOf(log: readonly Fields[], agent = 'agent') {
 describe('in a path that nobody opened', () => {
   test('all that an agent does is one job, which its first envelope there begins', () => {
     const log = [first, search, found, second]
-    expect(storiesOf(log)).toEqual([['t1', 'running', 'First the plan', 'search -> ok', 'Now I know']])
-    expect(tell(log).steps.map(({ step_number }) => step_number)).toEqual([0, 1, 2])
-    expect(tell(log).jobs[0]).toMatchObject({
+    expect(foldStories(log)).toEqual([['t1', 'running', 'First the plan', 'search -> ok', 'Now I know']])
+    expect(foldTurns(log).steps.map(({ step_number }) => step_number)).toEqual([0, 1, 2])
+    expect(foldTurns(log).jobs[0]).toMatchObject({
       narrative: { text: 'First the plan' },
       decisions: [{ id: 'c1', rationale: 'to know', outcome: 'success' }],
       startedAt: '2026-02-21T10:00:00.000Z',
       completedAt: null,
     })
-    expect(tell(log).events).toEqual([
+    expect(foldTurns(log).events).toEqual([
       {
         type: 'job_reasoning',
         job_id: 't1',
@@ -54,24 +54,24 @@ describe('in a path that nobody opened', () => {
 
   test('that job ends with a conclusion there, and keeps what comes later', () => {
     const log = [first, search, found, done]
-    expect(storiesOf(log)).toEqual([['t1', 'completed', 'First the plan', 'search -> ok']])
-    expect(tell(log).jobs).toMatchObject([{ completedAt: '2026-02-21T10:00:03.000Z' }])
-    expect(storiesOf([...log, second])).toEqual([
+    expect(foldStories(log)).toEqual([['t1', 'completed', 'First the plan', 'search -> ok']])
+    expect(foldTurns(log).jobs).toMatchObject([{ completedAt: '2026-02-21T10:00:03.000Z' }])
+    expect(foldStories([...log, second])).toEqual([
       ['t1', 'completed', 'First the plan', 'search -> ok', 'Now I know'],
     ])
   })
 
   test('it is cancelled there as well, with the calls that it waits for', () => {
     const log = [first, search, cancel('agent', 'plans', 'no use')]
-    expect(tell(log).jobs).toMatchObject([{ state: 'cancelled', decisions: [{ outcome: 'rejected' }] }])
-    expect(tell(log).events).toMatchObject([{ job_id: 't1', tool_decisions: [{ outcome: 'rejected' }] }])
+    expect(foldTurns(log).jobs).toMatchObject([{ state: 'cancelled', decisions: [{ outcome: 'rejected' }] }])
+    expect(foldTurns(log).events).toMatchObject([{ job_id: 't1', tool_decisions: [{ outcome: 'rejected' }] }])
     const said = conclusion('agent', 'stopped', { ...inPath, payload: { metadata: { cancelled: true } } })
-    expect(storiesOf([first, said])).toEqual([['t1', 'cancelled', 'First the plan']])
+    expect(foldStories([first, said])).toEqual([['t1', 'cancelled', 'First the plan']])
   })
 
   test.for(['t1', 'c1', 't2'])('it ends with a chat of the agent about %s', (correlationId) => {
     const log = [first, search, found, second, chat('agent', 'Here it is', { correlationId })]
-    expect(tell(log).jobs[0]).toMatchObject({
+    expect(foldTurns(log).jobs[0]).toMatchObject({
       state: 'completed',
       answer: { text: 'Here it is' },
       completedAt: '2026-02-21T10:00:04.000Z',
@@ -80,8 +80,8 @@ describe('in a path that nobody opened', () => {
 
   test('nobody else ends it', () => {
     const log = [first, conclusion('other', 'Enough', inPath), chat('other', 'So?', { correlationId: 't1' })]
-    expect(storiesOf(log)).toEqual([['t1', 'running', 'First the plan']])
-    expect(storiesOf([first, cancel('user', 'plans', 'no')])).toEqual([['t1', 'running', 'First the plan']])
+    expect(foldStories(log)).toEqual([['t1', 'running', 'First the plan']])
+    expect(foldStories([first, cancel('user', 'plans', 'no')])).toEqual([['t1', 'running', 'First the plan']])
   })
 
   test('nested paths belong to it: there is one for each root', () => {
@@ -93,12 +93,12 @@ describe('in a path that nobody opened', () => {
       result('c2', 'seen'),
       thought('agent', 'Elsewhere', { context: 'plans-too' }),
     ]
-    expect(storiesOf(log)).toEqual([
+    expect(foldStories(log)).toEqual([
       ['t1', 'running', 'First the plan', 'Deeper', 'look -> seen'],
       ['e5', 'running', 'Elsewhere'],
     ])
-    expect(tell(log).jobs[0]).toMatchObject({ narrative: { text: 'Deeper' }, decisions: [{ id: 'c2' }] })
-    expect(storiesOf([...log.slice(1), conclusion('agent', 'Done', inNested)])[0]).toEqual([
+    expect(foldTurns(log).jobs[0]).toMatchObject({ narrative: { text: 'Deeper' }, decisions: [{ id: 'c2' }] })
+    expect(foldStories([...log.slice(1), conclusion('agent', 'Done', inNested)])[0]).toEqual([
       'e1',
       'completed',
       'Deeper',
@@ -115,23 +115,25 @@ describe('in a path that nobody opened', () => {
       found,
       done,
     ]
-    expect(storiesOf(log)).toEqual([['t1', 'completed', 'First the plan', 'search -> ok']])
-    expect(storiesOf(log, 'other')).toEqual([['o1', 'running', 'I think along', 'and along']])
-    expect(tell(log).jobs.find(({ agent }) => agent === 'other')?.decisions).toEqual([])
+    expect(foldStories(log)).toEqual([['t1', 'completed', 'First the plan', 'search -> ok']])
+    expect(foldStories(log, 'other')).toEqual([['o1', 'running', 'I think along', 'and along']])
+    expect(foldTurns(log).jobs.find(({ agent }) => agent === 'other')?.decisions).toEqual([])
   })
 
   test('a start there opens nothing: it is one more thing that the agent does', () => {
     const again = start('agent', 'Step one', { ...inPath, id: 's' })
     const log = [again, search, found, conclusion('agent', '', { context: 'plans/s' })]
-    expect(storiesOf(log)).toEqual([['s', 'completed', 'search -> ok']])
-    expect(tell(log).jobs[0]).toMatchObject({ narrative: { text: 'Step one' } })
+    expect(foldStories(log)).toEqual([['s', 'completed', 'search -> ok']])
+    expect(foldTurns(log).jobs[0]).toMatchObject({ narrative: { text: 'Step one' } })
   })
 
   test('a refused call may be the first thing that is known of it', () => {
     const denied = { ...refused('agent', { attemptedTool: 'rm', context: 'plans' }), id: 'd' }
     const denial = 'Policy capability_violation: no capability of agent allows this envelope'
-    expect(storiesOf([denied, first])).toEqual([['d', 'running', denial, 'First the plan']])
-    expect(tell([denied]).events).toMatchObject([{ job_id: 'd', tool_decisions: [{ outcome: 'rejected' }] }])
+    expect(foldStories([denied, first])).toEqual([['d', 'running', denial, 'First the plan']])
+    expect(foldTurns([denied]).events).toMatchObject([
+      { job_id: 'd', tool_decisions: [{ outcome: 'rejected' }] },
+    ])
   })
 })
 
@@ -140,33 +142,33 @@ describe('in a path that nobody opened, about a trigger', () => {
   const log = [question, correlated, search, found]
 
   test('all that an agent does belongs to its turn', () => {
-    expect(storiesOf([...log, second])).toEqual([
+    expect(foldStories([...log, second])).toEqual([
       [1, 'running', 'First the plan', 'search -> ok', 'Now I know'],
     ])
-    expect(turnOf(log).reasoning).toMatchObject({
+    expect(foldTurn(log).reasoning).toMatchObject({
       narrative: 'First the plan',
       tool_decisions: [{ tool_name: 'search', outcome: 'success' }],
     })
-    expect(tell(log).events).toMatchObject([{ type: 'reasoning_update', turn_number: 1 }])
+    expect(foldTurns(log).events).toMatchObject([{ type: 'reasoning_update', turn_number: 1 }])
   })
 
   test.for(['q', 't1', 'c1', 't2'])('the turn ends with the answer to %s', (correlationId) => {
     const answer = chat('agent', 'So be it', { correlationId })
     const repeated = { ...second, correlationId: 'q' }
     for (const each of [second, repeated])
-      expect(turnOf([...log, each, answer])).toMatchObject({ state: 'completed', response: 'So be it' })
+      expect(foldTurn([...log, each, answer])).toMatchObject({ state: 'completed', response: 'So be it' })
   })
 
   test('a conclusion is not the answer', () => {
-    expect(turnOf([...log, done])).toMatchObject({ state: 'running', response: null })
-    expect(turnOf([...log, done, chat('agent', 'So', { correlationId: 'q' })]).state).toBe('completed')
+    expect(foldTurn([...log, done])).toMatchObject({ state: 'running', response: null })
+    expect(foldTurn([...log, done, chat('agent', 'So', { correlationId: 'q' })]).state).toBe('completed')
   })
 
   test('a request is answered by a response, which ends what is done in the path', () => {
     const asked = call('boss', 'plan', {}, { id: 'q', to: ['agent'] })
     const answered = [asked, correlated, search, found, result('q', 'planned', 'agent')]
-    expect(turnOf(answered)).toMatchObject({ state: 'completed', response: 'planned' })
-    const record = tell(answered).records.find(({ agent }) => agent === 'agent')
+    expect(foldTurn(answered)).toMatchObject({ state: 'completed', response: 'planned' })
+    const record = foldTurns(answered).records.find(({ agent }) => agent === 'agent')
     expect(record?.runs.map(({ context, isOpen }) => [context, isOpen])).toEqual([['plans', false]])
   })
 
@@ -174,14 +176,14 @@ describe('in a path that nobody opened, about a trigger', () => {
     const run = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
     const aside = thought('agent', 'Aside', { ...inPath, correlationId: 'r' })
     const later = thought('agent', 'More aside', inPath)
-    expect(storiesOf([question, run, aside, later])).toEqual([[1, 'running', 'Aside', 'More aside']])
+    expect(foldStories([question, run, aside, later])).toEqual([[1, 'running', 'Aside', 'More aside']])
   })
 
   test('another trigger has a turn of its own', () => {
     const next = chat('user', 'and then?', { id: 'q2' })
     const about = thought('agent', 'Next', { ...inPath, correlationId: 'q2' })
     const answers = ['q', 'q2'].map((correlationId) => chat('agent', correlationId, { correlationId }))
-    expect(tell([...log, next, about, ...answers]).turns).toMatchObject([
+    expect(foldTurns([...log, next, about, ...answers]).turns).toMatchObject([
       { turn_number: 1, response: 'q', state: 'completed', tool_calls: [{ name: 'search' }] },
       { turn_number: 2, response: 'q2', state: 'completed', tool_calls: [] },
     ])
@@ -191,7 +193,7 @@ describe('in a path that nobody opened, about a trigger', () => {
 describe('outside any context', () => {
   test('each envelope of an agent that is about nothing known is a job of its own', () => {
     const calls = ['a', 'b'].map((id) => call('agent', id, {}, { id }))
-    const { jobs, events } = tell([...calls, result('a', 'ok'), result('b', 'ok')])
+    const { jobs, events } = foldTurns([...calls, result('a', 'ok'), result('b', 'ok')])
     expect(jobs.map(({ jobId, state }) => [jobId, state])).toEqual([
       ['a', 'completed'],
       ['b', 'completed'],

@@ -1,7 +1,7 @@
 import { createContextFold } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { call, chat, conclusion, type Fields, feed, result, start, thought } from './support/log.js'
-import { tell } from './support/turns.js'
+import { foldTurns } from './support/turns.js'
 
 describe('what is still open is kept longest', () => {
   const big = 'x'.repeat(200_000)
@@ -13,10 +13,12 @@ describe('what is still open is kept longest', () => {
       chat('user', 'and?', { id: `q${index}` }),
       chat('agent', 'so', { correlationId: `q${index}` }),
     ]).flat()
-    expect(tell([opening, ...others, ending]).jobs).toMatchObject([{ jobId: 'long', state: 'completed' }])
+    expect(foldTurns([opening, ...others, ending]).jobs).toMatchObject([
+      { jobId: 'long', state: 'completed' },
+    ])
     const asked = [chat('user', 'why?', { id: 'why' }), thought('agent', 'Hm', { correlationId: 'why' })]
     const answer = chat('agent', 'so be it', { correlationId: 'why' })
-    const { turns } = tell([...asked, ...others, answer])
+    const { turns } = foldTurns([...asked, ...others, answer])
     expect(turns[0]).toMatchObject({ turn_number: 1, state: 'completed', response: 'so be it' })
   })
 
@@ -40,7 +42,7 @@ describe('what is still open is kept longest', () => {
   test('a call, until there are too many', () => {
     const asked = (id: string) => call('agent', id, {}, { context: 'long', id })
     const ids = Array.from({ length: 999 }, (_, index) => `c${index}`)
-    const record = (...log: Fields[]) => tell([opening, ...log]).records[0]
+    const record = (...log: Fields[]) => foldTurns([opening, ...log]).records[0]
     const names = (turn: ReturnType<typeof record>) => turn?.decisions.map(({ id }) => id)
     const calls = [asked('first'), asked('second'), ...ids.slice(1).map(asked)]
     expect(names(record(...calls, asked('last')))).toEqual(['second', ...ids.slice(1), 'last'])

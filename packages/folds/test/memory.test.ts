@@ -13,7 +13,7 @@ import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, propose, result, start, thought, toLog } from './support/log.js'
-import { rolesOf, session, tell } from './support/turns.js'
+import { foldTurns, getRoles, session } from './support/turns.js'
 
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)
@@ -43,9 +43,9 @@ describe('the memory of a fold is bounded', () => {
     const assigner = new Assigner(session.epoch)
     const runs: FoldedTurn[] = []
     for (const envelope of toLog([start('agent', 'For ever', { id: 'r' }), ...calls])) {
-      const { begun, marks } = assigner.take(envelope)
+      const { begun, marks } = assigner.assign(envelope)
       runs.push(...begun.map((beginning) => new FoldedTurn(beginning, session)))
-      for (const [turn, roles] of rolesOf(marks)) runs[turn - 1]?.apply(envelope, roles)
+      for (const [turn, roles] of getRoles(marks)) runs[turn - 1]?.apply(envelope, roles)
     }
     expect(runs[0]?.record.decisions.map(({ id }) => id)).toEqual(
       Array.from({ length: 1000 }, (_, index) => `c${index + 200}`),
@@ -62,7 +62,7 @@ describe('the memory of a fold is bounded', () => {
       ),
     ]
     const [begin, ...calls] = toLog([...log, result('second', 'ok'), result('first', 'ok')])
-    const beginning = new Assigner(session.epoch).take(begin as Envelope).begun[0]
+    const beginning = new Assigner(session.epoch).assign(begin as Envelope).begun[0]
     const turn = new FoldedTurn(beginning as Beginning, session)
     for (const envelope of [begin as Envelope, ...calls]) {
       const isOwn = envelope.from === 'agent'
@@ -133,7 +133,7 @@ describe('the memory of what is assigned to turns is bounded', () => {
   const assigner = new Assigner(session.epoch)
   const play = (from: number, to: number): void => {
     for (let index = from; index < to; index++)
-      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.take(envelope)
+      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.assign(envelope)
   }
 
   test('however long the log is, and what was forgotten stays so after a snapshot', () => {
@@ -166,8 +166,8 @@ describe('the memory of what is assigned to turns is bounded', () => {
     })
     const last = [cancel(9000), cancel(20_500), result('c9000', 'ok'), ...round(20_900)]
     for (const envelope of toLog(last, assigner.seq + 1)) {
-      const assigned = assigner.take(envelope)
-      expect(again.take(envelope)).toEqual(assigned)
+      const assigned = assigner.assign(envelope)
+      expect(again.assign(envelope)).toEqual(assigned)
       if (envelope.from === 'agent-8500') expect(assigned.marks).toHaveLength(1)
       if (envelope.from === 'agent-9000') expect(assigned.marks).toEqual([])
     }
@@ -184,7 +184,7 @@ verifies('I01', 'a whole session stays readable, and takes little', () => {
     }).flat(),
     chat('agent', 'so', { correlationId: `q${turn}` }),
   ]).flat()
-  const { turns } = tell(log)
+  const { turns } = foldTurns(log)
   const rationales = turns.flatMap(
     ({ reasoning }) => reasoning?.tool_decisions.map((each) => each.rationale) ?? [],
   )

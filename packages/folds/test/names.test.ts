@@ -2,10 +2,10 @@ import { reasoningBlock, reasoningDetail, turnInfo } from '@meup/folds'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, result, start, thought } from './support/log.js'
-import { tell } from './support/turns.js'
+import { foldTurns } from './support/turns.js'
 
 verifies('I06', 'it is called reasoning wherever people look; narrative and rationale are inside', () => {
-  const { turns, records, events } = tell([
+  const { turns, records, events } = foldTurns([
     chat('user', 'what is new?', { id: 'q' }),
     start('agent', 'Looking', { id: 'r', correlationId: 'q' }),
     thought('agent', 'I look first', { context: 'r' }),

@@ -2,19 +2,24 @@ import { reasoningBlock, reasoningDetail } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, conclusion, type Fields, failure, result, start, thought } from './support/log.js'
-import { decisionsOf, tell, turnOf } from './support/turns.js'
+import { foldDecisions, foldTurn, foldTurns } from './support/turns.js'
 
 const question = chat('user', 'why?', { id: 'q' })
 const opening = start('agent', 'Analysing', { id: 'r', correlationId: 'q' })
 const inRun = { context: 'r' }
 const lookup = call('agent', 'lookup', {}, { ...inRun, id: 'c1', rationale: 'to look it up' })
-const narrativeOf = (log: readonly Fields[]) => turnOf(log).reasoning?.narrative
+const getNarrative = (log: readonly Fields[]) => foldTurn(log).reasoning?.narrative
 const withheld = { ...inRun, payload: { message: '', metadata: { withheld: true } } }
 
 describe('the narrative', () => {
   verifies('I04', 'test_turn_narrative_set_and_get', () => {
     const silent = call('agent', 'lookup', {}, { ...inRun, id: 'c1' })
-    const turn = turnOf([question, opening, thought('agent', 'First memory, then the file.', inRun), silent])
+    const turn = foldTurn([
+      question,
+      opening,
+      thought('agent', 'First memory, then the file.', inRun),
+      silent,
+    ])
     expect(turn.reasoning?.narrative).toBe('First memory, then the file.')
     expect(turn.reasoning?.tool_decisions).toMatchObject([{ rationale_given: false }])
   })
@@ -28,8 +33,8 @@ describe('the narrative', () => {
       lookup,
       thought('agent', 'three', inRun),
     ]
-    expect(narrativeOf(log)).toBe('two')
-    expect(narrativeOf([...log, result('c1', 'ok'), call('agent', 'again', {}, inRun)])).toBe('two')
+    expect(getNarrative(log)).toBe('two')
+    expect(getNarrative([...log, result('c1', 'ok'), call('agent', 'again', {}, inRun)])).toBe('two')
   })
 
   test('is a thought of a nested context as well, and of the agent alone', () => {
@@ -41,23 +46,23 @@ describe('the narrative', () => {
       thought('helper', 'not mine', { context: 'r/n' }),
       lookup,
     ]
-    expect(narrativeOf(log)).toBe('mine')
+    expect(getNarrative(log)).toBe('mine')
   })
 
   test('is else what the run began with', () => {
-    expect(narrativeOf([question, opening, lookup])).toBe('Analysing')
-    expect(narrativeOf([question, opening, thought('agent', ' ', inRun), lookup])).toBe('Analysing')
+    expect(getNarrative([question, opening, lookup])).toBe('Analysing')
+    expect(getNarrative([question, opening, thought('agent', ' ', inRun), lookup])).toBe('Analysing')
   })
 
   verifies('I38', 'is absent without tools, and where nothing was said', () => {
-    expect(turnOf([question, opening, thought('agent', 'Easy', inRun)]).reasoning).toBeNull()
-    expect(narrativeOf([question, { ...opening, payload: {} }, lookup])).toBeNull()
-    expect(narrativeOf([question, call('agent', 'lookup', {}, { correlationId: 'q' })])).toBeNull()
+    expect(foldTurn([question, opening, thought('agent', 'Easy', inRun)]).reasoning).toBeNull()
+    expect(getNarrative([question, { ...opening, payload: {} }, lookup])).toBeNull()
+    expect(getNarrative([question, call('agent', 'lookup', {}, { correlationId: 'q' })])).toBeNull()
   })
 
   test('is null where it was withheld, and nothing else takes its place', () => {
     const log = [question, opening, thought('agent', 'one', inRun), thought('agent', '', withheld), lookup]
-    expect(narrativeOf(log)).toBeNull()
+    expect(getNarrative(log)).toBeNull()
   })
 
   test('is that of the latest run that calls tools and says why', () => {
@@ -70,14 +75,14 @@ describe('the narrative', () => {
       second,
       call('agent', 'x', {}, { context: 'r2' }),
     ]
-    expect(narrativeOf(log)).toBe('Once more')
+    expect(getNarrative(log)).toBe('Once more')
     const third: Fields = { ...second, id: 'r3', payload: {} }
-    expect(narrativeOf([...log, third, call('agent', 'y', {}, { context: 'r3' })])).toBe('Once more')
+    expect(getNarrative([...log, third, call('agent', 'y', {}, { context: 'r3' })])).toBe('Once more')
   })
 
   test('takes the texts of richer reasoning', () => {
     const goal: Fields = { ...opening, payload: { goal: 'Evaluate safety', approach: 'careful' } }
-    expect(narrativeOf([question, goal, lookup])).toBe('Evaluate safety')
+    expect(getNarrative([question, goal, lookup])).toBe('Evaluate safety')
   })
 })
 
@@ -94,7 +99,7 @@ describe('the rationale', () => {
       failure('c1', 'no'),
     ]
     const common = { toolName: 'lookup', parameters: { n: 1 }, parallelGroup: 0 }
-    expect(tell(log).records[0]).toMatchObject({
+    expect(foldTurns(log).records[0]).toMatchObject({
       trigger: { text: 'why?' },
       answer: null,
       state: 'running',
@@ -106,7 +111,7 @@ describe('the rationale', () => {
         { ...common, id: 'c2', rationale: 'for that', outcome: 'success', size: { count: 2, unit: 'chars' } },
       ],
     })
-    expect(decisionsOf(log)).toEqual([
+    expect(foldDecisions(log)).toEqual([
       {
         tool_name: 'lookup',
         rationale: 'for this',
@@ -128,18 +133,18 @@ describe('the rationale', () => {
 
   test.for([undefined, '', ' \n'])('is never blank: %j', (rationale) => {
     const blank = call('agent', 'lookup', {}, { ...inRun, ...(rationale !== undefined && { rationale }) })
-    expect(decisionsOf([question, opening, blank])).toMatchObject([
+    expect(foldDecisions([question, opening, blank])).toMatchObject([
       { rationale: 'Tool selected to satisfy the current subtask.', rationale_given: false },
     ])
   })
 
   test('that was not given is written in nobody’s name for people', () => {
-    const { reasoning } = turnOf([question, opening, call('agent', 'lookup', {}, { ...inRun, id: 'c1' })])
+    const { reasoning } = foldTurn([question, opening, call('agent', 'lookup', {}, { ...inRun, id: 'c1' })])
     if (reasoning === null) throw new Error('there is no reasoning')
     for (const lines of [reasoningBlock(reasoning), reasoningDetail(reasoning, false)]) {
       expect(lines.join('\n')).toContain('no reason given')
       expect(lines.join('\n')).not.toContain('Tool selected')
     }
-    expect(decisionsOf([question, opening, lookup])[0]).not.toHaveProperty('rationale_given')
+    expect(foldDecisions([question, opening, lookup])[0]).not.toHaveProperty('rationale_given')
   })
 })

@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { type Fields, toLog } from './support/log.js'
 import { randomLog } from './support/random-log.js'
-import { rolesOf, session, tell } from './support/turns.js'
+import { foldTurns, getRoles, session } from './support/turns.js'
 
 const folds: Record<string, () => Fold<unknown, unknown>> = {
   contexts: () => createContextFold(),
@@ -29,7 +29,7 @@ const folds: Record<string, () => Fold<unknown, unknown>> = {
 }
 
 /** As the caller reads it: at once, because records go on living. */
-const changesOf = (fold: Fold<unknown, unknown>, log: readonly Fields[], first = 1): unknown[] =>
+const getChanges = (fold: Fold<unknown, unknown>, log: readonly Fields[], first = 1): unknown[] =>
   toLog(log, first).map((envelope) => JSON.parse(JSON.stringify(fold.apply(envelope))))
 
 describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
@@ -38,13 +38,13 @@ describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
       fc.property(randomLog(50), fc.nat(49), (log, at) => {
         const cut = at % log.length
         const whole = create()
-        const changes = changesOf(whole, log)
+        const changes = getChanges(whole, log)
         const before = create()
-        changesOf(before, log.slice(0, cut))
+        getChanges(before, log.slice(0, cut))
         const after = create()
         after.restore(JSON.parse(JSON.stringify(before.snapshot())))
         expect(after.seq).toBe(cut)
-        expect(changesOf(after, log.slice(cut), cut + 1)).toEqual(changes.slice(cut))
+        expect(getChanges(after, log.slice(cut), cut + 1)).toEqual(changes.slice(cut))
         expect(JSON.stringify(after.snapshot())).toBe(JSON.stringify(whole.snapshot()))
       }),
     )
@@ -54,9 +54,9 @@ describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
     fc.assert(
       fc.property(randomLog(30), (log) => {
         const fold = create()
-        changesOf(fold, log)
+        getChanges(fold, log)
         const before = JSON.stringify(fold.snapshot())
-        changesOf(fold, log)
+        getChanges(fold, log)
         expect(JSON.stringify(fold.snapshot())).toBe(before)
       }),
     )
@@ -64,21 +64,21 @@ describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
 })
 
 /** What the changes of a fold add up to, by the key of each part. */
-function told<Change, Part>(
+function collectChanges<Change, Part>(
   fold: { apply(envelope: Envelope): Change },
   log: readonly Fields[],
   parts: (change: Change) => readonly Part[],
-  keyOf: (part: Part) => string,
+  getKey: (part: Part) => string,
 ): Record<string, Part> {
   const all = toLog(log).flatMap((envelope) => structuredClone(parts(fold.apply(envelope))))
-  return Object.fromEntries(all.map((part) => [keyOf(part), part]))
+  return Object.fromEntries(all.map((part) => [getKey(part), part]))
 }
 
 test('changes tell of everything that is different', () => {
   fc.assert(
     fc.property(randomLog(50), (log) => {
       const contexts = createContextFold()
-      const views = told(
+      const views = collectChanges(
         contexts,
         log,
         (change) => change.contexts,
@@ -86,7 +86,7 @@ test('changes tell of everything that is different', () => {
       )
       expect(views).toEqual(Object.fromEntries(contexts.all().map((each) => [each.context, each])))
       const proposals = createProposalFold()
-      const proposed = told(
+      const proposed = collectChanges(
         proposals,
         log,
         (changed) => changed,
@@ -94,7 +94,7 @@ test('changes tell of everything that is different', () => {
       )
       expect(proposed).toEqual(Object.fromEntries(proposals.snapshot().proposals))
       const transcript = createTranscript()
-      const messages = told(
+      const messages = collectChanges(
         transcript,
         log,
         (changed) => changed,
@@ -108,10 +108,10 @@ test('changes tell of everything that is different', () => {
 })
 
 describe('whatever happens', () => {
-  const always = (check: (told: ReturnType<typeof tell>) => void): void =>
+  const always = (check: (folded: ReturnType<typeof foldTurns>) => void): void =>
     fc.assert(
       fc.property(randomLog(60), (log) => {
-        for (const agent of ['ana', 'ben']) check(tell(log, agent))
+        for (const agent of ['ana', 'ben']) check(foldTurns(log, agent))
       }),
       { numRuns: 150 },
     )
@@ -120,8 +120,10 @@ describe('whatever happens', () => {
     always(({ turns, events }) => {
       const decisions = turns.flatMap(({ reasoning }) => reasoning?.tool_decisions ?? [])
       expect(decisions.every(({ rationale }) => rationale.trim() !== '')).toBe(true)
-      const told = events.flatMap(({ tool_decisions }) => [...tool_decisions])
-      expect(told.every(({ rationale, outcome }) => rationale.trim() !== '' && outcome !== null)).toBe(true)
+      const reported = events.flatMap(({ tool_decisions }) => [...tool_decisions])
+      expect(reported.every(({ rationale, outcome }) => rationale.trim() !== '' && outcome !== null)).toBe(
+        true,
+      )
     })
   })
 
@@ -168,7 +170,7 @@ describe('whatever happens', () => {
   test('every thought makes a step, and nothing else of reasoning does', () => {
     fc.assert(
       fc.property(randomLog(60), (log) => {
-        const { steps } = tell(log)
+        const { steps } = foldTurns(log)
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
@@ -182,7 +184,7 @@ describe('whatever happens', () => {
   test('a reader who may read nothing is told nothing', () => {
     fc.assert(
       fc.property(randomLog(60), (log) => {
-        const { records, steps, events } = tell(log, 'ana', { mayRead: () => false })
+        const { records, steps, events } = foldTurns(log, 'ana', { mayRead: () => false })
         for (const record of records)
           expect(record).toMatchObject({ trigger: null, answer: null, narrative: null, decisions: [] })
         expect([steps, events]).toEqual([[], []])
@@ -197,7 +199,9 @@ describe('whatever happens', () => {
         const marked = log.map((each) =>
           each.id === hidden ? { ...each, payload: marks(each.payload), rationale: mark } : each,
         )
-        const { records, turns, steps, events } = tell(marked, 'ana', { mayRead: ({ id }) => id !== hidden })
+        const { records, turns, steps, events } = foldTurns(marked, 'ana', {
+          mayRead: ({ id }) => id !== hidden,
+        })
         expect(JSON.stringify([records, turns, steps, events])).not.toContain(mark)
       }),
     )
@@ -206,7 +210,7 @@ describe('whatever happens', () => {
 
 describe('what is assigned to turns', () => {
   const assign = (assigner: Assigner, log: readonly Envelope[]) =>
-    log.map((envelope) => structuredClone(plain(assigner.take(envelope))))
+    log.map((envelope) => structuredClone(plain(assigner.assign(envelope))))
 
   test('is the same after a snapshot as if the whole log had been seen', () => {
     fc.assert(
@@ -262,12 +266,12 @@ describe('what is assigned to turns', () => {
         const rows = new Map<number, [seq: number, roles: number][]>()
         for (const [index, assigned] of assign(new Assigner(session.epoch), log).entries()) {
           begun.push(...assigned.begun)
-          for (const [turn, roles] of rolesOf(assigned.marks))
+          for (const [turn, roles] of getRoles(assigned.marks))
             rows.set(turn, [...(rows.get(turn) ?? []), [index, roles]])
         }
         expect(begun.map(({ turn }) => turn)).toEqual(begun.map((_, index) => index + 1))
-        const { records, events } = tell(fields)
-        const told = begun.flatMap((beginning, index) => {
+        const { records, events } = foldTurns(fields)
+        const reported = begun.flatMap((beginning, index) => {
           const trigger = beginning.trigger === null ? undefined : log[beginning.trigger - 1]
           const folded = new FoldedTurn(beginning, session, trigger)
           const ended = (rows.get(beginning.turn) ?? []).flatMap(([at, roles]) => {
@@ -278,7 +282,7 @@ describe('what is assigned to turns', () => {
           expect(folded.record).toEqual(records[index])
           return ended
         })
-        expect(told.sort()).toEqual(events.map((event) => JSON.stringify(event)).sort())
+        expect(reported.sort()).toEqual(events.map((event) => JSON.stringify(event)).sort())
       }),
     )
   })
@@ -290,7 +294,9 @@ describe('what is assigned to turns', () => {
         const ending = assigned.flatMap(({ marks }, index) =>
           marks.some(({ roles }) => (roles & endingRoles) !== 0) ? [index + 1] : [],
         )
-        expect(ending).toEqual(expect.arrayContaining([...new Set(tell(fields).ends.map(([seq]) => seq))]))
+        expect(ending).toEqual(
+          expect.arrayContaining([...new Set(foldTurns(fields).ends.map(([seq]) => seq))]),
+        )
         for (const { begun, marks } of assigned) {
           const places = marks.flatMap(({ index, steps }) =>
             Array.from({ length: steps }, (_, at) => index + at),
@@ -304,7 +310,7 @@ describe('what is assigned to turns', () => {
 })
 
 /** As a store keeps it. */
-const plain = ({ begun, marks, at }: ReturnType<Assigner['take']>) => ({
+const plain = ({ begun, marks, at }: ReturnType<Assigner['assign']>) => ({
   begun,
   at,
   marks: marks.map(

@@ -12,7 +12,7 @@ import {
   thought,
   withdraw,
 } from './support/log.js'
-import { decisionsOf, tell } from './support/turns.js'
+import { foldDecisions, foldTurns } from './support/turns.js'
 
 const beginning: Fields[] = [
   chat('user', 'deploy it', { id: 'q' }),
@@ -26,11 +26,11 @@ const proposal = propose(
 )
 const approval = call('user', 'deploy', { target: 'prod' }, { id: 'f', correlationId: 'p' })
 const outcomes = (...rest: Fields[]) =>
-  decisionsOf([...beginning, proposal, ...rest]).map((each) => each.outcome)
+  foldDecisions([...beginning, proposal, ...rest]).map((each) => each.outcome)
 
 describe('a proposal of a turn', () => {
   test('is a decision with the outcome of the request that fulfils it', () => {
-    expect(decisionsOf([...beginning, proposal, approval, result('f', 'done')])).toMatchObject([
+    expect(foldDecisions([...beginning, proposal, approval, result('f', 'done')])).toMatchObject([
       { tool_name: 'deploy', rationale: 'asked for', parameters: { target: 'prod' }, outcome: 'success' },
     ])
     expect(outcomes(approval, failure('f', 'no'))).toEqual(['error'])
@@ -45,8 +45,8 @@ describe('a proposal of a turn', () => {
       payload: { ...proposal.payload, expiresAt: '2026-02-21T12:00:04.000+02:00' },
     }
     const later = (count: number) => Array.from({ length: count }, () => chat('user', 'and?'))
-    expect(decisionsOf([...beginning, limited, ...later(1)])[0]?.outcome).toBeNull()
-    expect(decisionsOf([...beginning, limited, ...later(2)])[0]?.outcome).toBe('rejected')
+    expect(foldDecisions([...beginning, limited, ...later(1)])[0]?.outcome).toBeNull()
+    expect(foldDecisions([...beginning, limited, ...later(2)])[0]?.outcome).toBe('rejected')
   })
 
   test('expires at the next envelope of anybody', () => {
@@ -58,12 +58,12 @@ describe('a proposal of a turn', () => {
       { kind: 'other.kind', from: 'other', payload: {} },
     ]
     for (const other of others) {
-      const { turns, events, ends, records } = tell([...beginning, limited, chat('other', 'Hm'), other])
+      const { turns, events, ends, records } = foldTurns([...beginning, limited, chat('other', 'Hm'), other])
       expect(turns).toMatchObject([{ reasoning: { tool_decisions: [{ outcome: 'rejected' }] } }])
       expect(events).toMatchObject([{ turn_number: 1, tool_decisions: [{ outcome: 'rejected' }] }])
       expect(ends).toEqual([[5, records[0]?.id]])
     }
-    expect(tell([...beginning, limited, chat('other', 'Hm')]).ends).toEqual([])
+    expect(foldTurns([...beginning, limited, chat('other', 'Hm')]).ends).toEqual([])
   })
 
   test('expires alone, though others of the turn do not', () => {
@@ -75,7 +75,7 @@ describe('a proposal of a turn', () => {
       expiring('soon', '2026-02-21T10:00:04.000Z'),
       chat('other', 'Good morning'),
     ]
-    expect(decisionsOf(log).map((each) => [each.tool_name, each.outcome])).toEqual([
+    expect(foldDecisions(log).map((each) => [each.tool_name, each.outcome])).toEqual([
       ['late', null],
       ['soon', 'rejected'],
     ])
@@ -84,8 +84,8 @@ describe('a proposal of a turn', () => {
   test('does not expire once it is being fulfilled', () => {
     const limited = { ...proposal, payload: { ...proposal.payload, expiresAt: '2026-02-21T10:00:05.000Z' } }
     const log = [...beginning, limited, approval, chat('user', '…'), chat('user', '…')]
-    expect(decisionsOf(log)[0]?.outcome).toBeNull()
-    expect(decisionsOf([...log, result('f', 'done')])[0]?.outcome).toBe('success')
+    expect(foldDecisions(log)[0]?.outcome).toBeNull()
+    expect(foldDecisions([...log, result('f', 'done')])[0]?.outcome).toBe('success')
   })
 
   test('may be fulfilled by another after one has rejected it, or its run was cancelled', () => {
@@ -101,7 +101,7 @@ describe('a proposal of a turn', () => {
 
     test('leads to no other turn: what the proposer does then belongs to the turn that proposed', () => {
       const log = [...beginning, proposal, toProposer, done, tool, result('c', 'ok')]
-      const { turns, jobs, steps, records } = tell([...log, result('f', 'deployed', 'agent')])
+      const { turns, jobs, steps, records } = foldTurns([...log, result('f', 'deployed', 'agent')])
       expect(turns).toMatchObject([
         {
           turn_number: 1,
@@ -125,7 +125,7 @@ describe('a proposal of a turn', () => {
 
     test('is a trigger for its other addressees', () => {
       const log = [...beginning, proposal, { ...toProposer, to: ['agent', 'other'] }]
-      const theirs = tell([...log, start('other', 'I see', { id: 'o', correlationId: 'f' })], 'other')
+      const theirs = foldTurns([...log, start('other', 'I see', { id: 'o', correlationId: 'f' })], 'other')
       expect(theirs.turns).toMatchObject([{ turn_number: 1, user_input: 'deploy { "target": "prod" }' }])
     })
 
@@ -133,8 +133,8 @@ describe('a proposal of a turn', () => {
       const aside = { ...proposal, from: 'helper' }
       const helps = start('helper', 'I do', { id: 'h', correlationId: 'f' })
       const log = [...beginning, aside, { ...toProposer, to: ['helper'] }, helps]
-      expect(tell(log, 'helper').turns).toMatchObject([{ turn_number: 1, state: 'running' }])
-      expect(tell(log).turns).toMatchObject([{ turn_number: 1, reasoning: null }])
+      expect(foldTurns(log, 'helper').turns).toMatchObject([{ turn_number: 1, state: 'running' }])
+      expect(foldTurns(log).turns).toMatchObject([{ turn_number: 1, reasoning: null }])
     })
 
     test('stays in the job that proposed', () => {
@@ -144,7 +144,7 @@ describe('a proposal of a turn', () => {
         toProposer,
         thought('agent', 'Here goes', { correlationId: 'f', context: 'deploying' }),
       ]
-      const { turns, jobs, steps } = tell(log)
+      const { turns, jobs, steps } = foldTurns(log)
       expect([turns, jobs.map(({ jobId }) => jobId)]).toEqual([[], ['r']])
       expect(steps.map(({ step_number, content }) => [step_number, content])).toEqual([
         [0, 'Awaiting human approval for deploy'],
@@ -154,7 +154,7 @@ describe('a proposal of a turn', () => {
   })
 
   test('keeps the story in the turn of its proposer', () => {
-    const { steps, jobs, turns } = tell([...beginning, proposal, approval, result('f', 'done')])
+    const { steps, jobs, turns } = foldTurns([...beginning, proposal, approval, result('f', 'done')])
     expect(turns).toHaveLength(1)
     expect(jobs).toEqual([])
     expect(steps).toMatchObject([
@@ -166,8 +166,8 @@ describe('a proposal of a turn', () => {
   test('may be fulfilled in a turn of the one who does it', () => {
     const mine = start('user', 'Checking', { id: 'u' })
     const log = [...beginning, proposal, mine, { ...approval, context: 'u' }, result('f', 'done')]
-    expect(decisionsOf(log)).toMatchObject([{ outcome: 'success' }])
-    const { jobs, steps } = tell(log)
+    expect(foldDecisions(log)).toMatchObject([{ outcome: 'success' }])
+    const { jobs, steps } = foldTurns(log)
     expect(jobs).toMatchObject([{ jobId: 'u', decisions: [{ id: 'f', outcome: 'success' }] }])
     expect(steps.at(-1)).toMatchObject({ turn_id: jobs[0]?.id, linked_tool_call: 'f' })
   })

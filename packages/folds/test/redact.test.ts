@@ -74,14 +74,14 @@ describe('parameters', () => {
     'show that something is left out behind %i spaces',
     (length) => {
       const behind = { deep: { command: 'rm' } }
-      const told = (parameters: object): void => {
+      const expectMark = (parameters: object): void => {
         const shown = JSON.stringify(redact(parameters, open).value)
         if (shown !== JSON.stringify(parameters)) expect(shown.replace(/ +/, ' ')).toContain('…')
       }
       for (const hidden of ['rm', 7, behind, [behind]]) {
-        told({ note: ' '.repeat(length), command: hidden })
-        told([' '.repeat(length + 4), hidden])
-        told({ a: [' '.repeat(length)], '': hidden })
+        expectMark({ note: ' '.repeat(length), command: hidden })
+        expectMark([' '.repeat(length + 4), hidden])
+        expectMark({ a: [' '.repeat(length)], '': hidden })
       }
     },
   )

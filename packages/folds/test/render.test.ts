@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat } from './support/log.js'
 import { decision, joined, reasoning } from './support/shown.js'
-import { turnOf } from './support/turns.js'
+import { foldTurn } from './support/turns.js'
 
 const wireframe = reasoning(
   4,
@@ -123,7 +123,7 @@ verifies('I17', 'parameters are cut to 200 characters, and no character in two',
 verifies('I17', 'sensitive parameters are shown redacted', () => {
   const secrets = { token: 'abc', password: 'hunter2', Authorization: 'Bearer abc', note: 'x'.repeat(500) }
   const log = [chat('user', 'log in', { id: 'q' }), call('agent', 'login', secrets, { correlationId: 'q' })]
-  const line = reasoningBlock(turnOf(log).reasoning)[3]
+  const line = reasoningBlock(foldTurn(log).reasoning)[3]
   const redacted = '"token": "[redacted]", "password": "[redacted]", "Authorization": "[redacted]"'
   expect(line).toBe(`    params: ${`{ ${redacted}, "note": "${'x'.repeat(500)}`.slice(0, 199)}…`)
 })

@@ -2,7 +2,7 @@ import { colourStyle, createStatusLines, previewLines } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { call, failure, result, start, toLog } from './support/log.js'
 import { joined } from './support/shown.js'
-import { tell as tellAll } from './support/turns.js'
+import { foldTurns } from './support/turns.js'
 
 describe('live lines', () => {
   const log = toLog([
@@ -15,11 +15,11 @@ describe('live lines', () => {
   ])
 
   test('tell what goes on as the document does', () => {
-    const tell = createStatusLines()
-    const { steps } = tellAll(log)
+    const writeStatus = createStatusLines()
+    const { steps } = foldTurns(log)
     const preview = (seq = 0) =>
       steps.filter(({ source }) => source.seq === seq).flatMap((step) => previewLines(step))
-    expect(joined(log.flatMap((each) => [...tell(each), ...preview(each.seq)]))).toBe(`  ○ Thinking...
+    expect(joined(log.flatMap((each) => [...writeStatus(each), ...preview(each.seq)]))).toBe(`  ○ Thinking...
   ○ memory_search
   ● memory_search
     ▸ Found 3 documents matching "project updates"

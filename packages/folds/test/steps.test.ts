@@ -15,13 +15,13 @@ import {
   toLog,
   toolError,
 } from './support/log.js'
-import { tell } from './support/turns.js'
+import { foldTurns } from './support/turns.js'
 
 const question = chat('user', 'why?', { id: 'q' })
 const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
 const inRun = { context: 'r' }
 const check = call('agent', 'check_credits', {}, { ...inRun, id: 'c' })
-const stepsOf = (...log: Fields[]) => tell([question, opening, ...log]).steps
+const foldSteps = (...log: Fields[]) => foldTurns([question, opening, ...log]).steps
 
 describe('a step', () => {
   verifies('A04', 'is numbered from 0 in its turn, whatever it was made of', () => {
@@ -33,7 +33,7 @@ describe('a step', () => {
       result('c', '$2.50 remaining'),
     ]
     const sameTime = [question, opening, ...log].map((each) => ({ ...each, ts: '2026-02-23T10:30:00.000Z' }))
-    const { steps, records } = tell(sameTime)
+    const { steps, records } = foldTurns(sameTime)
     expect(steps.map(({ step_number, phase, content }) => [step_number, phase, content])).toEqual([
       [0, 'thinking', 'a'],
       [1, 'plan', 'b'],
@@ -49,7 +49,7 @@ describe('a step', () => {
     const idsIn = (epoch: string) => {
       const ulid = createUlids(epoch)
       return log.flatMap((envelope) => {
-        const { begun, marks, at } = new Assigner(epoch).take(envelope)
+        const { begun, marks, at } = new Assigner(epoch).assign(envelope)
         const place = [Date.parse(at), envelope.seq ?? 0] as const
         return [...begun.map(({ id }) => id), ...marks.map(({ index }) => ulid(...place, index))]
       })
@@ -71,18 +71,18 @@ describe('a step', () => {
   verifies('A03', 'has a ULID that rises with the log, also where the clock was put back', () => {
     const times = ['2026-02-23T10:30:00.000Z', '2026-02-23T10:29:00.000Z', '2026-02-23T10:30:00.000Z']
     const log = times.map((ts) => thought('agent', '[思考] a [計画] b', { ...inRun, ts }))
-    const ids = stepsOf(...log).map(({ id }) => id)
+    const ids = foldSteps(...log).map(({ id }) => id)
     expect(ids).toHaveLength(6)
     expect(ids.every((id) => /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id))).toBe(true)
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.map(getUlidSeq)).toEqual([3, 3, 4, 4, 5, 5])
-    expect(stepsOf(...log).map(({ id }) => id)).toEqual(ids)
+    expect(foldSteps(...log).map(({ id }) => id)).toEqual(ids)
   })
 
   test('of a thought has the phase that the agent tells', () => {
-    const told = thought('agent', 'it failed\n1. so what', { ...inRun, payload: { phase: 'execute' } })
-    expect(stepsOf(told)).toMatchObject([
+    const claimed = thought('agent', 'it failed\n1. so what', { ...inRun, payload: { phase: 'execute' } })
+    expect(foldSteps(claimed)).toMatchObject([
       {
         phase: 'execute',
         content: 'it failed\n1. so what',
@@ -90,7 +90,7 @@ describe('a step', () => {
         source: { seq: 3 },
       },
     ])
-    expect(stepsOf(thought('agent', '', { ...inRun, payload: { phase: 'plan' } }))).toEqual([])
+    expect(foldSteps(thought('agent', '', { ...inRun, payload: { phase: 'plan' } }))).toEqual([])
   })
 
   test('is made of every kind of thought, and of nothing that was withheld', () => {
@@ -100,22 +100,22 @@ describe('a step', () => {
       payload: { hypothesis: 'a bug' },
     }
     const withheld = thought('agent', '', { ...inRun, payload: { metadata: { withheld: true } } })
-    expect(stepsOf(hypothesis, withheld)).toMatchObject([{ phase: 'thinking', content: 'a bug' }])
+    expect(foldSteps(hypothesis, withheld)).toMatchObject([{ phase: 'thinking', content: 'a bug' }])
   })
 
   verifies('A12', 'comes after each tool call', () => {
-    expect(stepsOf(check, result('c', 'ok'))).toMatchObject([
+    expect(foldSteps(check, result('c', 'ok'))).toMatchObject([
       { phase: 'execute', content: 'check_credits -> ok', linked_tool_call: 'c' },
     ])
-    expect(stepsOf(check, failure('c', 'no such account'))).toMatchObject([
+    expect(foldSteps(check, failure('c', 'no such account'))).toMatchObject([
       { phase: 'error', content: 'check_credits -> no such account', linked_tool_call: 'c' },
     ])
-    expect(stepsOf(check, toolError('c', 'broken'))).toMatchObject([
+    expect(foldSteps(check, toolError('c', 'broken'))).toMatchObject([
       { phase: 'error', content: 'check_credits -> broken' },
     ])
-    const [long] = stepsOf(check, result('c', `${'x'.repeat(499)}😀${'y'.repeat(2000)}`))
+    const [long] = foldSteps(check, result('c', `${'x'.repeat(499)}😀${'y'.repeat(2000)}`))
     expect(long?.content).toBe(`check_credits -> ${'x'.repeat(499)}`)
-    expect(stepsOf(check, result('c', 'z'.repeat(2000)))[0]?.content).toBe(
+    expect(foldSteps(check, result('c', 'z'.repeat(2000)))[0]?.content).toBe(
       `check_credits -> ${'z'.repeat(500)}`,
     )
   })
@@ -127,17 +127,18 @@ describe('a step', () => {
     })
     const withheld: Guard = (text) => ({ text, isWithheld: text !== 'check_credits' })
     const long = `${'x'.repeat(495)}s3cret-key`
-    const told = (which: Guard) =>
-      tell([question, opening, check, result('c', long)], 'agent', { guard: which }).steps.at(-1)?.content
-    expect(told(guard)).toBe(`check_credits -> ${'x'.repeat(495)}[reda`)
-    expect(told(withheld)).toBe('check_credits -> [withheld]')
+    const getContent = (which: Guard) =>
+      foldTurns([question, opening, check, result('c', long)], 'agent', { guard: which }).steps.at(-1)
+        ?.content
+    expect(getContent(guard)).toBe(`check_credits -> ${'x'.repeat(495)}[reda`)
+    expect(getContent(withheld)).toBe('check_credits -> [withheld]')
   })
 
   test('and its turn show no secrets that the rules of the safety package know', () => {
     const token = ['ghp', 'x7Qm2LpR9sTv4WzYb6NdKf3HjCg8EaUi1Oq5'].join('_')
     const leaking = call('agent', 'check_credits', { note: `with ${token}` }, { ...inRun, id: 'c' })
     const end = result('c', `${'x'.repeat(470)} ${token}`)
-    const { turns, steps, events } = tell([question, opening, leaking, end])
+    const { turns, steps, events } = foldTurns([question, opening, leaking, end])
     expect(turns).toMatchObject([
       {
         reasoning: { tool_decisions: [{ parameters: { note: expect.stringMatching(/^with \[redacted:/) } }] },
@@ -159,7 +160,7 @@ describe('a step', () => {
       { ...result('c', 'ok'), correlationId: ['c', 'd', 'e'] },
       thought('agent', 'So', inRun),
     ]
-    const { steps, records, ends } = tell(log)
+    const { steps, records, ends } = foldTurns(log)
     const [agent, other] = ['agent', 'other'].map((name) => records.find((each) => each.agent === name)?.id)
     expect(
       steps.map(({ turn_id, step_number, content, linked_tool_call }) => [
@@ -187,7 +188,7 @@ describe('a step', () => {
 
   test('of a response whose request one may not read does not name the tool', () => {
     const log = [question, opening, check, result('c', 'ok')]
-    const { steps } = tell(log, 'agent', { mayRead: ({ id }) => id !== 'c' })
+    const { steps } = foldTurns(log, 'agent', { mayRead: ({ id }) => id !== 'c' })
     expect(steps).toMatchObject([{ content: 'a tool -> ok', linked_tool_call: 'c' }])
   })
 
@@ -195,10 +196,10 @@ describe('a step', () => {
     const structured = response('tools', 'c', {
       result: { content: [], structuredContent: { credits: 2, api_key: 'abc' } },
     })
-    expect(stepsOf(check, structured)[0]?.content).toBe(
+    expect(foldSteps(check, structured)[0]?.content).toBe(
       'check_credits -> {"credits":2,"api_key":"[redacted]"}',
     )
-    expect(stepsOf(check, response('tools', 'c', { result: {} }))[0]?.content).toBe('check_credits -> ')
+    expect(foldSteps(check, response('tools', 'c', { result: {} }))[0]?.content).toBe('check_credits -> ')
   })
 
   verifies('A13', 'records what policy denied, linked to the decision', () => {
@@ -207,7 +208,7 @@ describe('a step', () => {
       ...refused('agent', { context: 'r', decision: 'review', reasonCode: 'pii', message: 'a name' }),
       id: 'w',
     }
-    expect(stepsOf(denied, review)).toMatchObject([
+    expect(foldSteps(denied, review)).toMatchObject([
       {
         phase: 'waiting_approval',
         content: 'Policy capability_violation: no capability of agent allows this envelope',
@@ -220,7 +221,7 @@ describe('a step', () => {
 
   verifies('A14', 'records what awaits approval, linked to the proposal', () => {
     const proposal = propose('agent', 'deploy', {}, { ...inRun, id: 'p' })
-    expect(stepsOf(proposal)).toMatchObject([
+    expect(foldSteps(proposal)).toMatchObject([
       {
         phase: 'waiting_approval',
         content: 'Awaiting human approval for deploy',
@@ -230,7 +231,7 @@ describe('a step', () => {
   })
 
   test('of somebody who thinks along belongs to the turn of the run', () => {
-    const { steps, records } = tell([question, opening, thought('helper', 'Have you seen this?', inRun)])
+    const { steps, records } = foldTurns([question, opening, thought('helper', 'Have you seen this?', inRun)])
     expect(records).toHaveLength(1)
     expect(steps).toMatchObject([{ turn_id: records[0]?.id, source: { from: 'helper' } }])
   })
@@ -247,12 +248,12 @@ describe('a step', () => {
       result('f', 'done'),
       { ...refused('agent', { context: 'r' }), id: 'd' },
     ]
-    const kindOf = (id: string | null | undefined) => log.find((each) => each.id === id)?.kind
-    const { steps, records } = tell(log)
+    const getKind = (id: string | null | undefined) => log.find((each) => each.id === id)?.kind
+    const { steps, records } = foldTurns(log)
     const links = steps.map((step) => [
-      kindOf(step.linked_tool_call),
-      kindOf(step.linked_approval_request),
-      kindOf(step.linked_policy_decision),
+      getKind(step.linked_tool_call),
+      getKind(step.linked_approval_request),
+      getKind(step.linked_policy_decision),
     ])
     expect(links).toEqual([
       [undefined, undefined, undefined],

@@ -13,7 +13,7 @@ import {
   toolError,
 } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { decisionsOf, tell, turnOf } from './support/turns.js'
+import { foldDecisions, foldTurn, foldTurns } from './support/turns.js'
 
 /** In two parts, so that nobody takes this file for one that holds a token. */
 const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')
@@ -24,20 +24,20 @@ describe('a tool call', () => {
     ['error', failure('c1', 'boom'), false, true],
     ['error', toolError('c1', 'boom'), false, true],
   ] as const)('is a %s', ([outcome, end, has_result, has_error]) => {
-    const turn = turnOf([question, opening, search, end])
+    const turn = foldTurn([question, opening, search, end])
     expect(turn.reasoning?.tool_decisions[0]?.outcome).toBe(outcome)
     expect(turn.tool_calls).toEqual([{ name: 'memory_search', has_result, has_error }])
   })
 
   test('has no result until it is answered', () => {
-    const turn = turnOf([question, opening, search])
+    const turn = foldTurn([question, opening, search])
     expect(turn.tool_calls).toEqual([{ name: 'memory_search', has_result: false, has_error: false }])
     expect(turn.reasoning?.tool_decisions[0]?.outcome).toBeNull()
   })
 
   verifies('I27', 'that the gateway denied is rejected', () => {
     const denied = refused('agent', { attemptedTool: 'deploy', attemptedId: 'c9', context: 'r' })
-    const turn = turnOf([question, opening, denied])
+    const turn = foldTurn([question, opening, denied])
     expect(turn.tool_calls).toEqual([{ name: 'deploy', has_result: false, has_error: true }])
     expect(turn.reasoning?.tool_decisions).toMatchObject([
       { tool_name: 'deploy', rationale_given: false, parameters: {}, outcome: 'rejected' },
@@ -52,7 +52,7 @@ describe('a tool call', () => {
       attemptedRationale: 'the tests pass',
       attemptedArguments: { to: 'prod', password: 'hunter2' },
     })
-    const { turns, steps, records } = tell([question, opening, denied])
+    const { turns, steps, records } = foldTurns([question, opening, denied])
     expect(turns).toHaveLength(1)
     expect(turns[0]?.reasoning?.tool_decisions).toMatchObject([
       {
@@ -72,7 +72,7 @@ describe('a tool call', () => {
       attemptedId: 'c1',
       context: 'r',
     })
-    expect(decisionsOf([question, opening, limited, search, result('c1', 'ok')])).toMatchObject([
+    expect(foldDecisions([question, opening, limited, search, result('c1', 'ok')])).toMatchObject([
       { outcome: 'success', rationale: "searched memory for 'recent project updates'" },
     ])
   })
@@ -84,7 +84,7 @@ describe('a tool call', () => {
       attemptedId: 'c1',
       context: 'r',
     })
-    expect(decisionsOf([question, opening, search, taken, result('c1', 'ok')])).toMatchObject([
+    expect(foldDecisions([question, opening, search, taken, result('c1', 'ok')])).toMatchObject([
       { tool_name: 'memory_search', outcome: 'success' },
       { tool_name: 'shell', outcome: 'rejected' },
     ])
@@ -94,19 +94,19 @@ describe('a tool call', () => {
     const review = refused('agent', { decision: 'review', attemptedTool: 'deploy', context: 'r' })
     const blocked = refused('agent', { decision: 'blocked', attemptedTool: 'deploy', context: 'r' })
     const thoughts = refused('agent', { attemptedKind: 'reasoning.thought', context: 'r' })
-    expect(turnOf([question, opening, review, blocked, thoughts]).reasoning).toBeNull()
+    expect(foldTurn([question, opening, review, blocked, thoughts]).reasoning).toBeNull()
   })
 
   verifies('I27', 'is shown without the secrets among its parameters', () => {
     const secret = call('agent', 'login', { user: 'ana', password: 'hunter2', max_tokens: 5 }, inRun)
-    expect(decisionsOf([question, opening, secret])).toMatchObject([
+    expect(foldDecisions([question, opening, secret])).toMatchObject([
       { parameters: { user: 'ana', password: '[redacted]', max_tokens: 5 } },
     ])
   })
 
   test('is named without what looks like a secret', () => {
     const log = [question, opening, call('agent', token, {}, { ...inRun, id: 'c1' }), result('c1', 'ok')]
-    const { turns, steps } = tell(log)
+    const { turns, steps } = foldTurns(log)
     expect(turns[0]?.tool_calls).toEqual([
       expect.objectContaining({ name: expect.stringMatching(/^\[redacted:/) }),
     ])
@@ -121,10 +121,10 @@ describe('a tool call', () => {
       toolError('c1', 'gone'),
     ]
     const mayRead: MayRead = ({ kind }) => kind !== 'mcp.response'
-    const all = tell(log)
+    const all = foldTurns(log)
     expect(all.turns).toMatchObject([{ tool_calls: [{ has_error: true }] }])
     expect(all.events).toMatchObject([{ tool_decisions: [{ outcome: 'error' }] }])
-    const some = tell(log, 'agent', { mayRead })
+    const some = foldTurns(log, 'agent', { mayRead })
     expect(some.turns).toMatchObject([
       {
         tool_calls: [{ has_result: false, has_error: false }],
@@ -143,7 +143,9 @@ describe('a tool call', () => {
       refused('agent', { context: 'r', attemptedTool: 'deploy' }),
     ]
     const countIn = (mayRead?: MayRead) =>
-      tell(log, 'agent', { ...(mayRead && { mayRead }) }).events.map((event) => event.tool_decisions.length)
+      foldTurns(log, 'agent', { ...(mayRead && { mayRead }) }).events.map(
+        (event) => event.tool_decisions.length,
+      )
     expect(countIn(({ kind }) => kind !== 'system.decision')).toEqual([1])
     expect(countIn(({ kind }) => kind !== 'mcp.request')).toEqual([1])
     expect(countIn()).toEqual([1, 2])
@@ -151,7 +153,7 @@ describe('a tool call', () => {
 
   test('has a name that is guarded before it is cut', () => {
     const log = [question, opening, call('agent', `${'x'.repeat(100)} ${token}`, {}, inRun)]
-    const { turns } = tell(log)
+    const { turns } = foldTurns(log)
     const name = turns[0]?.tool_calls[0]?.name ?? ''
     expect([name.length, name.includes(token.slice(0, 8))]).toEqual([128, false])
   })
@@ -162,7 +164,7 @@ describe('a tool call', () => {
       id: 'c1',
       payload: { method: 'resources/read', params: { uri: 'file:///a', _meta: { progressToken: 'x' } } },
     })
-    expect(decisionsOf([question, opening, read])).toMatchObject([
+    expect(foldDecisions([question, opening, read])).toMatchObject([
       { tool_name: 'resources/read', parameters: { uri: 'file:///a' } },
     ])
   })
@@ -174,7 +176,7 @@ describe('a tool call', () => {
       result('c1', 'noon'),
       answer,
     ]
-    expect(decisionsOf(log)).toMatchObject([{ tool_name: 'time', parameters: {}, outcome: 'success' }])
+    expect(foldDecisions(log)).toMatchObject([{ tool_name: 'time', parameters: {}, outcome: 'success' }])
   })
 
   test('in a nested context belongs to the turn of the run', () => {
@@ -184,15 +186,15 @@ describe('a tool call', () => {
       start('agent', 'Deeper', { ...inRun, id: 'n' }),
       call('agent', 'shell', {}, { context: 'r/n', id: 'c1' }),
     ]
-    expect(decisionsOf(log)).toMatchObject([{ tool_name: 'shell' }])
+    expect(foldDecisions(log)).toMatchObject([{ tool_name: 'shell' }])
   })
 
   test('of somebody who helps in the run is not the agent’s', () => {
     const log = [question, opening, call('helper', 'shell', {}, { ...inRun, id: 'c1' }), result('c1', 'ok')]
-    const told = tell(log)
-    expect(told.turns[0]?.reasoning).toBeNull()
-    expect(told.steps).toMatchObject([
-      { turn_id: told.records.find(({ agent }) => agent === 'agent')?.id, content: 'shell -> ok' },
+    const folded = foldTurns(log)
+    expect(folded.turns[0]?.reasoning).toBeNull()
+    expect(folded.steps).toMatchObject([
+      { turn_id: folded.records.find(({ agent }) => agent === 'agent')?.id, content: 'shell -> ok' },
     ])
   })
 
@@ -207,14 +209,14 @@ describe('a tool call', () => {
       conclusion('helper', 'Good', { context: 'r/h' }),
       result('c1', 'good', 'helper'),
     ]
-    expect(tell(log).turns[0]?.tool_calls.map(({ name }) => name)).toEqual(['review'])
-    expect(tell(log, 'helper').turns).toMatchObject([
+    expect(foldTurns(log).turns[0]?.tool_calls.map(({ name }) => name)).toEqual(['review'])
+    expect(foldTurns(log, 'helper').turns).toMatchObject([
       { user_input: 'review {}', response: 'good', state: 'completed', tool_calls: [{ name: 'lint' }] },
     ])
   })
 
   test('that ends after the answer is counted all the same', () => {
-    const turn = turnOf([
+    const turn = foldTurn([
       question,
       opening,
       search,
@@ -246,7 +248,7 @@ describe('a tool call', () => {
       ['in one of two runs', [second, search], cancel('agent', 'r', 'stop')],
     ])('%s', ([, calls, end]) => {
       const log = [question, opening, ...calls, end]
-      const { tool_calls, reasoning } = turnOf(log)
+      const { tool_calls, reasoning } = foldTurn(log)
       const made = calls.filter(({ kind }) => kind === 'mcp.request')
       expect(reasoning?.tool_decisions.map(({ outcome, cancelled }) => [outcome, cancelled])).toEqual(
         made.map(() => ['rejected', 'stop']),
@@ -254,7 +256,7 @@ describe('a tool call', () => {
       expect(tool_calls.map(({ has_result, has_error }) => [has_result, has_error])).toEqual(
         made.map(() => [false, true]),
       )
-      const late = decisionsOf([...log, ...made.map(({ id = '' }) => result(id, 'ok'))])
+      const late = foldDecisions([...log, ...made.map(({ id = '' }) => result(id, 'ok'))])
       expect(late.map(({ outcome, cancelled }) => [outcome, cancelled])).toEqual(
         made.map(() => ['success', undefined]),
       )
@@ -262,35 +264,35 @@ describe('a tool call', () => {
 
     test('its reason is guarded, and may be missing', () => {
       const reasons = [token, undefined].map((reason) => {
-        const [decision] = decisionsOf([question, opening, search, cancel('agent', 'r', reason)])
+        const [decision] = foldDecisions([question, opening, search, cancel('agent', 'r', reason)])
         return decision?.cancelled
       })
       expect(reasons).toEqual([expect.stringMatching(/^\[redacted:/), ''])
     })
 
     test('but not one that is not reached by it', () => {
-      expect(decisionsOf([question, opening, second, outside, cancel('agent', 'r', 'stop')])).toMatchObject([
-        { outcome: null },
-      ])
+      expect(foldDecisions([question, opening, second, outside, cancel('agent', 'r', 'stop')])).toMatchObject(
+        [{ outcome: null }],
+      )
     })
   })
 
   test('that an ended turn has left without an answer is an error, until it is answered', () => {
     const log = [question, opening, search, conclusion('agent', '', inRun)]
-    expect(decisionsOf(log)).toMatchObject([{ outcome: null }])
-    const ended = turnOf([...log, answer])
+    expect(foldDecisions(log)).toMatchObject([{ outcome: null }])
+    const ended = foldTurn([...log, answer])
     expect(ended.tool_calls).toEqual([{ name: 'memory_search', has_result: false, has_error: true }])
     expect(ended.reasoning?.tool_decisions).toMatchObject([{ outcome: 'error', size: null }])
-    expect(decisionsOf([...log, answer, result('c1', 'late')])).toMatchObject([{ outcome: 'success' }])
-    expect(tell([...log, answer]).events).toEqual([])
+    expect(foldDecisions([...log, answer, result('c1', 'late')])).toMatchObject([{ outcome: 'success' }])
+    expect(foldTurns([...log, answer]).events).toEqual([])
     const asked = call('boss', 'review', {}, { id: 'q', to: ['agent'] })
     const failed = [asked, opening, search, failure('q', 'gave up', 'agent')]
-    expect(turnOf(failed)).toMatchObject({
+    expect(foldTurn(failed)).toMatchObject({
       state: 'error',
       reasoning: { tool_decisions: [{ outcome: 'error' }] },
     })
     const abandoned = cancel('system:gateway', 'r', 'abandoned')
-    expect(turnOf([question, opening, search, abandoned])).toMatchObject({
+    expect(foldTurn([question, opening, search, abandoned])).toMatchObject({
       state: 'abandoned',
       reasoning: { tool_decisions: [{ outcome: 'error' }] },
     })
@@ -299,18 +301,18 @@ describe('a tool call', () => {
   test('that a cancelled turn makes is rejected until it is answered', () => {
     const late = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
     const log = [question, opening, cancel('agent', 'r', 'stop'), late]
-    expect(turnOf(log)).toMatchObject({
+    expect(foldTurn(log)).toMatchObject({
       state: 'cancelled',
       tool_calls: [{ name: 'time', has_result: false, has_error: true }],
       reasoning: { tool_decisions: [{ outcome: 'rejected', cancelled: '' }] },
     })
-    expect(decisionsOf([...log, result('c2', 'noon')])).toMatchObject([{ outcome: 'success' }])
+    expect(foldDecisions([...log, result('c2', 'noon')])).toMatchObject([{ outcome: 'success' }])
   })
 
   test('is answered once: what a second responder says changes nothing', () => {
     const log = [question, opening, search, result('c1', 'ok'), failure('c1', 'no', 'other')]
-    expect(decisionsOf(log)).toMatchObject([{ outcome: 'success' }])
-    expect(tell(log).events).toHaveLength(1)
+    expect(foldDecisions(log)).toMatchObject([{ outcome: 'success' }])
+    expect(foldTurns(log).events).toHaveLength(1)
   })
 
   test('is no notification', () => {
@@ -320,6 +322,6 @@ describe('a tool call', () => {
       {},
       { ...inRun, payload: { method: 'notifications/progress', params: {} } },
     )
-    expect(turnOf([question, opening, progress]).reasoning).toBeNull()
+    expect(foldTurn([question, opening, progress]).reasoning).toBeNull()
   })
 })

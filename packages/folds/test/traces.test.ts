@@ -51,23 +51,26 @@ describe('traces', () => {
   const _meta = { traceparent: formatTraceparent(foreign) }
   const carrying = { payload: { params: { name: 'review', _meta } } }
 
-  function told(...log: Fields[]): Traces {
+  function readLog(...log: Fields[]): Traces {
     const traces = new Traces(() => epoch)
-    for (const envelope of toLog(log)) traces.take(envelope)
+    for (const envelope of toLog(log)) traces.apply(envelope)
     return traces
   }
   const request = (more: object = {}) => ({ id: 'c1', payload: { method: 'tools/call' }, ...more })
 
   test('a call carries its own span, in the trace of its run', () => {
     const { spanId } = own('c1')
-    expect(told().carriedBy(request())).toEqual(own('c1'))
-    expect(told().carriedBy(request({ context: 'run/sub' }))).toEqual({ traceId: own('run').traceId, spanId })
+    expect(readLog().getCarriedSpan(request())).toEqual(own('c1'))
+    expect(readLog().getCarriedSpan(request({ context: 'run/sub' }))).toEqual({
+      traceId: own('run').traceId,
+      spanId,
+    })
   })
 
   test('any other request carries the span of its context', () => {
     const list = { payload: { method: 'tools/list' } }
-    expect(told().carriedBy(request(list))).toBeUndefined()
-    expect(told().carriedBy(request({ ...list, context: 'run/sub' }))).toEqual({
+    expect(readLog().getCarriedSpan(request(list))).toBeUndefined()
+    expect(readLog().getCarriedSpan(request({ ...list, context: 'run/sub' }))).toEqual({
       traceId: own('run').traceId,
       spanId: own('sub').spanId,
     })
@@ -75,20 +78,20 @@ describe('traces', () => {
 
   test('what a request carries already goes before', () => {
     expect(
-      told().carriedBy(
+      readLog().getCarriedSpan(
         request({ context: 'run', ...{ payload: { method: 'tools/call', params: { _meta } } } }),
       ),
     ).toEqual(foreign)
   })
 
   test('a run about a request is in the trace that it carries, with all that is asked in it', () => {
-    const traces = told(
+    const traces = readLog(
       call('ana', 'review', {}, { id: 'q', to: ['bot'], ...carrying }),
       start('bot', '', { id: 'run', correlationId: ['unknown', 'q'] }),
     )
-    expect(traces.originOf('run')).toEqual(foreign)
-    expect(traces.inContext('run')).toEqual({ ...own('run'), traceId: foreign.traceId })
-    expect(traces.carriedBy(request({ context: 'run/sub' }))?.traceId).toBe(foreign.traceId)
+    expect(traces.getParentSpan('run')).toEqual(foreign)
+    expect(traces.getContextSpan('run')).toEqual({ ...own('run'), traceId: foreign.traceId })
+    expect(traces.getCarriedSpan(request({ context: 'run/sub' }))?.traceId).toBe(foreign.traceId)
   })
 
   test.for<[string, Fields, Fields]>([
@@ -108,12 +111,12 @@ describe('traces', () => {
       start('bot', '', { id: 'run', correlationId: 'q', context: 'outer' }),
     ],
   ])('a run is no part of a request where %s', ([, asked, begun]) => {
-    expect(told(asked, begun).originOf('run')).toBeUndefined()
+    expect(readLog(asked, begun).getParentSpan('run')).toBeUndefined()
   })
 
   test('a request that fulfils a proposal carries the span of the proposal', () => {
-    const traces = told(propose('bot', 'write', {}, { id: 'p1' }))
-    expect(traces.carriedBy(request({ correlationId: 'p1' }))).toEqual(own('p1'))
+    const traces = readLog(propose('bot', 'write', {}, { id: 'p1' }))
+    expect(traces.getCarriedSpan(request({ correlationId: 'p1' }))).toEqual(own('p1'))
   })
 })
 

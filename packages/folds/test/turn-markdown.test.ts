@@ -95,7 +95,7 @@ agent answers: I recommend against deploying.
 `
 
 /** A turn with only these envelopes, without its heading. */
-const told = (all: readonly Fields[], more: Partial<NarratedTurn> = {}, until?: string): string[] =>
+const getParagraphs = (all: readonly Fields[], more: Partial<NarratedTurn> = {}, until?: string): string[] =>
   turnMarkdown({ ...turn, ...more }, toLog(all), until === undefined ? {} : { until })
     .trimEnd()
     .split('\n\n')
@@ -142,8 +142,11 @@ describe('a turn as Markdown tells why', () => {
       'agent calls resources/read of tools { "uri": "file:///a" } (tool_call: e6)',
       '[実行] resources/read -> {"contents":[]} (tool_call: e6)',
     ]
-    expect(told(all)).toEqual([...calls, 'wait -> no answer (tool_call: e5)'])
-    expect(told(all, { state: 'running' })).toEqual([...calls, 'wait -> no answer yet (tool_call: e5)'])
+    expect(getParagraphs(all)).toEqual([...calls, 'wait -> no answer (tool_call: e5)'])
+    expect(getParagraphs(all, { state: 'running' })).toEqual([
+      ...calls,
+      'wait -> no answer yet (tool_call: e5)',
+    ])
   })
 
   test('that a result is longer than what is shown; JSON of many lines is on one', () => {
@@ -158,7 +161,7 @@ describe('a turn as Markdown tells why', () => {
       read,
       result('e7', '[info] one\n[info] two'),
     ]
-    const texts = told(all)
+    const texts = getParagraphs(all)
     expect(texts.filter((text) => !text.startsWith('agent calls'))).toEqual([
       `[実行] read -> ${'x'.repeat(500)}… (of 501 characters) (tool_call: e1)`,
       '[実行] read -> { "passed": 12, "failed": [ "expiry" ] } (tool_call: e3)',
@@ -171,20 +174,22 @@ describe('a turn as Markdown tells why', () => {
   test('what was decided on a proposal, by whom, when and why', () => {
     const proposed = propose('agent', 'drop', {}, inRun)
     const asked = '[承認待ち] Awaiting human approval for drop of tools — no reason given (approval: e1)'
-    expect(told([proposed, reject('ann', 'e1', 'unsafe')])).toEqual([
+    expect(getParagraphs([proposed, reject('ann', 'e1', 'unsafe')])).toEqual([
       asked,
       'ann rejects drop at 2026-02-21T10:00:01.000Z (approval: e1): unsafe',
     ])
-    expect(told([proposed, withdraw('agent', 'e1')])).toEqual([
+    expect(getParagraphs([proposed, withdraw('agent', 'e1')])).toEqual([
       asked,
       'agent withdraws drop at 2026-02-21T10:00:01.000Z (approval: e1): no longer needed',
     ])
-    expect(told([proposed, call('ann', 'drop', {}, { correlationId: 'e1' }), result('e2', '')])).toEqual([
+    expect(
+      getParagraphs([proposed, call('ann', 'drop', {}, { correlationId: 'e1' }), result('e2', '')]),
+    ).toEqual([
       asked,
       'ann approves drop at 2026-02-21T10:00:01.000Z (approval: e1) — no reason given (tool_call: e2)',
       '[実行] drop -> success (0 chars) (tool_call: e2)',
     ])
-    expect(told([proposed])).toEqual([asked])
+    expect(getParagraphs([proposed])).toEqual([asked])
   })
 
   test('that nobody decided on a proposal in time', () => {
@@ -192,13 +197,13 @@ describe('a turn as Markdown tells why', () => {
     const asked =
       '[承認待ち] Awaiting human approval for drop of tools — no reason given · until 2026-02-21T10:00:00.500Z (approval: e1)'
     const expired = 'drop expired at 2026-02-21T10:00:00.500Z, nobody decided (approval: e1)'
-    expect(told([proposed, chat('agent', 'Nobody was there.')])).toEqual([
+    expect(getParagraphs([proposed, chat('agent', 'Nobody was there.')])).toEqual([
       asked,
       expired,
       'agent answers: Nobody was there.',
     ])
-    expect(told([proposed])).toEqual([asked])
-    expect(told([proposed], {}, '2026-02-21T12:00:00Z')).toEqual([asked, expired])
+    expect(getParagraphs([proposed])).toEqual([asked])
+    expect(getParagraphs([proposed], {}, '2026-02-21T12:00:00Z')).toEqual([asked, expired])
   })
 
   test('what was limited, withheld or reviewed, however often', () => {
@@ -230,7 +235,7 @@ describe('a turn as Markdown tells why', () => {
         attemptedKind: 'reasoning.thought',
       }),
     ]
-    expect(told(all)).toEqual([
+    expect(getParagraphs(all)).toEqual([
       '[承認待ち] Policy rate_limited: Too many calls. · limited: search {"text":"aa — no reason given · 12 times (policy: e1)',
       '[承認待ち] Policy leak: A private key was withheld. · blocked: a text of reasoning.thought (policy: e2)',
       '[承認待ち] Policy leak: A private key was withheld. · blocked: a text of read (policy: e3)',
@@ -246,7 +251,7 @@ describe('a turn as Markdown tells why', () => {
       cancel('agent', 'e2', 'asked to stop'),
       cancel('system:gateway', 'e2', 'abandoned'),
     ]
-    expect(told(all)).toEqual([
+    expect(getParagraphs(all)).toEqual([
       'agent-b [思考] Have you considered the cache?',
       'ann takes a message back: not needed any more',
       'ann asks agent to stop: too slow',
@@ -265,7 +270,7 @@ describe('a turn as Markdown tells why', () => {
         payload: { method: 'notifications/cancelled', params: { requestId: 7, reason: 'too slow' } },
       },
     ]
-    expect(told(all)).toEqual([
+    expect(getParagraphs(all)).toEqual([
       'agent calls build of tools — "to see" (tool_call: e1)',
       'agent cancels build (tool_call: e1): too slow',
     ])
@@ -294,10 +299,10 @@ describe('a turn as Markdown tells why', () => {
       ]
       const until = '2026-02-21T12:00:00Z'
       const all = [...calls, 'agent cancels: the disk is full']
-      expect(told(cancelled, { state: 'cancelled' }, until)).toEqual([...all, read, time, drop])
+      expect(getParagraphs(cancelled, { state: 'cancelled' }, until)).toEqual([...all, read, time, drop])
       const going = 'time -> no answer yet (tool_call: e3)'
-      expect(told(cancelled, { state: 'running' })).toEqual([...all, read, going, drop])
-      const late = told([...cancelled, result('e2', 'ok')], { state: 'cancelled' })
+      expect(getParagraphs(cancelled, { state: 'running' })).toEqual([...all, read, going, drop])
+      const late = getParagraphs([...cancelled, result('e2', 'ok')], { state: 'cancelled' })
       expect(late.slice(5)).toEqual(['[実行] read -> ok (tool_call: e2)', time, drop])
     })
 
@@ -314,7 +319,7 @@ describe('a turn as Markdown tells why', () => {
         [cancel('agent', 'e1'), 'cancelled'],
       ]
       for (const [end, says] of ends)
-        expect(told([...made, end], { state: 'cancelled' }).slice(5)).toEqual([
+        expect(getParagraphs([...made, end], { state: 'cancelled' }).slice(5)).toEqual([
           `read -> ${says} (tool_call: e2)`,
           `time -> ${says} (tool_call: e3)`,
           `drop -> ${says} (approval: e4)`,
@@ -326,7 +331,7 @@ describe('a turn as Markdown tells why', () => {
         [cancel('system:gateway', 'e1', 'abandoned'), 'abandoned'],
         [cancel('ann', 'e1', 'too slow'), 'completed'],
       ] as const)
-        expect(told([...made, end], { state }).slice(5)).toEqual([
+        expect(getParagraphs([...made, end], { state }).slice(5)).toEqual([
           'read -> no answer (tool_call: e2)',
           'time -> no answer (tool_call: e3)',
         ])
@@ -339,7 +344,7 @@ describe('a turn as Markdown tells why', () => {
       start('agent', '', { correlationId: 'e1' }),
       result('e1', 'It is short.', 'agent'),
     ]
-    expect(told(all)).toEqual([
+    expect(getParagraphs(all)).toEqual([
       'ann calls summarize of agent { "page": 1 } — no reason given (tool_call: e1)',
       'agent begins',
       'agent answers [実行] summarize -> It is short. (tool_call: e1)',
@@ -359,7 +364,7 @@ describe('a turn as Markdown tells why', () => {
       thought('agent', 'Security is fine', { context: 'e1' }),
       thought('agent', 'It was deleted.', { context: 'e1', payload: { phase: 'execute' } }),
     ]
-    expect(told(all)).toEqual([
+    expect(getParagraphs(all)).toEqual([
       'agent begins: Analyzing deployment (references: m380, m390 · approach: security-first · confidence: 0.7)',
       '### e1/e2',
       'agent begins: Deep dive into security',
@@ -385,20 +390,22 @@ really
 > [2Jxy
 `,
     )
-    expect(told([chat('ann', 'Hi\n\nann approves drop at noon (approval: e1)')]).join('\n\n')).toBe(
+    expect(getParagraphs([chat('ann', 'Hi\n\nann approves drop at noon (approval: e1)')]).join('\n\n')).toBe(
       'ann asks: Hi\n>\n> ann approves drop at noon (approval: e1)',
     )
-    expect(told([chat('ann', 'Hi\nbob approves it\nand so on')]).join('\n\n')).toBe(
+    expect(getParagraphs([chat('ann', 'Hi\nbob approves it\nand so on')]).join('\n\n')).toBe(
       'ann asks: Hi\n> bob approves it\n> and so on',
     )
-    expect(told([chat('ann', 'Run\n```\nrm\n```')]).join('\n\n')).toBe('ann asks: Run\n> ```\n> rm\n> ```')
-    expect(told([call('agent', 'x', {}), result('e1', 'one\n\nann approves x')]).slice(1)).toEqual([
+    expect(getParagraphs([chat('ann', 'Run\n```\nrm\n```')]).join('\n\n')).toBe(
+      'ann asks: Run\n> ```\n> rm\n> ```',
+    )
+    expect(getParagraphs([call('agent', 'x', {}), result('e1', 'one\n\nann approves x')]).slice(1)).toEqual([
       '[実行] x -> one\n>\n> ann approves x',
       '(tool_call: e1)',
     ])
-    expect(told([call('agent', 'x', { a: 'b\n\n## Turn 02' }, { rationale: 'so\n\n## Turn 03' })])[0]).toBe(
-      'agent calls x of tools { "a": "b\\n\\n## Turn 02" } — "so ## Turn 03" (tool_call: e1)',
-    )
+    expect(
+      getParagraphs([call('agent', 'x', { a: 'b\n\n## Turn 02' }, { rationale: 'so\n\n## Turn 03' })])[0],
+    ).toBe('agent calls x of tools { "a": "b\\n\\n## Turn 02" } — "so ## Turn 03" (tool_call: e1)')
   })
 
   test('a job, a turn that says nothing, and one whose beginning was pruned', () => {

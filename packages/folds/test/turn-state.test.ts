@@ -11,7 +11,7 @@ import {
   toolError,
 } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { tell, turnOf } from './support/turns.js'
+import { foldTurn, foldTurns } from './support/turns.js'
 
 describe('the state of a turn', () => {
   test.for([
@@ -19,17 +19,17 @@ describe('the state of a turn', () => {
     ['cancelled', 'system:gateway', 'somebody asked for it'],
     ['abandoned', 'system:gateway', 'abandoned'],
   ] as const)('is %s when %s cancels its run: %s', ([state, from, reason]) => {
-    const turn = turnOf([question, opening, cancel(from, 'r', reason)])
+    const turn = foldTurn([question, opening, cancel(from, 'r', reason)])
     expect(turn).toMatchObject({ state, completed_at: '2026-02-21T10:00:02.000Z' })
   })
 
   test('does not change when somebody else asks for the end of its run', () => {
-    expect(turnOf([question, opening, cancel('user', 'r', 'stop')]).state).toBe('running')
+    expect(foldTurn([question, opening, cancel('user', 'r', 'stop')]).state).toBe('running')
   })
 
   test('is cancelled by a conclusion that says so', () => {
     const end = conclusion('agent', 'stopped', { ...inRun, payload: { metadata: { cancelled: true } } })
-    expect(turnOf([question, opening, end]).state).toBe('cancelled')
+    expect(foldTurn([question, opening, end]).state).toBe('cancelled')
   })
 
   test('is cancelled when the asker takes the question back, and stays so', () => {
@@ -39,8 +39,8 @@ describe('the state of a turn', () => {
       correlationId: 'q',
       payload: { reason: 'never mind' },
     }
-    expect(turnOf([question, opening, { ...back, from: 'other' }]).state).toBe('running')
-    expect(turnOf([question, opening, back, cancel('agent', 'r', 'taken back'), answer])).toMatchObject({
+    expect(foldTurn([question, opening, { ...back, from: 'other' }]).state).toBe('running')
+    expect(foldTurn([question, opening, back, cancel('agent', 'r', 'taken back'), answer])).toMatchObject({
       state: 'cancelled',
       completed_at: '2026-02-21T10:00:02.000Z',
       response: 'The latest updates include...',
@@ -58,11 +58,11 @@ describe('the state of a turn', () => {
     ]
     const back: Fields = { kind: 'chat.cancel', from: 'user', correlationId: 'q', payload: {} }
     const states = (log: readonly Fields[]) =>
-      ['agent', 'other', 'third'].map((agent) => turnOf(log, agent).state)
+      ['agent', 'other', 'third'].map((agent) => foldTurn(log, agent).state)
     const log = [...asked, ...starts, back]
     expect(states(log)).toEqual(['cancelled', 'cancelled', 'running'])
-    expect(tell(log).ends.map(([seq]) => seq)).toEqual([8, 8])
-    expect(tell(log).events).toMatchObject([
+    expect(foldTurns(log).ends.map(([seq]) => seq)).toEqual([8, 8])
+    expect(foldTurns(log).events).toMatchObject([
       { thread_id: 'main/agent', tool_decisions: [{ outcome: 'rejected' }] },
       { thread_id: 'main/other', tool_decisions: [{ outcome: 'rejected' }] },
     ])
@@ -72,24 +72,24 @@ describe('the state of a turn', () => {
 
   test('stays as it was when the question is taken back after the answer', () => {
     const back: Fields = { kind: 'chat.cancel', from: 'user', correlationId: 'q', payload: {} }
-    expect(turnOf([question, answer, back]).state).toBe('completed')
-    expect(tell([question, back]).records).toEqual([])
+    expect(foldTurn([question, answer, back]).state).toBe('completed')
+    expect(foldTurns([question, back]).records).toEqual([])
   })
 
   test('stays running while another run of it goes on', () => {
     const second = start('agent', 'Another way', { id: 'r2', correlationId: 'q' })
-    expect(turnOf([question, opening, second, cancel('agent', 'r', 'no')]).state).toBe('running')
-    expect(turnOf([question, opening, cancel('agent', 'r', 'no'), second]).state).toBe('running')
+    expect(foldTurn([question, opening, second, cancel('agent', 'r', 'no')]).state).toBe('running')
+    expect(foldTurn([question, opening, cancel('agent', 'r', 'no'), second]).state).toBe('running')
   })
 
   test('is completed by an answer after a cancelled run, and by one before it', () => {
-    expect(turnOf([question, opening, cancel('agent', 'r', 'no'), answer]).state).toBe('completed')
-    expect(turnOf([question, opening, answer, cancel('agent', 'r', 'no')]).state).toBe('completed')
+    expect(foldTurn([question, opening, cancel('agent', 'r', 'no'), answer]).state).toBe('completed')
+    expect(foldTurn([question, opening, answer, cancel('agent', 'r', 'no')]).state).toBe('completed')
   })
 
   test('is not changed by the end of a nested context', () => {
     const nested = start('agent', 'Deeper', { ...inRun, id: 'n' })
-    expect(turnOf([question, opening, nested, cancel('agent', 'r/n', 'no')]).state).toBe('running')
+    expect(foldTurn([question, opening, nested, cancel('agent', 'r/n', 'no')]).state).toBe('running')
   })
 })
 
@@ -105,7 +105,7 @@ describe('a request as trigger', () => {
       chat('agent', 'soon', { correlationId: 'q' }),
       result('q', 'fine', 'agent'),
     ]
-    expect(turnOf(log)).toMatchObject({
+    expect(foldTurn(log)).toMatchObject({
       user_input: 'review { "file": "a.ts" }',
       response: 'fine',
       state: 'completed',
@@ -116,14 +116,14 @@ describe('a request as trigger', () => {
   test.for([failure('q', 'no such file', 'agent'), toolError('q', 'no such file', 'agent')])(
     'that fails is a turn in state error: %j',
     (bad) => {
-      expect(turnOf([ask, bad])).toMatchObject({ state: 'error', response: 'no such file' })
+      expect(foldTurn([ask, bad])).toMatchObject({ state: 'error', response: 'no such file' })
     },
   )
 
   test('is a turn of its addressees alone', () => {
     const log = [ask, start('other', 'I look too', { id: 'o', correlationId: 'q' })]
-    expect(tell(log, 'other').turns).toEqual([])
-    expect(tell(log).jobs.map(({ jobId }) => jobId)).toEqual(['q', 'o'])
+    expect(foldTurns(log, 'other').turns).toEqual([])
+    expect(foldTurns(log).jobs.map(({ jobId }) => jobId)).toEqual(['q', 'o'])
   })
 
   test.for(['q', 7] as const)('is taken back by a notification that names it %s', (requestId) => {
@@ -137,16 +137,16 @@ describe('a request as trigger', () => {
         payload: { method: 'notifications/cancelled', params: { requestId, reason: 'too slow' } },
       },
     )
-    const told = tell([numbered, opening, notification])
-    expect(told.turns[0]?.state).toBe('cancelled')
-    expect(told.jobs[0]).toMatchObject({
+    const folded = foldTurns([numbered, opening, notification])
+    expect(folded.turns[0]?.state).toBe('cancelled')
+    expect(folded.jobs[0]).toMatchObject({
       agent: 'boss',
       state: 'completed',
       decisions: [{ outcome: 'rejected' }],
     })
-    const late = tell([numbered, opening, notification, result('q', 'done', 'agent')])
+    const late = foldTurns([numbered, opening, notification, result('q', 'done', 'agent')])
     expect(late.jobs[0]?.decisions[0]?.outcome).toBe('success')
-    const others = tell([numbered, opening, { ...notification, from: 'other' }])
+    const others = foldTurns([numbered, opening, { ...notification, from: 'other' }])
     expect(others.turns[0]?.state).toBe('running')
     expect(others.jobs[0]?.decisions[0]?.outcome).toBeNull()
   })
@@ -161,7 +161,7 @@ describe('a request as trigger', () => {
     })
     const begun = (...ids: string[]) =>
       ids.map((id) => start('agent', id, { id: `r${id}`, correlationId: id }))
-    const states = (...log: Fields[]) => tell(log).turns.map(({ state }) => state)
+    const states = (...log: Fields[]) => foldTurns(log).turns.map(({ state }) => state)
 
     test('is the latest one of its asker with this id that is taken back', () => {
       const asked = [numbered('a', 'boss', 7), numbered('b', 'boss', 7), numbered('c', 'other', 7)]
@@ -175,7 +175,7 @@ describe('a request as trigger', () => {
 
     test('ends as a call of its asker, but not in the turns of others', () => {
       const log = [numbered('a', 'boss', 7), ...begun('a'), taking('boss', 7)]
-      const { jobs, ends, records } = tell(log)
+      const { jobs, ends, records } = foldTurns(log)
       expect(jobs).toMatchObject([{ agent: 'boss', decisions: [{ id: 'a', outcome: 'rejected' }] }])
       expect(ends).toEqual([[3, records.find(({ agent }) => agent === 'boss')?.id]])
     })

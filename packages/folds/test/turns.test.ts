@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, cancel, chat, conclusion, type Fields, result, start, thought, toLog } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { session, tell, turnOf } from './support/turns.js'
+import { foldTurn, foldTurns, session } from './support/turns.js'
 
 describe('a turn', () => {
   const whole: Fields[] = [
@@ -17,7 +17,7 @@ describe('a turn', () => {
   ]
 
   verifies(['I26', 'I27'], 'test_turn_info_reasoning_serialization', () => {
-    const record = tell(whole).records.find(({ agent }) => agent === 'agent')
+    const record = foldTurns(whole).records.find(({ agent }) => agent === 'agent')
     expect(JSON.stringify(record && turnInfo(record), null, 1)).toBe(
       JSON.stringify(
         {
@@ -51,7 +51,7 @@ describe('a turn', () => {
   })
 
   test('without tools has no reasoning', () => {
-    expect(turnOf([question, opening, thought('agent', 'Easy', inRun), answer])).toMatchObject({
+    expect(foldTurn([question, opening, thought('agent', 'Easy', inRun), answer])).toMatchObject({
       state: 'completed',
       tool_calls: [],
       reasoning: null,
@@ -59,7 +59,7 @@ describe('a turn', () => {
   })
 
   test('needs no reasoning at all', () => {
-    expect(turnOf([question, answer])).toMatchObject({
+    expect(foldTurn([question, answer])).toMatchObject({
       user_input: 'search for recent project updates',
       response: 'The latest updates include...',
       state: 'completed',
@@ -69,14 +69,16 @@ describe('a turn', () => {
 
   test('begins with the first envelope about its trigger, and runs until it is answered', () => {
     const [first, second] = [question, thought('agent', 'Hm', { correlationId: 'q' })]
-    expect(turnOf([first, second])).toMatchObject({
+    expect(foldTurn([first, second])).toMatchObject({
       state: 'running',
       response: null,
       started_at: '2026-02-21T10:00:01.000Z',
       completed_at: null,
     })
-    expect(tell([first]).turns).toEqual([])
-    expect(tell([first, { kind: 'chat.acknowledge', from: 'agent', correlationId: 'q' }]).turns).toEqual([])
+    expect(foldTurns([first]).turns).toEqual([])
+    expect(foldTurns([first, { kind: 'chat.acknowledge', from: 'agent', correlationId: 'q' }]).turns).toEqual(
+      [],
+    )
   })
 
   test('is numbered in the thread of its agent', () => {
@@ -87,16 +89,16 @@ describe('a turn', () => {
       chat('other', 'Mine.', { correlationId: 'q2' }),
       chat('agent', 'Mine too.', { correlationId: 'q2' }),
     ]
-    expect(tell(log).turns.map((turn) => [turn.turn_number, turn.response])).toEqual([
+    expect(foldTurns(log).turns.map((turn) => [turn.turn_number, turn.response])).toEqual([
       [1, 'The latest updates include...'],
       [2, 'Mine too.'],
     ])
-    expect(tell(log, 'other').turns.map(({ turn_number }) => turn_number)).toEqual([1])
+    expect(foldTurns(log, 'other').turns.map(({ turn_number }) => turn_number)).toEqual([1])
   })
 
   verifies('I29', 'is numbered from 1 wherever it is shown; groups from 0', () => {
     const both = ['c1', 'c2'].map((id) => call('agent', id, {}, { ...inRun, id, parallelGroup: 7 }))
-    const { turns, events } = tell([question, opening, ...both, result('c1', 'ok'), result('c2', 'ok')])
+    const { turns, events } = foldTurns([question, opening, ...both, result('c1', 'ok'), result('c2', 'ok')])
     expect(turns).toMatchObject([{ turn_number: 1, reasoning: { turn_number: 1 } }])
     expect(events).toMatchObject([
       { turn_number: 1, tool_decisions: [{ parallel_group: 0 }, { parallel_group: 0 }] },
@@ -122,14 +124,14 @@ describe('a turn', () => {
       answer,
       chat('agent', 'One more thing', { correlationId: 'q' }),
     ]
-    const turn = turnOf(log)
+    const turn = foldTurn(log)
     expect(turn.tool_calls.map(({ name }) => name)).toEqual(['memory_search', 'shell'])
     expect(turn.response).toBe('The latest updates include...')
   })
 
   test('may be answered by what answers its run', () => {
     const log = [question, opening, chat('agent', 'So be it', { correlationId: 'r' })]
-    expect(turnOf(log)).toMatchObject({ state: 'completed', response: 'So be it' })
+    expect(foldTurn(log)).toMatchObject({ state: 'completed', response: 'So be it' })
   })
 
   test('is not answered by what is said within a context, or by somebody else', () => {
@@ -139,26 +141,26 @@ describe('a turn', () => {
       chat('agent', 'a note', { ...inRun, correlationId: 'q' }),
       chat('other', 'my answer', { correlationId: 'q' }),
     ]
-    expect(turnOf(log)).toMatchObject({ state: 'running', response: null })
+    expect(foldTurn(log)).toMatchObject({ state: 'running', response: null })
   })
 
   test('does not begin with a request to stop', () => {
     const asked = chat('agent', 'Shall I go on?', { id: 'a' })
     const stop = { ...cancel('user', 'r', 'no'), correlationId: 'a' }
-    expect(tell([question, opening, asked, stop], 'user').turns).toEqual([])
+    expect(foldTurns([question, opening, asked, stop], 'user').turns).toEqual([])
   })
 
   test('does not begin with its own words', () => {
     expect(
-      tell([chat('agent', 'one', { id: 'a' }), chat('agent', 'two', { correlationId: 'a' })]).turns,
+      foldTurns([chat('agent', 'one', { id: 'a' }), chat('agent', 'two', { correlationId: 'a' })]).turns,
     ).toEqual([])
   })
 
   test('takes a retry of an envelope for the same', () => {
     const assigner = new Assigner(session.epoch)
     const log = toLog(whole)
-    expect(log.flatMap((envelope) => assigner.take(envelope).marks)).toHaveLength(7)
-    expect(log.map((envelope) => assigner.take(envelope))).toEqual(
+    expect(log.flatMap((envelope) => assigner.assign(envelope).marks)).toHaveLength(7)
+    expect(log.map((envelope) => assigner.assign(envelope))).toEqual(
       log.map(() => ({ begun: [], marks: [], at: '' })),
     )
   })

@@ -12,14 +12,14 @@ import {
 import { correlations, type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Spans contain nothing of what a proposal says. */
+/** The texts of proposals are not needed: spans leave them out. */
 const unread = () => ({ text: '', isWithheld: true })
 
-/** Tool calls: each is a span from the request, or from the proposal that became it, to what came of it. */
+/** Makes a span of each tool call: from its proposal, or else its request, to its outcome. */
 export class Calls {
   readonly #scope: SpanScope
   readonly #traces: Traces
-  /** By the id of the request; by that of the proposal while nobody has fulfilled it. */
+  /** By the id of the request, or of the proposal until a request fulfils it. */
   readonly #open = new Bounded<OpenCall>(16e6, ({ weight }) => weight)
   readonly #proposals = createProposalFold(unread)
   readonly #absences = new Absences()
@@ -29,7 +29,7 @@ export class Calls {
     this.#traces = traces
   }
 
-  /** The calls that have ended with this envelope. */
+  /** The spans of the calls that this envelope ends. */
   apply(envelope: Envelope): TraceSpan[] {
     const now = Date.parse(envelope.ts)
     const abandoned = this.#abandon(now)
@@ -50,7 +50,7 @@ export class Calls {
     return []
   }
 
-  /** A request that fulfils a proposal goes on with its call. */
+  /** A request that fulfils a proposal continues that call; `#decide` handles it. */
   #begin(envelope: Envelope): void {
     const { id, payload } = envelope
     if (!isToolCall(payload) || this.#open.get(id) !== undefined) return
@@ -90,27 +90,27 @@ export class Calls {
   }
 }
 
-/** A tool call that nothing has come of yet. */
+/** A tool call without an outcome. */
 interface OpenCall {
   /** Of the request or the proposal that it began with. */
   readonly id: string
   /** The request that fulfils the proposal. */
   readonly approval?: string
   readonly isProposal: boolean
-  /** Who made the request; as long as there is none, the proposer. */
+  /** The sender of the request; before there is one, the proposer. */
   readonly asker: string
   readonly to: readonly string[]
   readonly jsonRpcId: string | undefined
   readonly span: Pick<TraceSpan, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'start'>
   readonly attributes: Attributes
-  /** About how many characters it takes in memory. */
+  /** Approximate size in memory, in characters. */
   readonly weight: number
 }
 
-/** `envelope` = a request or a proposal of a tool. */
+/** `envelope`: a request or a proposal to call a tool. */
 function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCall {
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
-  const { span, parent } = traces.ofCall(envelope)
+  const { span, parent } = traces.getCallSpan(envelope)
   const tool = shownToolName(payload)
   const jsonRpcId = getJsonRpcId(payload)
   return {
@@ -151,7 +151,7 @@ function endCall(call: OpenCall, at: number, error: string | undefined): TraceSp
   }
 }
 
-/** A JSON-RPC error by its code, and a tool that says it failed, as the conventions for MCP name them. */
+/** The code of a JSON-RPC error, or `tool_error`, by the OpenTelemetry conventions for MCP. */
 function getErrorType({ result, error }: Envelope['payload']): string | undefined {
   if (error !== undefined && error !== null) {
     const { code } = error as { readonly code?: unknown }
@@ -164,7 +164,7 @@ function getErrorType({ result, error }: Envelope['payload']): string | undefine
 
 const callKinds: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 
-/** A call that the gateway did not let through, if the decision was about one. */
+/** The span of a call that the gateway refused; none where the decision is not about a call. */
 function createRefusalSpan(
   envelope: Envelope,
   decision: DecisionPayload,
@@ -175,7 +175,7 @@ function createRefusalSpan(
   const [agent] = envelope.to ?? []
   const isCall = callKinds.has(attemptedKind) && tool !== undefined && agent !== undefined
   if (!isCall || decision.decision === 'review') return []
-  const { span } = traces.ofCall({ ...envelope, ...(context !== undefined && { context }) })
+  const { span } = traces.getCallSpan({ ...envelope, ...(context !== undefined && { context }) })
   return [
     {
       ...beginSpan(span, scope.findSpan(context), tool, envelope),
@@ -212,14 +212,14 @@ const commonAttributes = (tool: string, place: Attributes): Attributes => ({
   'mcp.method.name': 'tools/call',
 })
 
-/** Milliseconds that a participant may be away before nobody waits for it: by default, runs are given up then, too. */
+/** Milliseconds that a participant may be away before its calls count as abandoned; the default for runs is the same. */
 const maxAbsenceMs = 60_000
 
-/** Who left while something was asked by it or of it alone. A line that breaks comes back, so that this takes a while. */
+/** Participants that left while they were the asker or the only target of a call. Most reconnect, so calls end after a delay. */
 class Absences {
   readonly #since = new Map<string, number>()
 
-  /** `envelope` tells of presence. */
+  /** `envelope`: a `system.presence`. */
   onPresence({ ts, payload }: Envelope, open: Iterable<OpenCall>): void {
     const { event, participant } = payload as PresencePayload
     const { id } = participant
@@ -228,7 +228,7 @@ class Absences {
       this.#since.set(id, Date.parse(ts))
   }
 
-  /** The calls that nothing will come of any more, and since when. */
+  /** The calls that are abandoned by now, and since when. */
   due(now: number, open: Iterable<OpenCall>): { readonly call: OpenCall; readonly since: number }[] {
     const gone = [...this.#since].filter(([, since]) => now - since >= maxAbsenceMs)
     if (gone.length === 0) return []
@@ -242,6 +242,6 @@ class Absences {
   }
 }
 
-/** Whom a proposal is for need not be there before somebody has decided on it. */
+/** The target of a proposal is not needed before somebody has approved it. */
 const involves = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
   asker === id || (!isProposal && to.length === 1 && to[0] === id)

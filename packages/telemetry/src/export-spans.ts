@@ -17,21 +17,21 @@ interface Log {
 }
 
 export interface SpanExport {
-  /** Never throws, and waits for nothing. What is too much for the queue is lost. */
+  /** Queues spans; never throws and never waits. Spans beyond the size of the queue are lost. */
   add(spans: readonly TraceSpan[]): void
-  /** Sends what waits, as far as it is taken in time. Never rejects. */
+  /** Sends the queued spans within the export timeout. Never rejects. */
   close(): Promise<void>
 }
 
-/** Milliseconds for a batch, with all tries, where nobody says otherwise: a process that ends does not wait longer. */
+/** Default timeout of a batch with all retries. A process that ends waits no longer than this. */
 const timeoutMs = 3000
 const timeouts = ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT']
-/** The code of a result that is no failure. */
+/** The `code` of an export that succeeded. */
 const exported = 0
 
 /**
- * Sends spans by OTLP, as protobuf over HTTP, in batches. Where to, with which headers and how many at once is said by the
- * `OTEL_*` variables of this process, as for every exporter. Failures are logged once, until an export succeeds.
+ * Sends spans by OTLP, as protobuf over HTTP, in batches. The `OTEL_*` variables of this process
+ * configure endpoint, headers and batch size. Failures are logged once, until an export succeeds.
  */
 export function exportSpans(log: Log): SpanExport {
   const isSet = timeouts.some((name) => process.env[name])
@@ -45,14 +45,14 @@ export function exportSpans(log: Log): SpanExport {
       for (const span of spans) processor.onEnd(readableSpan(span, resource))
     },
     async close() {
-      await processor.shutdown().catch(() => {}) // What could not be sent has been watched.
+      await processor.shutdown().catch(() => {}) // The watched exporter has logged the failure.
       const lost = added - watched.exported
       if (lost > 0) log.warn({ lost }, 'spans were lost on their way to the collector')
     },
   }
 }
 
-/** What sends, and says how it goes. */
+/** Counts exported spans, and logs when exports begin to fail and when they work again. */
 function watchExporter(inner: SpanExporter, log: Log) {
   let isFailing = false
   let count = 0
@@ -77,7 +77,7 @@ function watchExporter(inner: SpanExporter, log: Log) {
   }
 }
 
-/** Not the whole error: it has all that a collector has answered. */
+/** Not the whole error, which contains the entire response of the collector. */
 const describeFailure = (error: (Error & { readonly code?: unknown }) | undefined): object => ({
   reason: error?.message,
   code: error?.code,
@@ -91,15 +91,15 @@ const createResource = (): Resource =>
 
 const instrumentationScope = { name: '@meup/telemetry' }
 
-/** A span as exporters want it. */
+/** A span in the shape that exporters expect. */
 function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan {
   const { traceId, spanId, parentSpanId, name, start, end, error } = span
-  const contextOf = (id: string) => ({ traceId, spanId: id, traceFlags: TraceFlags.SAMPLED })
-  const parentSpanContext = parentSpanId === undefined ? undefined : contextOf(parentSpanId)
+  const toSpanContext = (id: string) => ({ traceId, spanId: id, traceFlags: TraceFlags.SAMPLED })
+  const parentSpanContext = parentSpanId === undefined ? undefined : toSpanContext(parentSpanId)
   return {
     name,
     kind: SpanKind.INTERNAL,
-    spanContext: () => contextOf(spanId),
+    spanContext: () => toSpanContext(spanId),
     ...(parentSpanContext && { parentSpanContext }),
     startTime: toHrTime(start),
     endTime: toHrTime(end),
@@ -124,7 +124,7 @@ function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan {
 /** Seconds and nanoseconds. */
 const toHrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** The lists of OpenTelemetry are not read-only. */
+/** The attribute types of OpenTelemetry want mutable arrays. */
 const mutable = (attributes: Attributes) =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),

@@ -3,7 +3,7 @@ import { contextParent, contextRoot } from '@meup/protocol'
 
 export type Attributes = Readonly<Record<string, string | number | readonly string[]>>
 
-/** Something that was said while a span lasted. `time` in milliseconds since the epoch. */
+/** A text that was sent while the span lasted. `time` in milliseconds since the epoch. */
 export interface SpanEvent {
   readonly name: string
   readonly time: number
@@ -12,16 +12,16 @@ export interface SpanEvent {
 
 /** A finished span as plain data. Its kind is `INTERNAL`. Times in milliseconds since the epoch. */
 export interface TraceSpan extends SpanContext {
-  /** Absent = its trace begins with it. */
+  /** Absent for the root span of a trace. */
   readonly parentSpanId?: string
   readonly name: string
   readonly start: number
   readonly end: number
   readonly attributes: Attributes
   readonly events: readonly SpanEvent[]
-  /** Events that were too many. */
+  /** Number of events left out because there were too many. */
   readonly droppedEvents: number
-  /** What went wrong, as one of few words: `error.type`. Absent = nothing. */
+  /** Value of `error.type`, from a small fixed set; absent where nothing failed. */
   readonly error?: string
 }
 
@@ -33,7 +33,7 @@ export const createAttributes = (loose: Loose): Attributes =>
     Object.entries(loose).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
-/** Where in a space, and in its traces, something stands. */
+/** Looks up the contexts of a space, their spans and the attributes that all spans share. */
 export class SpanScope {
   readonly #space: string
   readonly #contexts: Pick<ContextFold, 'get'>
@@ -45,21 +45,21 @@ export class SpanScope {
     this.#traces = traces
   }
 
-  /** The context, unless it is a free path: nothing but a start makes a span of it. */
+  /** The context, unless it is a free path: only contexts that a start has opened have spans. */
   getOpened(context: string): ContextView | undefined {
     const view = this.#contexts.get(context)
     return view === undefined || view.state === 'free' ? undefined : view
   }
 
-  /** The span of this context, or of the innermost around it that a start has opened. */
+  /** The span of this context, or of the innermost opened context around it. */
   findSpan(context: string | undefined): SpanContext | undefined {
     for (let at = context; at !== undefined; at = contextParent(at)) {
-      if (this.getOpened(at) !== undefined) return this.#traces.inContext(at)
+      if (this.getOpened(at) !== undefined) return this.#traces.getContextSpan(at)
     }
     return undefined
   }
 
-  /** What every span tells. A conversation is the thread of whose run it is; outside any, of who acts. */
+  /** Attributes of every span. The conversation is the thread of the run's owner; outside any run, of `agent`. */
   attributes(agent: string, context: string | undefined): Attributes {
     const run = context === undefined ? undefined : this.#contexts.get(contextRoot(context))
     return createAttributes({

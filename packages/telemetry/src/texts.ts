@@ -21,8 +21,8 @@ const nothing: EventList = { events: [], dropped: 0, weight: 0 }
 const maxEvents = 128
 
 /**
- * What was thought aloud, as events of the context it was said in. What not everybody may read is left out: what is
- * addressed to some, and what was said while its run was hidden [MEUP-9.6].
+ * Collects the texts of reasoning as events of the context that they belong to. Texts that not everybody may read are left
+ * out: those with an addressee, and those of a run that is hidden [MEUP-9.6].
  */
 export class TextEvents {
   readonly #scope: SpanScope
@@ -51,7 +51,7 @@ export class TextEvents {
     )
   }
 
-  /** What was said in a context that is over. What a hidden run has thought may not be read yet. */
+  /** The events of a context that has ended, without the thoughts of a run that is hidden. */
   end(context: string): Pick<TraceSpan, 'events' | 'droppedEvents'> {
     const { events, dropped: droppedEvents } = this.#events.get(context) ?? nothing
     this.#events.delete(context)

@@ -9,22 +9,22 @@ export interface TraceOptions {
   readonly space: string
   /** Id of the log; ids of spans follow from it. */
   readonly epoch: string
-  /** Whether spans tell what was thought aloud; default: nothing of it. */
+  /** Whether spans carry the texts of reasoning as events; default: no. */
   readonly captureText?: boolean
 }
 
-/** Told every envelope of a log, in its order; the same log always gives the same spans. What it holds is bounded. */
+/** Turns the envelopes of a log, in log order, into spans; the same log always gives the same spans. Its memory is bounded. */
 export interface TraceFold {
-  /** Last `seq` that was taken; 0 = none. */
+  /** Last `seq` that was applied; 0 = none. */
   readonly seq: number
-  /** The spans that have ended with this envelope. One that was taken before, or that is not in the log, ends none. */
+  /** The spans that this envelope ends. One that was applied before, or that is not in the log, ends none. */
   apply(envelope: Envelope): readonly TraceSpan[]
 }
 
 /**
- * What happens in a space as spans of OpenTelemetry, by its conventions for generative AI: a run and each context in it is
- * `invoke_agent`, a tool call `execute_tool`. Of texts they tell the rationale of a call alone, unless `captureText` says
- * otherwise; never what a tool was given, or gave back.
+ * The activity of a space as OpenTelemetry spans, by its conventions for generative AI: a run and each context in it is
+ * `invoke_agent`, a tool call `execute_tool`. The only text in them is the rationale of a call; `captureText` adds the texts of
+ * reasoning. Arguments and results of tools are never included.
  */
 export const createTraceFold = (options: TraceOptions): TraceFold => new Spans(options)
 
@@ -49,7 +49,7 @@ class Spans implements TraceFold {
   apply(envelope: Envelope): readonly TraceSpan[] {
     if ((envelope.seq ?? 0) <= this.seq) return []
     const { contexts } = this.#contexts.apply(envelope)
-    this.#traces.take(envelope)
+    this.#traces.apply(envelope)
     this.#texts?.onEnvelope(envelope)
     const ended = contexts.filter((each) => isEndedBy(each, envelope))
     const parts = { scope: this.#scope, traces: this.#traces, texts: this.#texts }
@@ -60,7 +60,7 @@ class Spans implements TraceFold {
 const isEndedBy = ({ endedAt, ending }: ContextView, { id }: Envelope): boolean =>
   endedAt !== null && ending?.source.id === id
 
-/** The span of a context that this envelope has ended: what its starter did, from start to end. */
+/** The span of a context that `ending` has closed. */
 function createContextSpan(
   view: ContextView,
   ending: Envelope,
@@ -70,11 +70,13 @@ function createContextSpan(
   const agent = view.owner ?? ''
   const [state] = getEnding(ending)
   const parent =
-    contextParent(context) === undefined ? traces.originOf(context) : scope.findSpan(contextParent(context))
+    contextParent(context) === undefined
+      ? traces.getParentSpan(context)
+      : scope.findSpan(contextParent(context))
   const model = metadata?.model
   const triggers = opening === null ? [] : correlations(opening.source)
   return {
-    ...traces.inContext(context),
+    ...traces.getContextSpan(context),
     ...(parent && { parentSpanId: parent.spanId }),
     name: `invoke_agent ${agent}`,
     start: Date.parse(startedAt),

@@ -16,7 +16,7 @@ import {
   toolError,
   withdraw,
 } from '../../folds/test/support/log.js'
-import { drawn, epoch, spansOf } from './support/spans.js'
+import { drawn, epoch, foldSpans } from './support/spans.js'
 
 const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000
 const run = start('bot', '', { id: 'run' })
@@ -26,7 +26,7 @@ const callIds = (spans: readonly TraceSpan[]) =>
   spans.map(({ attributes }) => attributes['gen_ai.tool.call.id'])
 
 test('a call is a span from the request to its response, and says why it was made', () => {
-  const [span] = spansOf([
+  const [span] = foldSpans([
     run,
     call(
       'bot',
@@ -71,13 +71,13 @@ test.for<[string, Fields, string | undefined]>([
   ['a tool that says it failed', toolError('c1', 'no such file'), 'tool_error'],
   ['an error that is null', response('tools', 'c1', { error: null, result: {} }), undefined],
 ])('%s ends a call', ([, ending, error]) => {
-  const [span] = spansOf([call('bot', 'read', {}, { id: 'c1' }), ending])
+  const [span] = foldSpans([call('bot', 'read', {}, { id: 'c1' }), ending])
   expect(span?.error).toBe(error)
   expect(JSON.stringify(span)).not.toContain('no such file')
 })
 
 test('calls side by side are siblings, whichever answers first', () => {
-  const spans = spansOf([
+  const spans = foldSpans([
     run,
     ...['a', 'b'].map((name) => call('bot', name, {}, { id: name, parallelGroup: 0, ...inRun })),
     result('b', ''),
@@ -93,13 +93,13 @@ test('what is no call is no span', () => {
     ...call('bot', '', {}, { id: 'c2' }),
     payload: { method: 'notifications/progress', params: {} },
   }
-  expect(spansOf([list, progress, result('c1', ''), result('c2', '')])).toEqual([])
+  expect(foldSpans([list, progress, result('c1', ''), result('c2', '')])).toEqual([])
 })
 
 describe('a call outside of a run', () => {
   test('begins a trace, or is part of what it carries', () => {
     const _meta = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` }
-    const [own, carried] = spansOf([
+    const [own, carried] = foldSpans([
       call('ana', 'read', {}, { id: 'c1' }),
       call('ana', 'read', {}, { id: 'c2', payload: { params: { name: 'read', _meta } } }),
       result('c1', ''),
@@ -115,7 +115,7 @@ describe('a call outside of a run', () => {
 
   test('that carries itself is not its own parent', () => {
     const _meta = { traceparent: `00-${getTraceId(epoch, 'c1')}-${getSpanId(epoch, 'c1')}-01` }
-    const [span] = spansOf([
+    const [span] = foldSpans([
       call('ana', 'read', {}, { id: 'c1', payload: { params: { name: 'read', _meta } } }),
       result('c1', ''),
     ])
@@ -124,7 +124,7 @@ describe('a call outside of a run', () => {
   })
 
   test('stands in the trace of its free path, with no parent that does not exist', () => {
-    const [span] = spansOf([call('bot', 'read', {}, { id: 'c1', context: 'notes/one' }), result('c1', '')])
+    const [span] = foldSpans([call('bot', 'read', {}, { id: 'c1', context: 'notes/one' }), result('c1', '')])
     expect(span).toMatchObject({ traceId: getTraceId(epoch, 'notes') })
     expect(span).not.toHaveProperty('parentSpanId')
   })
@@ -135,7 +135,7 @@ describe('a proposal', () => {
   const approval = call('ana', 'write', {}, { id: 'c1', correlationId: 'p1', ...inRun })
 
   test('is one call with the request that fulfils it, of the one who asked for it', () => {
-    const spans = spansOf([run, proposal, approval, result('c1', ''), over])
+    const spans = foldSpans([run, proposal, approval, result('c1', ''), over])
     expect(drawn(spans)).toEqual(['invoke_agent bot', '  execute_tool write'])
     expect(spans[0]).toMatchObject({
       spanId: getSpanId(epoch, 'p1'),
@@ -156,14 +156,14 @@ describe('a proposal', () => {
     ['rejected and then withdrawn', [reject('ana', 'p1'), withdraw('bot', 'p1')], 'rejected'],
     ['approved and failed', [approval, toolError('c1', '')], 'tool_error'],
   ])('that is %s', ([, endings, error]) => {
-    const spans = spansOf([run, proposal, ...endings, over])
+    const spans = foldSpans([run, proposal, ...endings, over])
     expect(drawn(spans)).toEqual(['invoke_agent bot', `  execute_tool write: ${error}`])
     expect(spans[0]?.attributes['meup.proposal']).toBe('p1')
   })
 
   test('ends when it expires, not when that is noticed', () => {
     const expiresAt = new Date(at(2) + 500).toISOString()
-    const [span] = spansOf([
+    const [span] = foldSpans([
       propose('bot', 'write', {}, { id: 'p1', payload: { expiresAt } }),
       run,
       run,
@@ -178,7 +178,7 @@ describe('a proposal', () => {
       call('ana', 'write', {}, { id, correlationId: 'p2' }),
       result(id, ''),
     ])
-    const spans = spansOf([proposal, reject('bob', 'p1'), approval, result('c1', ''), twice, ...uses])
+    const spans = foldSpans([proposal, reject('bob', 'p1'), approval, result('c1', ''), twice, ...uses])
     expect(spans.map(({ spanId, error }) => [spanId, error])).toEqual([
       [getSpanId(epoch, 'p1'), 'rejected'],
       [getSpanId(epoch, 'c1'), undefined],
@@ -192,7 +192,7 @@ describe('what the gateway refuses', () => {
   const payload = { attemptedTool: 'write', attemptedId: 'c1', context: 'run', count: 3 }
 
   test('is a call of no length', () => {
-    const spans = spansOf([run, refused('bot', payload), over])
+    const spans = foldSpans([run, refused('bot', payload), over])
     expect(drawn(spans)).toEqual(['invoke_agent bot', '  execute_tool write: capability_violation'])
     expect(spans[0]).toMatchObject({ start: at(2), end: at(2) })
     expect(spans[0]?.attributes).toMatchObject({
@@ -203,7 +203,7 @@ describe('what the gateway refuses', () => {
   })
 
   test('may be tried again under the same id', () => {
-    const spans = spansOf([
+    const spans = foldSpans([
       run,
       refused('bot', payload),
       call('bot', 'write', {}, { id: 'c1', ...inRun }),
@@ -218,7 +218,7 @@ describe('what the gateway refuses', () => {
     ['was something else', { ...payload, attemptedKind: 'chat' }],
     ['had no tool', { attemptedId: 'c1' }],
   ])('is none where it %s', ([, decision]) => {
-    expect(spansOf([refused('bot', decision ?? {})])).toEqual([])
+    expect(foldSpans([refused('bot', decision ?? {})])).toEqual([])
   })
 })
 
@@ -268,6 +268,6 @@ describe('a participant that leaves', () => {
 
 test('calls that are never answered do not pile up', () => {
   const asked = Array.from({ length: 20_000 }, (_, n) => call('bot', 'read', {}, { id: `c${n}` }))
-  const spans = spansOf([...asked, result('c0', ''), result('c19999', '')])
+  const spans = foldSpans([...asked, result('c0', ''), result('c19999', '')])
   expect(callIds(spans)).toEqual(['c19999'])
 })

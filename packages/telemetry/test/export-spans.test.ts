@@ -13,7 +13,7 @@ const span = (spanId: string, more: Partial<TraceSpan> = {}): TraceSpan => ({
   droppedEvents: 0,
   ...more,
 })
-const idOf = (n: number): string => n.toString(16).padStart(16, '0')
+const toId = (n: number): string => n.toString(16).padStart(16, '0')
 
 /** Sets the variables, and gives an export and what it says to the operator. */
 function exporting(variables: Record<string, string>) {
@@ -36,11 +36,11 @@ test('a span arrives with all that it has', async () => {
     attributes: { 'meup.seq': 8 },
   }
   spans.add([
-    span(idOf(1)),
-    span(idOf(2), { parentSpanId: idOf(1), error: 'tool_error', events: [event], droppedEvents: 3 }),
+    span(toId(1)),
+    span(toId(2), { parentSpanId: toId(1), error: 'tool_error', events: [event], droppedEvents: 3 }),
   ])
   await spans.close()
-  const { start, end, attributes } = span(idOf(1))
+  const { start, end, attributes } = span(toId(1))
   const common = {
     traceId: '0af7651916cd43dd8448eb211c80319c',
     name: 'execute_tool add',
@@ -52,7 +52,7 @@ test('a span arrives with all that it has', async () => {
   expect(receiver.spans).toEqual([
     {
       ...common,
-      spanId: idOf(1),
+      spanId: toId(1),
       parentSpanId: '',
       attributes,
       events: [],
@@ -62,8 +62,8 @@ test('a span arrives with all that it has', async () => {
     },
     {
       ...common,
-      spanId: idOf(2),
-      parentSpanId: idOf(1),
+      spanId: toId(2),
+      parentSpanId: toId(1),
       attributes: { ...attributes, 'error.type': 'tool_error' },
       events: [event],
       droppedEvents: 3,
@@ -85,7 +85,7 @@ test('the variables of OpenTelemetry say where to, with which headers, under whi
     OTEL_RESOURCE_ATTRIBUTES: 'service.name=other,deployment.environment.name=staging',
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2',
   })
-  spans.add([1, 2, 3].map((n) => span(idOf(n))))
+  spans.add([1, 2, 3].map((n) => span(toId(n))))
   await spans.close()
   expect(receiver.requests.map(({ path, headers }) => [path, headers['x-key']])).toEqual([
     ['POST /elsewhere', 'secret'],
@@ -106,11 +106,11 @@ test('failures are told once until it works again; what was lost is told at the 
     OTEL_BSP_SCHEDULE_DELAY: '1',
   })
   for (const n of [1, 2, 3, 4, 5]) {
-    spans.add([span(idOf(n))])
+    spans.add([span(toId(n))])
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(n), { timeout: 10_000, interval: 5 })
   }
   await spans.close()
-  expect(receiver.spans.map(({ spanId }) => spanId)).toEqual([idOf(3), idOf(5)])
+  expect(receiver.spans.map(({ spanId }) => spanId)).toEqual([toId(3), toId(5)])
   const again = 'traces are exported again'
   expect(received).toEqual([isTold, again, isTold, again, isLost])
 })
@@ -120,7 +120,7 @@ test('nobody there costs one warning, and not more time than a batch has', async
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
     OTEL_EXPORTER_OTLP_TIMEOUT: '100',
   })
-  for (let n = 1; n <= 3000; n++) spans.add([span(idOf(n))])
+  for (let n = 1; n <= 3000; n++) spans.add([span(toId(n))])
   await spans.close()
   expect(received).toEqual([isTold, isLost])
 })

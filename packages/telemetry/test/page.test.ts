@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readText } from '../../../test/support/packages.js'
 import { call, conclusion, failure, propose, refused, result, start } from '../../folds/test/support/log.js'
-import { spansOf } from './support/spans.js'
+import { foldSpans } from './support/spans.js'
 
 /** Everything that a span may tell. */
 const log = [
@@ -16,7 +16,7 @@ const log = [
 ]
 
 test('the page on tracing has every attribute, and no other', () => {
-  const received = spansOf(log).flatMap(({ attributes, error }) => [
+  const received = foldSpans(log).flatMap(({ attributes, error }) => [
     ...Object.keys(attributes),
     ...(error === undefined ? [] : ['error.type']),
   ])

@@ -13,13 +13,13 @@ import {
   thought,
   toLog,
 } from '../../folds/test/support/log.js'
-import { drawn, epoch, spansOf } from './support/spans.js'
+import { drawn, epoch, foldSpans } from './support/spans.js'
 
 const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000
 const gateway = 'system:gateway'
 
 test('a run is a span from its start to its conclusion', () => {
-  const [span, ...others] = spansOf([
+  const [span, ...others] = foldSpans([
     chat('ana', 'go', { id: 'question' }),
     start('bot', 'begin', {
       id: 'run',
@@ -62,7 +62,7 @@ describe('what is nested', () => {
   ]
 
   test('is a child in the same trace, and in the conversation of the run', () => {
-    const spans = spansOf([
+    const spans = foldSpans([
       ...nested,
       conclusion('helper', 'two', { context: 'run/sub' }),
       conclusion('bot', 'three', { context: 'run' }),
@@ -75,7 +75,7 @@ describe('what is nested', () => {
   })
 
   test('ends with what it is nested in', () => {
-    const spans = spansOf([...nested, cancel(gateway, 'run', 'abandoned')])
+    const spans = foldSpans([...nested, cancel(gateway, 'run', 'abandoned')])
     expect(drawn(spans)).toEqual([
       'invoke_agent bot: abandoned',
       '  invoke_agent helper: abandoned',
@@ -95,7 +95,7 @@ test.for<[string, Fields, string | undefined]>([
   ],
   ['the gateway', cancel(gateway, 'run', 'abandoned'), 'abandoned'],
 ])('how %s ends a run', ([, ending, error]) => {
-  const [span] = spansOf([start('bot', '', { id: 'run' }), ending])
+  const [span] = foldSpans([start('bot', '', { id: 'run' }), ending])
   expect(span?.error).toBe(error)
 })
 
@@ -108,7 +108,7 @@ test('what does not end a run is no span: a cancel of somebody else, a late conc
     thought('bot', '', { context: 'notes/one' }),
     conclusion('bot', 'over', { context: 'notes/one' }),
   ]
-  expect(spansOf(log).map(({ end }) => end)).toEqual([at(3)])
+  expect(foldSpans(log).map(({ end }) => end)).toEqual([at(3)])
 })
 
 test('the same log gives the same spans, and an envelope that comes twice gives none', () => {
@@ -119,14 +119,14 @@ test('the same log gives the same spans, and an envelope that comes twice gives 
     conclusion('bot', 'done', { context: 'run' }),
   ]
   const fold = createTraceFold({ space: 'demo', epoch })
-  expect(feed(fold, log).flat()).toEqual(spansOf(log))
+  expect(feed(fold, log).flat()).toEqual(foldSpans(log))
   expect(fold.seq).toBe(4)
   expect(feed(fold, log).flat()).toEqual([])
   const [{ seq: _, ...unlogged } = {}] = toLog([conclusion('bot', '', { context: 'run' })]) as {
     seq?: number
   }[]
   expect(createTraceFold({ space: 'demo', epoch }).apply(unlogged as never)).toEqual([])
-  expect(spansOf(log, { epoch: 'another' }).map(({ traceId }) => traceId)).not.toContain(
+  expect(foldSpans(log, { epoch: 'another' }).map(({ traceId }) => traceId)).not.toContain(
     getTraceId(epoch, 'run'),
   )
 })
@@ -142,7 +142,7 @@ describe('a run about a request', () => {
   ]
 
   test('is part of the span that the request carries', () => {
-    const spans = spansOf(answered(call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })))
+    const spans = foldSpans(answered(call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })))
     expect(spans.map(({ name, traceId, parentSpanId }) => [name, traceId, parentSpanId])).toEqual([
       ['invoke_agent bot', '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'],
       ['execute_tool review', '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'],
@@ -151,7 +151,7 @@ describe('a run about a request', () => {
 
   test('is part of the call where it carries nothing', () => {
     const asked = call('boss', 'review', {}, { id: 'c1', to: ['bot'], context: 'outer' })
-    const spans = spansOf([
+    const spans = foldSpans([
       start('boss', '', { id: 'outer' }),
       ...answered(asked),
       conclusion('boss', '', { context: 'outer' }),
@@ -162,7 +162,7 @@ describe('a run about a request', () => {
 
   test('of somebody else begins a trace of its own', () => {
     const asked = call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })
-    const spans = spansOf(answered(asked, 'stranger'))
+    const spans = foldSpans(answered(asked, 'stranger'))
     expect(spans[0]).toMatchObject({ name: 'invoke_agent stranger', traceId: getTraceId(epoch, 'run') })
     expect(spans[0]).not.toHaveProperty('parentSpanId')
   })

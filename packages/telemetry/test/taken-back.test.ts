@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { call, type Fields, propose, result } from '../../folds/test/support/log.js'
-import { spansOf } from './support/spans.js'
+import { foldSpans } from './support/spans.js'
 
 const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000
 
@@ -17,7 +17,7 @@ describe('a call that is taken back', () => {
     ['by that of JSON-RPC', cancelled('bot', 7)],
     ['by what it answers', cancelled('bot', 'other', { correlationId: 'c1' })],
   ])('%s has ended', ([, ending]) => {
-    const spans = spansOf([asked, ending, result('c1', 'late')])
+    const spans = foldSpans([asked, ending, result('c1', 'late')])
     expect(spans.map(({ end, error }) => [end, error])).toEqual([[at(2), 'cancelled']])
   })
 
@@ -25,12 +25,12 @@ describe('a call that is taken back', () => {
     const proposal = propose('bot', 'write', {}, { id: 'p1', payload: { id: 7 } })
     const approval = call('ana', 'write', {}, { id: 'c9', correlationId: 'p1', payload: { id: 8 } })
     const ended = (requestId: number) =>
-      spansOf([proposal, approval, cancelled('ana', requestId), result('c9', '')]).map(({ error }) => error)
+      foldSpans([proposal, approval, cancelled('ana', requestId), result('c9', '')]).map(({ error }) => error)
     expect([ended(8), ended(7)]).toEqual([['cancelled'], [undefined]])
   })
 
   test('by somebody else goes on', () => {
-    const spans = spansOf([asked, cancelled('ana', 'c1'), cancelled('ana', 7), result('c1', '')])
+    const spans = foldSpans([asked, cancelled('ana', 'c1'), cancelled('ana', 7), result('c1', '')])
     expect(spans.map(({ end, error }) => [end, error])).toEqual([[at(4), undefined]])
   })
 })

@@ -10,7 +10,7 @@ import {
   thought,
   toolError,
 } from '../../folds/test/support/log.js'
-import { spansOf } from './support/spans.js'
+import { foldSpans } from './support/spans.js'
 
 const inRun = { context: 'run' }
 const said = [
@@ -25,21 +25,21 @@ const visibility = (reasoningVisible: boolean): Fields => ({
   payload: { context: 'run', reasoningVisible },
 })
 
-/** What each span tells, in the order in which they end. */
+/** The texts of each span, in the order in which the spans end. */
 const received = (log: readonly Fields[]): unknown[][] =>
-  spansOf(log, { captureText: true }).map(({ events }) =>
+  foldSpans(log, { captureText: true }).map(({ events }) =>
     events.map(({ attributes }) => attributes['meup.message']),
   )
 
 describe('what is thought aloud', () => {
   test('is not told', () => {
     const log = [...said.slice(0, 3), cancel('bot', 'run', 'the reason')]
-    expect(spansOf(log).map(({ events }) => events)).toEqual([[]])
-    expect(JSON.stringify(spansOf(log))).not.toMatch(/the start|a thought|of its own|the reason/)
+    expect(foldSpans(log).map(({ events }) => events)).toEqual([[]])
+    expect(JSON.stringify(foldSpans(log))).not.toMatch(/the start|a thought|of its own|the reason/)
   })
 
   test('is told where that is switched on, with who said it and when', () => {
-    const [span] = spansOf(said, { captureText: true })
+    const [span] = foldSpans(said, { captureText: true })
     const at = (second: number): number => Date.parse(`2026-02-21T10:00:0${second}Z`)
     const event = (name: string, from: string, seq: number, message: string) => ({
       name,
@@ -106,7 +106,7 @@ describe('what is thought aloud', () => {
 
   test('is told up to 128 times; the rest is counted', () => {
     const many = Array.from({ length: 200 }, (_, n) => thought('bot', `thought ${n}`, inRun))
-    const [span] = spansOf([start('bot', '', { id: 'run' }), ...many, conclusion('bot', '', inRun)], {
+    const [span] = foldSpans([start('bot', '', { id: 'run' }), ...many, conclusion('bot', '', inRun)], {
       captureText: true,
     })
     expect([span?.events.length, span?.droppedEvents]).toEqual([128, 72])
@@ -120,7 +120,7 @@ test('what tools are given and give back, and why people refuse, is never told',
     propose('bot', 'write', { text: 'salaries' }, { id: 'p1' }),
     reject('ana', 'p1', 'not the salaries'),
   ]
-  const spans = spansOf(log, { captureText: true })
+  const spans = foldSpans(log, { captureText: true })
   expect(spans).toHaveLength(2)
   expect(JSON.stringify(spans)).not.toContain('salaries')
 })

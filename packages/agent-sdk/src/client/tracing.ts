@@ -19,13 +19,13 @@ export class Tracing {
   }
 
   onEnvelope(envelope: Envelope): void {
-    this.#traces?.take(envelope)
+    this.#traces?.apply(envelope)
   }
 
   /** Its parameters, with a `traceparent` in `_meta`. One that is there already stays. */
   addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
     const payload = { method, params }
-    const span = this.#traces?.carriedBy({ id, payload, ...(context !== undefined && { context }) })
+    const span = this.#traces?.getCarriedSpan({ id, payload, ...(context !== undefined && { context }) })
     if (span === undefined) return params
     const { _meta } = (params ?? {}) as { readonly _meta?: object }
     return { ...params, _meta: { traceparent: formatTraceparent(span), ..._meta } }

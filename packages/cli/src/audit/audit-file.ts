@@ -6,7 +6,7 @@ import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
 
-/** Numbers of turns and steps written. */
+/** Numbers of written turns and steps. */
 export interface Added {
   readonly turns: number
   readonly steps: number
@@ -18,23 +18,23 @@ type TurnRow = Omit<AuditStep, keyof StepRow> & { readonly id: string }
 export interface RunningTurn {
   readonly id: string
   readonly thread_id: string
-  /** Seq of the last of its steps. */
+  /** Seq of its last step. */
   readonly seq: number
 }
 
-/** The log that a file is of. */
+/** The log that is exported to a file. */
 export interface ExportedLog {
   /** Its epoch. */
   readonly sessionId: string
   readonly space: string
 }
 
-/** Turns in one transaction, and steps of a turn that are in memory at once. */
+/** Turns in one transaction, and steps of a turn in memory at once. */
 const [turnsAtOnce, stepsAtOnce] = [100, 500]
-/** Milliseconds to wait for a program that reads or writes the file. */
+/** Milliseconds to wait for another program that uses the file. */
 const busyMs = 30_000
 
-/** Where pages are kept until all of them have been read: temporary tables, which end with the connection. */
+/** Temporary tables that hold pages until all are read; they end with the connection. */
 const staging = `
   CREATE TEMP TABLE read_turns (
     id TEXT PRIMARY KEY, thread_id TEXT, turn_number INTEGER, timestamp TEXT, state TEXT, input_source TEXT
@@ -47,8 +47,8 @@ const staging = `
 `
 
 /**
- * The SQLite file of an export. Steps are staged page by page, newest first as the gateway gives them, and then written turn by
- * turn, so that a crash leaves of each turn all that was read, or nothing.
+ * The SQLite file of an export. Steps are staged page by page, newest first as the gateway returns them, and then written turn by
+ * turn, so that a crash leaves each turn whole or absent.
  */
 export class AuditFile {
   readonly log: ReasoningLog
@@ -66,7 +66,7 @@ export class AuditFile {
     this.log = new ReasoningLog(db)
   }
 
-  /** Opens the file, or makes it. Throws a sentence where it is of another log, or no export at all. */
+  /** Opens or creates the file. Throws if it is of another log, or not an export. */
   static async open(path: string, of: ExportedLog): Promise<AuditFile> {
     const { default: Sqlite } = await import('better-sqlite3')
     let db: Database.Database | undefined
@@ -83,7 +83,7 @@ export class AuditFile {
     }
   }
 
-  /** Takes steps that the gateway has given. How many of them, and of the states of their turns, are new. */
+  /** Stages steps. Returns how many of them, and of the states of their turns, are new. */
   stage(steps: readonly AuditStep[]): number {
     const { stageTurn, stageStep } = this.#statements
     return this.#db.transaction(() => {
@@ -111,7 +111,7 @@ export class AuditFile {
         })
         .immediate()
       last = some.at(-1)?.id ?? last
-      await nextTurn() // A signal comes between two transactions.
+      await nextTurn() // Lets signals be handled between two transactions.
     }
     this.#db.exec('DELETE FROM temp.read_steps; DELETE FROM temp.read_turns')
     return { turns, steps }
@@ -144,7 +144,7 @@ export class AuditFile {
     for (;;) {
       const some = stagedSteps.all({ turn, number, id, limit: stepsAtOnce })
       for (const step of some) {
-        // What became readable later is numbered anew: its place is taken.
+        // A step that became readable later gets a new number: its place is taken.
         const free = taken.has(step.step_number) ? highest + 1 : step.step_number
         highest = Math.max(highest, free)
         taken.add(free)
@@ -158,7 +158,7 @@ export class AuditFile {
   }
 }
 
-/** A file is of one log: the first that was written to it. */
+/** Binds the file to the first log that is written to it. */
 function claim(db: Database.Database, { sessionId, space }: ExportedLog): void {
   const found = db
     .prepare<[], { session_id: string; space: string }>('SELECT session_id, space FROM exported_log')

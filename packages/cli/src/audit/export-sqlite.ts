@@ -9,19 +9,19 @@ import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
 export interface SqliteFlags extends ConnectionFlags {
   readonly to?: string
   readonly follow?: boolean
-  /** Days, as they were typed. */
+  /** Days, as typed. */
   readonly keepDays?: string
 }
 
-/** Milliseconds between two looks at the log, and between two attempts to reach a gateway that is away. */
+/** Milliseconds between reads of the log, and between attempts to reach the gateway. */
 const [lookMs, awayMs] = [1000, 5000]
-/** Old steps are removed so often while the export goes on. */
+/** Interval at which old steps are removed while following. */
 const pruneMs = 3_600_000
-/** Turns that were running, and are asked for again in one go. */
+/** Running turns that are read again at once. */
 const maxRunningTurns = 20
 const dayMs = 86_400_000
 
-/** `meup audit export --format sqlite`: adds to a file what the audit has and the file has not. */
+/** `meup audit export --format sqlite`: adds the missing part of the audit to a file. */
 export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFlags): Promise<void> {
   if (to === undefined) {
     throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
@@ -43,14 +43,14 @@ export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFla
 
 type Report = (added: Added, pruned: number) => void
 
-/** Reads the audit of one log into its file. */
+/** Exports the audit of one log into its file. */
 class AuditExport {
   readonly #http: HttpClient
   readonly #file: AuditFile
   readonly #epoch: string
   readonly #keepDays: number | undefined
   #hidden: ReadonlyMap<string, string> = new Map()
-  /** Where to go on among the turns that are running. */
+  /** The running turn that was read again last. */
   #lastAsked = ''
   #prunedAt = 0
 
@@ -61,7 +61,7 @@ class AuditExport {
     this.#keepDays = keepDays
   }
 
-  /** Everything, since older steps may have become readable. */
+  /** Exports everything, since older steps may have become readable. */
   async readAll(): Promise<Added> {
     this.#hidden = await readHiddenRuns(this.#http)
     for await (const steps of readSteps(this.#http, this.#since)) this.#file.stage(steps)
@@ -75,7 +75,7 @@ class AuditExport {
     return this.#file.log.prune(this.#keepDays, now)
   }
 
-  /** Exports what is logged after `head`, until the process ends or the log is replaced. */
+  /** Exports envelopes after `head`, until the process ends or the log is replaced. */
   async follow(head: number, report: Report): Promise<never> {
     let last = head
     let isReported = false
@@ -96,7 +96,7 @@ class AuditExport {
     }
   }
 
-  /** Pages back to where the file has everything, and those of runs that were hidden until now. */
+  /** Reads pages back to the first one that the file has in full, and those of runs that were hidden until now. */
   async #readNew(): Promise<Added> {
     const before = this.#hidden
     const hidden = await readHiddenRuns(this.#http)
@@ -114,7 +114,7 @@ class AuditExport {
     return added
   }
 
-  /** Pages of another log must not get into the file: the gateway may have been started anew meanwhile. */
+  /** Ensures that pages of another log do not get into the file: the gateway may have restarted with one. */
   async #write(): Promise<Added> {
     const { epoch } = await this.#http.readParticipants()
     if (epoch !== this.#epoch)
@@ -124,7 +124,7 @@ class AuditExport {
     return this.#file.write()
   }
 
-  /** Steps that are older are not kept, or were removed. */
+  /** Time before which steps are not kept, or were removed. */
   get #since(): string | undefined {
     const { prunedBefore } = this.#file.log
     if (this.#keepDays === undefined) return prunedBefore
@@ -150,7 +150,7 @@ function reporter(file: string, sessionId: string, json: boolean | undefined): R
 
 const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** A transaction is never cut off: signals come between two of them. */
+/** Ends on a signal, never within a transaction. */
 function endOnSignal(file: AuditFile): void {
   const end = (): void => {
     file.close()
@@ -168,7 +168,7 @@ function readDays(text: string): number {
 
 /** Steps in one answer. */
 const pageSize = 250
-/** Milliseconds before a request that was put off is repeated; doubled each time. */
+/** Milliseconds before a rejected request is repeated; doubled each time. */
 const firstPauseMs = 1000
 const maxAttempts = 8
 
@@ -202,7 +202,7 @@ async function readHiddenRuns(http: HttpClient): Promise<ReadonlyMap<string, str
   return hidden
 }
 
-/** Asks again where the gateway is not ready, or was asked for too much. */
+/** Repeats a request while the gateway is not ready or its rate limit is reached. */
 async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
     try {
@@ -217,6 +217,6 @@ async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer>
 const isPutOff = (error: unknown): boolean =>
   error instanceof ProtocolError && (error.code === 'unavailable' || error.code === 'rate_limited')
 
-/** Whether the gateway may answer later: it is away, or has too much to do. */
+/** Whether the gateway may answer later: it is unreachable or overloaded. */
 const isAway = (error: unknown): boolean =>
   isPutOff(error) || (error instanceof ConnectionError && error.code !== 'not_configured')

@@ -12,7 +12,7 @@ import type Database from 'better-sqlite3'
 /** A row of `reasoning_steps`. */
 export type StepRow = Omit<ReasoningStep, 'source'>
 
-/** A step to record. Missing fields are filled in. */
+/** A step to record. Missing fields get defaults. */
 type NewStep = ParsedStep & Partial<Omit<StepRow, keyof ParsedStep>>
 
 /** A step with the audit's fields of its turn. */
@@ -43,7 +43,7 @@ const insert = `
 const dayMs = 86_400_000
 const defaultKeepDays = 30
 
-/** The audit in a SQLite file, as its design has it: rows are added, and removed only when they are old. */
+/** The audit in a SQLite file, by the design of the audit log: rows are added, and removed only by age. */
 export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
@@ -56,7 +56,7 @@ export class ReasoningLog {
     this.#insert = db.prepare(insert)
   }
 
-  /** Adds a step. Throws where the turn is not known, or the id is taken. */
+  /** Adds a step. Throws if the turn is unknown or the id is taken. */
   record(step: NewStep): void {
     this.#insert.run(
       step.id ?? this.#nextId(),
@@ -71,7 +71,7 @@ export class ReasoningLog {
     )
   }
 
-  /** Takes thinking apart into steps that go on from those of the turn. They are not recorded yet. */
+  /** Splits thinking into steps that continue those of the turn. Does not record them. */
   parseThinking(turnId: string, rawThinking: string): ParsedStep[] {
     const next = this.#db
       .prepare<[string], number>(
@@ -110,7 +110,7 @@ export class ReasoningLog {
       .all(...asked.map(([, value]) => value))
   }
 
-  /** One turn for people. Throws where the turn is not known. */
+  /** One turn as Markdown. Throws if the turn is unknown. */
   exportMarkdown(turnId: string): string {
     const startedAt = this.#db
       .prepare<[string], string>('SELECT timestamp FROM turns WHERE id = ?')
@@ -137,7 +137,7 @@ export class ReasoningLog {
     return run.immediate()
   }
 
-  /** Steps from before this time have been removed; `undefined` = none has. */
+  /** Steps before this time have been removed; `undefined` = none. */
   get prunedBefore(): string | undefined {
     return this.#db.prepare<[], string | null>('SELECT max(before) FROM prunings').pluck().get() ?? undefined
   }
@@ -151,17 +151,17 @@ export class ReasoningLog {
 }
 
 /** The fields of a step that are printed. */
-type ToldStep = Omit<ReasoningStep, 'source'>
+type FormattedStep = Omit<ReasoningStep, 'source'>
 
 const emptyTurn = 'No reasoning steps were recorded in this turn.'
 
-/** One turn of the audit, as the design of the audit log writes it; ends in a line break. */
-function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[]): string {
+/** One turn in the format of the design of the audit log; ends in a line break. */
+function turnMarkdown(id: string, startedAt: string, steps: readonly FormattedStep[]): string {
   const paragraphs = steps.length === 0 ? [emptyTurn] : steps.map(formatStep)
   return `${[`## Turn ${id} (${startedAt})`, ...paragraphs].join('\n\n')}\n`
 }
 
-const formatStep = (step: ToldStep): string =>
+const formatStep = (step: FormattedStep): string =>
   `${phaseLabels[step.phase]} ${quoted(step.content)}${formatLinks(step)}`
 
 /** Links of a step to its tool call, policy decision and approval request. */
@@ -174,7 +174,7 @@ export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepR
   return links.map(([label, id]) => (id === null ? '' : ` (${label}: ${id})`)).join('')
 }
 
-/** A line of a text may not look like the next turn or the next step. */
+/** Quotes lines that look like the next turn or the next step. */
 const quoted = (content: string): string =>
   printable(content)
     .trim()

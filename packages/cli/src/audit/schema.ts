@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3'
 
-/** The version that the audit log's design gives the tables. */
+/** Version of the tables in the design of the audit log. */
 const schemaVersion = 9
 
-/** What every trigger says first. */
+/** Beginning of the message of every trigger. */
 const appendOnly = 'the audit is append-only'
 
-/** Tables that steps refer to. A file of the previous version has these only. */
+/** Tables that steps refer to. A file of the previous version has only these. */
 const turnTables = `
   -- the log that the file is of: one row
   CREATE TABLE IF NOT EXISTS exported_log (
@@ -84,8 +84,8 @@ const stepTables = `
 `
 
 /**
- * Makes the tables in an empty file, or brings one of the version before to this one: nothing that is in it changes, and it may
- * run again. Throws a sentence where the file is anything else.
+ * Creates the tables in an empty file, or migrates a file of the previous version, without changing its data. Idempotent. Throws
+ * for any other file.
  */
 export function migrate(db: Database.Database): void {
   const run = db.transaction(() => {

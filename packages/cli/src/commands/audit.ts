@@ -35,9 +35,9 @@ export function addAudit(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
-      const most = parseCount(limit, '--limit')
+      const maxSteps = parseCount(limit, '--limit')
       checkTurn(flags)
-      await printTrail(most, flags)
+      await printTrail(maxSteps, flags)
     })
   withTurn(withConnection(group.command('export'), 'print JSON, one object a line, as jsonl is anyway'))
     .description('write the log, as far as you may read it, so that it can be verified without a gateway')
@@ -87,7 +87,7 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   parseCount(turn, '--turn')
 }
 
-/** A database has everything, and is added to; the other formats are written once. */
+/** The database format excludes the options of the others: it has everything, and is extended in place. */
 function checkFormat(flags: ExportFlags & SqliteFlags): void {
   const { format, thread, context, output, to, follow, keepDays } = flags
   const ofOthers = { '--thread': thread, '--context': context, '--output': output }
@@ -110,9 +110,9 @@ interface TrailFlags extends ConnectionFlags {
   readonly until?: string
 }
 
-/** Steps in one answer; the most that a gateway gives. */
+/** Steps in one answer; the maximum of the gateway. */
 const pageSize = 1000
-/** Characters of a step that people are shown. */
+/** Characters of a step in lines for people. */
 const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
@@ -130,7 +130,7 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   }
 }
 
-/** Whether there is the turn that is asked for, if one is: it may have no such steps. */
+/** Whether the requested turn exists, also if it has no matching steps. */
 async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<boolean> {
   if (thread === undefined || turn === undefined) return true
   return (await readRequestedTurns(http, thread, turn)).length > 0
@@ -199,7 +199,7 @@ function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread
     throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
 }
 
-/** For its owner only. Takes the place of an older file when it is complete, and not before. */
+/** Writes a file for its owner only. Replaces an older file when it is complete. */
 async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const part = `${path}.part`
   try {
@@ -220,10 +220,10 @@ export async function verifyAudit(file: string | undefined, { head, ...flags }: 
   if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
   if (file === undefined) {
     const verification = await createHttpClient(flags).verifyLog()
-    printVerdict(verification, ofSpace(verification), flags)
+    printVerdict(verification, formatSpaceVerification(verification), flags)
   } else {
     const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
-    printVerdict(verdict, ofFile(verdict), flags)
+    printVerdict(verdict, formatFileVerdict(verdict), flags)
   }
 }
 
@@ -244,7 +244,7 @@ const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportV
     known,
   )
 
-/** As `verify` prints it. */
+/** Reads a head as `verify` prints it. */
 function readHead(text: string): KnownHead {
   const [, seq, hash = ''] = /^(\d{1,15}):([\da-f]{64})$/i.exec(text) ?? []
   if (seq === undefined) {
@@ -253,26 +253,26 @@ function readHead(text: string): KnownHead {
   return { seq: Number(seq), hash: hash.toLowerCase() }
 }
 
-function ofFile(verdict: ExportVerdict): string[] {
+function formatFileVerdict(verdict: ExportVerdict): string[] {
   if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
   const { first, checked, shown } = verdict
   const withheld = checked - shown
   const rest = withheld === 0 ? '' : `, ${withheld} of which its reader may not read`
-  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...placeOf(verdict)]
+  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...formatHead(verdict)]
 }
 
-function ofSpace(verification: LogVerification): string[] {
+function formatSpaceVerification(verification: LogVerification): string[] {
   const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
-  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...placeOf(verification)]
+  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...formatHead(verification)]
   return [
     `seq ${brokenAt} is wrong: ${column === undefined ? 'it is missing, or is not what was logged' : `its column ${column} is not what its body says`}`,
     `before it, ${checked} envelopes hold, from ${from}; after it, up to ${head}, nothing is proven`,
   ]
 }
 
-/** Epoch and head: worth keeping outside the gateway. */
-const placeOf = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
+/** Formats epoch and head, which are worth keeping outside the gateway. */
+const formatHead = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
   `epoch ${epoch}`,
   `head ${head}:${hash}`,
 ]

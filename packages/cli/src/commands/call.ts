@@ -11,7 +11,7 @@ interface CallFlags extends ConnectionFlags {
   readonly approvalTimeout?: string
 }
 
-/** `meup call files/read_text_file '{"path":"a"}'`: calls a tool and prints what it gives back. */
+/** `meup call files/read_text_file '{"path":"a"}'`: calls a tool and prints the result. */
 export function addCall(program: Command): void {
   withConnection(program.command('call'), 'print the result as one JSON object')
     .description('call a tool of a participant')

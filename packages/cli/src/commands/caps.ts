@@ -50,8 +50,8 @@ export function addCaps(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
-      const most = parseCount(limit, '--limit')
-      await printTrustLog(most, flags)
+      const maxDecisions = parseCount(limit, '--limit')
+      await printTrustLog(maxDecisions, flags)
     })
 }
 
@@ -75,7 +75,7 @@ async function listCapabilities(participant: string | undefined, flags: Connecti
     throw new ProtocolError('participant_not_found', `the space knows no ${participant}; it knows ${known}`)
   }
   if (flags.json) for (const each of wanted) printJson(each)
-  else for (const line of table(wanted.flatMap(rowsOf))) print(line)
+  else for (const line of table(wanted.flatMap(toRows))) print(line)
 }
 
 /** `meup caps grant` */
@@ -130,8 +130,8 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
   throw new ProtocolError('not_found', message)
 }
 
-/** Who, where from, the id of the grant, and what. */
-function rowsOf({ id, configured, grants, others }: GrantedCapabilities): string[][] {
+/** Columns: participant, origin, id of the grant, capabilities. */
+function toRows({ id, configured, grants, others }: GrantedCapabilities): string[][] {
   const rows = [
     ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
     ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),
@@ -182,7 +182,7 @@ async function printTrustLog(
   }
 }
 
-/** Who did it, and whom it was done to. */
+/** The participants that an envelope concerns: sender and targets. */
 function concernedBy({ from, to = [], payload }: AnyEnvelope): unknown[] {
   const { recipient, participantId } = payload as { recipient?: unknown; participantId?: unknown }
   return [from, ...to, recipient, participantId]

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { print } from '../lib/output.js'
 
-/** `meup completion bash`: a script for the shell, made of the commands that there are. */
+/** `meup completion bash`: prints a completion script for the shell. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')
@@ -16,9 +16,9 @@ export function addCompletion(program: Command): void {
 export const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** A script that completes the commands of this program; each walks the words to the command that they name. */
+/** A script that completes the commands of a program, by walking the words to the command that they name. */
 export function completionScript(program: Command, shell: Shell): string {
-  const places = placesOf(program)
+  const places = listPlaces(program)
   const valued = valuedOptions(program)
   return { bash, zsh, fish }[shell](places, valued)
 }
@@ -100,7 +100,7 @@ interface Word {
 }
 
 /** Lists every command with its subcommands, choices and options. */
-function placesOf(command: Command, path = command.name()): Place[] {
+function listPlaces(command: Command, path = command.name()): Place[] {
   const options = command
     .createHelp()
     .visibleOptions(command)
@@ -109,11 +109,11 @@ function placesOf(command: Command, path = command.name()): Place[] {
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
   return [
     { path, words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options] },
-    ...command.commands.flatMap((each) => placesOf(each, `${path} ${each.name()}`)),
+    ...command.commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`)),
   ]
 }
 
-/** Options of the tree after which a value stands; most are files. */
+/** Options that take a value; most are files. */
 function valuedOptions(command: Command): string[] {
   const own = command.options
     .filter(({ required, optional }) => required || optional)

@@ -40,14 +40,14 @@ interface ServeFlags extends ConnectionFlags {
   readonly accessTokenFile?: string
 }
 
-/** Envelopes of the past in which a proposal is found that was made since the log was read. */
+/** Past envelopes that are replayed to find proposals made since the log was read. */
 const margin = 100
 
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const http = createHttpClient(flags)
-  // Loaded first: what the space replays is delivered as soon as the space is entered.
+  // Loaded first, because replayed envelopes are delivered as soon as the space is entered.
   const server = await loadServer()
   const space = await enterWithProposals(http, flags)
   const served = { space, http, log: printNotice }
@@ -63,7 +63,7 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
   if (error !== undefined) throw error
 }
 
-/** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
+/** Resumes before the oldest open proposal, so that this connection receives its exact envelope. */
 async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Promise<SpaceClient> {
   const now = Date.now()
   const oldest = (await readProposals(http)).find((each) => isOpenProposal(each, now))
@@ -77,7 +77,7 @@ async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Pro
   return space
 }
 
-// The MCP SDK is loaded when it is needed: it would slow down every other command.
+// The MCP SDK is loaded only here: it would slow down every other command.
 const loadServer = () => import('@meup/mcp-bridge/serve')
 
 async function serveOverHttp(
@@ -104,8 +104,8 @@ async function serveOverHttp(
 const defaultFile = '.meup/mcp-token'
 
 /**
- * The token in the file, by default one beside those of the participants; where there is none, a new one is made there.
- * Throws `UsageError` for one that is no token.
+ * Reads the token in a file, by default next to those of participants, or creates it. Throws `UsageError` if the content is not a
+ * token.
  */
 function accessToken(given?: string): { readonly file: string; readonly token: string } {
   const file = given ?? defaultFile

@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { print, printNotice } from '../lib/output.js'
 
-/** `meup open`: the page of a space, signed in. */
+/** `meup open`: opens the page of a space, signed in. */
 export function addOpen(program: Command): void {
   withConnection(program.command('open'), 'print one JSON object')
     .description('open the page in your browser, signed in: by a link that works once, within a minute')
@@ -19,7 +19,7 @@ interface OpenFlags extends ConnectionFlags {
   readonly browser: boolean
 }
 
-/** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
+/** Gets a one-time code from the gateway, and opens the page with it or prints its address. */
 async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
   const http = createHttpClient(flags)
   const { code, expiresAt } = await http.createLink()
@@ -41,15 +41,15 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 }
 
 /**
- * Has the browser go to an address that nobody else may see. It is not handed over on a command line, which every user of
- * the machine could read, but in a file of this folder's `.meup`. Whether there was a way.
+ * Opens a secret address in the browser. It is passed in a file in `.meup`, because every user of the machine can read command
+ * lines. Returns whether a browser was found.
  */
 async function openBrowser(url: string, folder: string): Promise<boolean> {
   const opener = openers[process.platform]
   const directory = join(folder, '.meup')
   if (opener === undefined || !existsSync(directory)) return false
   const file = join(directory, 'open.html')
-  rmSync(file, { force: true }) // A new file has the mode that it is made with.
+  rmSync(file, { force: true }) // Only a new file gets the mode.
   writeFileSync(file, redirection(url), { mode: 0o600, flag: 'wx' })
   const child = spawn(opener, [pathToFileURL(file).href], { detached: true, stdio: 'ignore' })
   return new Promise((resolve) => {

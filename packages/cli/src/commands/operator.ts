@@ -10,7 +10,7 @@ const descriptions = {
   up: 'run the gateway, its tool servers and its programs',
 } as const
 
-/** `meup gateway` and `meup up`. What they need is loaded when they run: the other commands start faster without. */
+/** `meup gateway` and `meup up`. Their implementation is loaded when they run, so that other commands start fast. */
 export function addRunCommands(program: Command): void {
   for (const name of ['gateway', 'up'] as const) {
     program
@@ -25,7 +25,7 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-/** `meup init`: from an empty folder to a space with a first agent. Its work is loaded when it runs. */
+/** `meup init`: creates a space with a first agent in an empty folder. Loaded when it runs. */
 export function addInit(program: Command): void {
   program
     .command('init')
@@ -42,7 +42,7 @@ export function addInit(program: Command): void {
     )
 }
 
-/** `meup space …`. Its work is loaded when it runs. */
+/** `meup space …`. Loaded when it runs. */
 export function addSpace(program: Command): void {
   const group = program.command('space').description('write and check the configuration of a space')
   group
@@ -78,7 +78,7 @@ const verbs: Record<TokenVerb, { readonly argument: string; readonly description
   },
 }
 
-/** `meup token …`. Its work is loaded when it runs. */
+/** `meup token …`. Loaded when it runs. */
 export function addToken(program: Command): void {
   const group = program
     .command('token')
@@ -114,7 +114,7 @@ function withFlags(command: Command, isMute: boolean): Command {
   return command
 }
 
-/** `meup doctor`. Its work is loaded when it runs. */
+/** `meup doctor`. Loaded when it runs. */
 export function addDoctor(program: Command): void {
   withConnection(program.command('doctor'), 'print one JSON object')
     .description('show every setting and where it comes from, then find what is wrong here')

@@ -45,7 +45,7 @@ export function addProposals(program: Command): void {
     .action(withdrawProposal)
 }
 
-/** Ids may begin with a dash, and are no options then. */
+/** Accepts ids that begin with a dash. */
 const withId = (command: Command): Command =>
   withConnection(command, 'print one JSON object')
     .argument('<id>', 'of the proposal, or how it begins')
@@ -101,7 +101,7 @@ function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags):
   })
 }
 
-/** `meup proposals withdraw`: of one's own. */
+/** `meup proposals withdraw`, for own proposals. */
 function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, { id }) => {
     const payload = omitUndefined({ reason, message })
@@ -119,7 +119,7 @@ function mustNotBeRejected({ id, rejections }: ProposalView, by: string): void {
 const printGrant = ({ id, recipient }: Grant): boolean =>
   printNotice(`${recipient} has the grant ${id}; meup caps revoke ${id} takes it back`)
 
-/** Enters the space where the proposal was made, so that this connection knows it to the letter. */
+/** Resumes before the proposal, so that this connection receives its exact envelope. */
 async function decide(
   start: string,
   flags: ConnectionFlags,
@@ -135,7 +135,7 @@ async function decide(
   }
 }
 
-/** Resolves when this connection was shown the proposal. */
+/** Resolves when this connection has received the proposal. */
 async function isShown(space: SpaceClient, { id, source }: ProposalView): Promise<void> {
   if (space.welcome.resume.from > source.seq) {
     throw new ProtocolError('proposal_not_found', `the proposal ${id} is no longer in the log`)
@@ -146,11 +146,11 @@ async function isShown(space: SpaceClient, { id, source }: ProposalView): Promis
 type Result = Readonly<Record<string, unknown>>
 
 /**
- * What comes of a proposal that this participant is about to carry out. Rejects with `ToolError` for an error, with
- * `ConnectionError` when the answer takes longer than so many milliseconds, or the space is closed.
+ * Waits for the result of a proposal that this participant is about to fulfil. Rejects with `ToolError` for an error, and with
+ * `ConnectionError` after the timeout or when the space is closed.
  */
 function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
-  const { head } = space.welcome.space // What is shown of before was carried out before.
+  const { head } = space.welcome.space // Replayed requests up to the head are older.
   const result = new Promise<Result>((resolve, reject) => {
     const requests = new Set<string>()
     const late = (): void => reject(new ConnectionError('timeout', `no response within ${timeoutMs} ms`))
@@ -171,11 +171,11 @@ function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: nu
       }
     })
   })
-  result.catch(() => {}) // Whoever is refused the request does not ask for its result.
+  result.catch(() => {}) // If the request is refused, nobody awaits the result.
   return result
 }
 
-/** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` where the tool says it failed. */
+/** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` if the tool failed. */
 function printResult(
   result: Readonly<Record<string, unknown>>,
   json: boolean | undefined,

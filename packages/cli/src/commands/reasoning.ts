@@ -2,8 +2,7 @@ import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
-import { print, printJson, printNotice } from '../lib/output.js'
-import { getStdoutStyle } from '../lib/style.js'
+import { getStdoutStyle, print, printJson, printNotice } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
 /** `meup reasoning [number|all]`. */

@@ -12,7 +12,7 @@ interface SendFlags extends ConnectionFlags {
   readonly reply?: string
 }
 
-/** `meup send`: one envelope; prints it as the space accepted it, or its seq. */
+/** `meup send`: sends one envelope and prints it as accepted, or its seq. */
 export function addSend(program: Command): void {
   withConnection(program.command('send'))
     .description('send one message or any other envelope')

@@ -1,15 +1,15 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
+import type { JoinFlags } from '../join/join.js'
 import { createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
 import { parseCount } from '../lib/options.js'
 import { createPrinter } from '../render/conversation.js'
-import { type FilterFlags, readFilter } from '../view/filter.js'
-import type { ViewFlags } from '../view/view.js'
+import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
 
 type Flags = Omit<WatchFlags, 'from' | 'tail'> & { readonly from?: string; readonly tail?: string }
 
-/** `meup watch`: prints what happens, from a place in the log if asked. */
+/** `meup watch`: prints envelopes as they arrive, optionally from a position in the log. */
 export function addWatch(program: Command): void {
   withConnection(program.command('watch'))
     .description('print what happens in a space')
@@ -38,7 +38,6 @@ interface WatchFlags extends ViewFlags, FilterFlags {
   readonly follow: boolean
 }
 
-/** `meup watch`: prints what happens, from a place in the log if asked, and goes on. */
 const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
 
 async function follow(flags: WatchFlags): Promise<void> {
@@ -79,4 +78,18 @@ async function printLog(flags: WatchFlags): Promise<void> {
   } else {
     for await (const envelope of http.readLog({ ...query, after: (from ?? 1) - 1 })) show(envelope)
   }
+}
+
+/** `meup join`: an interactive conversation. Its implementation is loaded when it runs. */
+export function addJoin(program: Command): void {
+  withConnection(program.command('join'))
+    .description('enter a space, talk and listen; type /help there')
+    .option('--to <participant...>', 'say it to these alone')
+    .option('--screen-reader', 'sentences alone, one below the other: nothing is drawn, no signs')
+    .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
+    .addHelpText(
+      'after',
+      '\nCtrl+T thoughts · Ctrl+O tool output · Ctrl+P what waits · Esc interrupt · Ctrl+D leave',
+    )
+    .action(async (flags: JoinFlags) => (await import('../join/join.js')).join(flags))
 }

@@ -1,13 +1,13 @@
-/** A mistake in the file. Lines and columns count from 1; both are 0 where the file could not be read at all. */
+/** A mistake in the file. Lines and columns count from 1; both are 0 if the file could not be read. */
 export interface Problem {
   readonly line: number
   readonly column: number
-  /** Keys from the root, such as `participants.ana.kind`; empty where no single key is meant. */
+  /** Keys from the root, such as `participants.ana.kind`; empty if no single key is affected. */
   readonly path: string
   readonly message: string
 }
 
-/** Everything that is wrong with a configuration file, in the order of its lines. */
+/** All mistakes in a configuration file, in the order of its lines. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly Problem[]

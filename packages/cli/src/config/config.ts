@@ -12,17 +12,17 @@ import {
   toRules,
 } from './schema.js'
 
-/** What `space.yaml` says, with defaults filled in and paths made absolute. */
+/** The content of `space.yaml`, with defaults and absolute paths. */
 export interface Config {
   /** Absolute path of the file. */
   readonly file: string
-  /** The file's folder: programs run in it, and `.meup` lies in it. */
+  /** The folder of the file, in which programs run and `.meup` is. */
   readonly directory: string
   readonly gateway: GatewaySettings
   readonly storage: StorageSettings
   readonly auth: AuthSettings
   readonly spaces: readonly SpaceEntry[]
-  /** Whether the file says `spaces`, not `space`: then their tokens lie in a folder each. */
+  /** Whether the file has `spaces` instead of `space`; the tokens of each space then have their own folder. */
   readonly several: boolean
 }
 
@@ -39,22 +39,22 @@ export type StorageSettings =
   | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'process' | 'power' }
   | JetStreamSettings
 
-/** The log is shared by several machines; `path` is this one's replica of it. */
+/** A log that several machines share. `path`: the replica on this machine. */
 interface JetStreamSettings {
   readonly kind: 'jetstream'
   readonly servers: readonly string[]
   readonly replicas: number
-  /** Path of a file of NATS credentials; absent = the servers ask for none. */
+  /** Path of a NATS credentials file; absent = the servers need none. */
   readonly credentials?: string
   readonly path: string
 }
 
 export interface AuthSettings {
-  /** Tokens of an issuer are taken beside those of the files. */
+  /** An issuer whose tokens are accepted in addition to those in files. */
   readonly jwt?: {
     readonly issuer: string
     readonly audience: string
-    /** Address of its public keys, or the absolute path of a file. */
+    /** URL of its public keys, or the absolute path of a file with them. */
     readonly jwks: string
   }
 }
@@ -68,10 +68,10 @@ export interface SpaceEntry {
 export type Program = McpProgram | RemoteProgram | ProcessProgram
 
 interface Command {
-  /** A name to be looked up in PATH, or an absolute path. */
+  /** A name to look up in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
-  /** On top of the environment of this process. */
+  /** Added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -80,15 +80,15 @@ export interface McpProgram extends Command {
   readonly kind: 'mcp'
 }
 
-/** An MCP server elsewhere, over HTTP. */
+/** An MCP server over HTTP. */
 export interface RemoteProgram {
   readonly kind: 'mcp'
   readonly url: string
-  /** Sent with each request; they may hold secrets. */
+  /** Sent with each request; may contain secrets. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A program that joins the space by itself. */
+/** A program that connects to the space by itself. */
 export interface ProcessProgram extends Command {
   readonly kind: 'process'
   readonly restart: 'never' | 'on-failure' | 'always'

@@ -14,12 +14,12 @@ export interface ConfigFile {
 }
 
 interface ReadOptions {
-  /** What errors call it and where relative paths start; it need not exist. */
+  /** Name of the file in errors and base of relative paths; it need not exist. */
   readonly file: string
   readonly env: NodeJS.ProcessEnv
 }
 
-/** Reads a configuration file. Throws `ConfigError` with everything that is wrong with it. */
+/** Reads a configuration file. Throws `ConfigError` with all mistakes. */
 export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): Config {
   return readConfig(path, env).config
 }
@@ -29,7 +29,7 @@ export function readConfig(path: string, env: NodeJS.ProcessEnv = process.env): 
   return parseFile(readText(path), { file: path, env })
 }
 
-/** The same for a text. */
+/** Like `loadConfig`, from a text. */
 export function parseConfig(text: string, options: ReadOptions): Config {
   return parseFile(text, options).config
 }
@@ -38,12 +38,12 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   const { source, problems, readable } = readYaml(text)
   if (!readable) throw new ConfigError(options.file, problems)
 
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const report = ({ path, message, at }: Finding) => {
     const name = path.join('.')
-    // Mistakes that follow from a reported one would only distract from it.
-    if (!told.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
-    told.add(name)
+    // Further mistakes under the same path usually follow from the first.
+    if (!reported.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
+    reported.add(name)
   }
   expandVariables(source.document.contents, options.env).forEach(report)
   const checked = check(plainValue(source), report)

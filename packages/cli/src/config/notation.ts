@@ -2,22 +2,22 @@
 export const listenPattern =
   '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+):(\\d{1,4}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])$'
 
-/** An absolute address that fetch takes, and that holds no secret but perhaps in its query. */
+/** An absolute HTTP URL without user and password. */
 export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
 
 /** Location of public keys: an HTTPS or loopback address, which cannot be intercepted, or a path. */
 export const keysPattern =
   '^(https://[^/?#@\\s]+([/?][^#\\s]*)?|http://(localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d+)?([/?][^#\\s]*)?|(?![A-Za-z][\\w+.-]*://).+)$'
 
-/** What fits into the value of an HTTP header. */
+/** Characters allowed in the value of an HTTP header. */
 export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 
-/** A whole number and its unit. So few digits keep it below the 24 days that a timer can wait. */
+/** A whole number and its unit. The number of digits keeps it below 24 days, the limit of timers. */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; the host comes without brackets. Throws `RangeError`. */
+/** Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; the host is returned without brackets. Throws `RangeError`. */
 export function parseListen(text: string): { host: string; port: number } {
   const [, host, port] = new RegExp(listenPattern).exec(text) ?? []
   if (host === undefined)
@@ -25,10 +25,10 @@ export function parseListen(text: string): { host: string; port: number } {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-/** Whether it is an address, and not a path. */
+/** Whether a text is a URL and not a path. */
 export const isAddress = (text: string): boolean => /^https?:\/\//.test(text)
 
-/** Reads `500ms`, `60s`, `5m`, `2h` or `7d` and gives milliseconds. Throws `RangeError`. */
+/** Reads `500ms`, `60s`, `5m`, `2h` or `7d` and returns milliseconds. Throws `RangeError`. */
 export function parseDuration(text: string): number {
   const [, amount, unit = ''] = /^(\d{1,6}(?=[smhd]$)|\d{1,9}(?=ms$))([a-z]+)$/.exec(text) ?? []
   const ms = Number(amount) * (unitMs[unit] ?? Number.NaN)

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A token that cannot be used as it is; the message names its file and says what to do. */
+/** A token that cannot be used. The message names its file and the remedy. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
 }
 
 export interface TokenOptions {
-  /** Where a file has several spaces, the tokens of each lie in a folder of its name. */
+  /** Name of the folder of the tokens, for a configuration with several spaces. */
   readonly space?: string
-  /** Called for tokens that work but are weak or exposed. */
+  /** Called for usable tokens that are weak or exposed. */
   readonly warn?: (message: string) => void
-  /** Asked for a token to go on with where one cannot be used; without it that is an error. */
+  /** Returns a replacement for an unusable token; default: throws. */
   readonly instead?: (participant: string, error: Error) => string | undefined
 }
 
 /**
- * The tokens of these participants, by id: what `.meup/tokens/<participant>` holds beside the configuration file, or
- * `.meup/tokens/<space>/<participant>` for one of several spaces. Missing ones are made; whoever has a revoked one is
- * left out. Throws `TokenError`, and what the file system throws.
+ * Returns the tokens of participants by id, from `.meup/tokens/<participant>` next to the configuration file, or from
+ * `.meup/tokens/<space>/<participant>` with several spaces. Creates missing tokens and leaves out revoked ones. Throws
+ * `TokenError`, and errors of the file system.
  */
 export function ensureTokens(
   directory: string,
@@ -79,13 +79,13 @@ export type TokenState =
   | { readonly state: 'unusable'; readonly problem: string }
 
 const minTokenChars = 16
-/** Stands in the file of a revoked token; too short for a token, so that it opens nothing anywhere. */
+/** Content of the file of a revoked token; too short to be accepted as a token. */
 const revokedMarker = 'revoked'
 /** Characters allowed in an HTTP header, and in the name of a WebSocket subprotocol [MEUP-5.1]. */
 const headerSafe = /^[\x21-\x7e]+$/
 const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Where the token of a participant lies; where a file has several spaces, those of each lie in a folder of its name. */
+/** Path of a token file; `space` only for a configuration with several spaces. */
 export const getTokenPath = (directory: string, participant: string, space = ''): string =>
   join(directory, '.meup', 'tokens', space, participant)
 
@@ -115,23 +115,23 @@ export function tokenWarnings(file: string, token: string): string[] {
   return warnings
 }
 
-/** Whether group or others have any right to it. Windows has no such bits and makes them up. */
+/** Whether group or others have any permission. Not checked on Windows, which has no such bits. */
 export const isOpenToOthers = (file: string): boolean =>
   process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
 
-/** Makes the folder, for its owner's eyes only. */
+/** Creates the folder, readable by its owner only. */
 export function makeTokenFolder(directory: string, space = ''): void {
   mkdirSync(join(directory, '.meup', 'tokens', space), { recursive: true, mode: 0o700 })
   createOnce(join(directory, '.meup', '.gitignore'), '*\n', 0o644)
 }
 
-/** Makes a token unless the file is there. */
+/** Creates a token unless the file exists. */
 export const createToken = (file: string): void => createOnce(file, freshToken(), 0o600)
 
 /** Replaces the token atomically: a reader sees either the old or the new one. */
 export const replaceToken = (file: string): void => replace(file, freshToken())
 
-/** Leaves a token that opens nothing. */
+/** Replaces the token by the marker of a revoked one. */
 export const revokeToken = (file: string): void => replace(file, `${revokedMarker}\n`)
 
 const freshToken = (): string => `${randomBytes(32).toString('base64url')}\n`
@@ -153,7 +153,7 @@ function createOnce(file: string, content: string, mode: number): void {
   }
 }
 
-/** The content under another name beside the file, to be moved into place whole. */
+/** Writes the content to a temporary file in the same folder, to be moved into place. */
 function writeDraft(file: string, content: string, mode: number): string {
   const draft = join(dirname(file), `.${randomBytes(12).toString('hex')}`)
   writeFileSync(draft, content, { flag: 'wx', mode, flush: true })

@@ -3,7 +3,7 @@ import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import type { ProblemInside } from './schema.js'
 import type { Finding, Path } from './yaml-source.js'
 
-/** Whether the value is what the schema asks for; every mistake in it is reported. */
+/** Whether the value matches the schema; reports every mistake. */
 export function validate<T extends TSchema>(
   schema: T,
   value: unknown,
@@ -22,7 +22,7 @@ function toFindings(errors: Iterable<ValueError>): Finding[] {
   return [...errors].flatMap(toFinding)
 }
 
-/** Schemas carry the words [schema-parts.ts]: this only decides which of them to use. */
+/** Chooses the message for an error; the schemas contain the texts. */
 function toFinding(error: ValueError): Finding[] {
   const { schema, value } = error
   const path = parsePointer(error.path)
@@ -38,7 +38,7 @@ function toFinding(error: ValueError): Finding[] {
         return { path: [...path, ...parsePointer(pointer)], message, at: 'value' }
       })
     case ValueErrorType.Intersect:
-      return [] // Its parts have said what is wrong.
+      return [] // Its parts have reported the mistakes.
     case ValueErrorType.Union:
       if (typeof schema.kinds === 'string' && isMapValue(value)) return explainVariants(error, value, path)
   }
@@ -51,7 +51,7 @@ function explainVariants(error: ValueError, value: Record<string, unknown>, path
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>
     kind && Value.Check(kind, value.kind) ? [toFindings(error.errors[i] ?? [])] : [],
   )
-  // Of several variants of a kind the one is meant that fits best.
+  // Of several variants of a kind, the one with the fewest mistakes is meant.
   const [inside] = chosen.sort((a, b) => a.length - b.length)
   if (inside !== undefined) return inside
   const missing = value.kind === undefined
@@ -60,7 +60,7 @@ function explainVariants(error: ValueError, value: Record<string, unknown>, path
   const common = last.filter((one) =>
     others.every((findings) => findings.some((other) => isSamePlace(one, other))),
   )
-  // Strange keys may belong to the kind that was meant.
+  // Unknown keys may belong to the kind that was meant.
   const certain = common.filter(({ at }) => missing || at === 'value')
   return [{ path: [...path, 'kind'], message, at: 'value' }, ...certain]
 }
@@ -72,7 +72,7 @@ function explainKey(schema: TSchema, path: Path): Finding {
   return unknownKey(path, offeredKeys(schema))
 }
 
-/** The keys of a map but for those that are only there to be refused. */
+/** The keys of a map, without those that the schema has only to reject them. */
 function offeredKeys({ properties }: TSchema): string[] {
   return Object.keys(properties).filter((key) => !KindGuard.IsNever(properties[key]))
 }
@@ -89,7 +89,7 @@ function parsePointer(pointer: string): string[] {
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The candidate that a misspelt word most likely stands for, if any is near. */
+/** The candidate closest to a misspelt word, if one is near enough. */
 function suggest(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
@@ -97,7 +97,7 @@ function suggest(word: string, candidates: readonly string[]): string | undefine
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** How many letters must be added, dropped or replaced to make `b` of `a`. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (const [i, letter] of [...a].entries()) {

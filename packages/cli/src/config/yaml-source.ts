@@ -12,7 +12,7 @@ import {
 } from 'yaml'
 import type { Problem } from './config-error.js'
 
-/** A file as read: nodes that know their places. */
+/** A parsed file, with the positions of its nodes. */
 export interface Source {
   readonly document: Document.Parsed
   readonly lines: LineCounter
@@ -25,11 +25,11 @@ export type Path = readonly string[]
 export interface Finding {
   readonly path: Path
   readonly message: string
-  /** Which of the two to point at. A missing key is reported at its map. */
+  /** Whether to point at the key or the value. A missing key is reported at its map. */
   readonly at: 'key' | 'value'
 }
 
-/** Where something stands; lines and columns count from 1. */
+/** Position of a path in the file; lines and columns count from 1. */
 export function locate(
   { document, lines }: Source,
   path: Path,
@@ -49,7 +49,7 @@ export function locate(
   return { line, column: col }
 }
 
-/** What stands under a path; `undefined` = nothing does. */
+/** The node at a path; `undefined` if there is none. */
 function find({ document }: Source, path: Path): { key: unknown; value: unknown } | undefined {
   let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
   for (const segment of path) {
@@ -63,7 +63,7 @@ const getKeyText = (key: unknown): string => String(isScalar(key) ? key.value : 
 
 const getOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
 
-/** Of a key that is there twice the last is meant, as in the plain value. */
+/** The last of duplicate keys counts, as in the plain value. */
 function findChild(
   node: unknown,
   segment: string,
@@ -79,11 +79,11 @@ function findChild(
 interface Reading {
   readonly source: Source
   readonly problems: Problem[]
-  /** Whether its values can be looked at in spite of the problems. */
+  /** Whether its values can be validated in spite of the problems. */
   readonly readable: boolean
 }
 
-/** Mistakes that leave the rest of the file as it was meant. */
+/** Mistakes that do not change the meaning of the rest of the file. */
 const recoverableCodes = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']
 
 const advice: Readonly<Record<string, string>> = {
@@ -98,7 +98,7 @@ const advice: Readonly<Record<string, string>> = {
 /** Limits how often aliases may be expanded: enough to share a list, too few for a YAML bomb. */
 const maxAliasCount = 1000
 
-/** Parses YAML 1.2. Values are left as they are written. */
+/** Parses YAML 1.2, without resolving tags. */
 export function readYaml(text: string): Reading {
   const lines = new LineCounter()
   const document = parseDocument(text, {
@@ -120,7 +120,7 @@ export function readYaml(text: string): Reading {
   return { source, problems: [...problems, ...fatal], readable: fatal.length === 0 }
 }
 
-/** The file as plain values. Throws `ReferenceError` where aliases are wrong. */
+/** The file as plain values. Throws `ReferenceError` for invalid aliases. */
 export function plainValue({ document }: Source): unknown {
   return document.toJS({ maxAliasCount })
 }
@@ -156,7 +156,7 @@ function createProblem({ lines }: Source, offset: number, message: string): Prob
   return { line, column: col, path: '', message }
 }
 
-/** The parser stumbles over what follows a mistake, in its line or in the same way. */
+/** Removes errors that follow from the one before: on the same line, or with the same message. */
 function removeRepeated(problems: readonly Problem[]): Problem[] {
   return problems.filter(({ line, message }, i) => {
     const before = problems[i - 1]
@@ -169,9 +169,9 @@ const variableReference = /\$\$\{|\$\{([^}]*)\}|\$\{/g
 const variableContent = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 /**
- * Replaces in every text below this node, in place, `${NAME}` by what the environment holds, and `${NAME:-default}`
- * by the default where NAME is unset or empty; `$${` stands for a literal `${`. Keys stay as they are, and what comes
- * from the environment is text, never YAML. Gives what could not be replaced.
+ * Expands variables in every text below this node, in place: `${NAME}` becomes its value, `${NAME:-default}` the default if
+ * NAME is unset or empty, and `$${` a literal `${`. Keys are not expanded, and values are text, never YAML. Returns the
+ * references that could not be expanded.
  */
 export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: Path = []): Finding[] {
   if (isMap(node)) {
@@ -201,16 +201,16 @@ function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): s
   })
 }
 
-/** Where a setting stands in the file. */
+/** Position of a setting in the file. */
 interface SettingOrigin {
   readonly line: number
-  /** Environment variables that it is made of. */
+  /** Environment variables in its value. */
   readonly variables: readonly string[]
 }
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
 
-/** `undefined` = the file does not say it. */
+/** `undefined` = the file does not set it. */
 export function findOrigin(source: Source, path: Path): SettingOrigin | undefined {
   const found = find(source, path)
   if (found === undefined) return undefined
@@ -221,7 +221,7 @@ export function findOrigin(source: Source, path: Path): SettingOrigin | undefine
   }
 }
 
-/** The words of a setting as the file has them: `${NAME}` is not replaced, so that no secret shows. */
+/** The text of a setting as written: `${NAME}` is not expanded, so that no secret is shown. */
 export function readWrittenText(source: Source, path: Path): string {
   return textsIn(find(source, path)?.value).join(' ')
 }

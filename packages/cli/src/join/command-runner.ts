@@ -6,19 +6,17 @@ import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
-import { table } from '../lib/output.js'
-import { getStdoutStyle } from '../lib/style.js'
+import { getStdoutStyle, table } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 import type { LineRenderer } from '../render/conversation.js'
 import { truncate } from '../render/width.js'
-import { readFilter } from '../view/filter.js'
-import type { View, ViewFilter } from '../view/view.js'
+import { readFilter, type View, type ViewFilter } from '../view/view.js'
 import type { RunInterrupter } from './interruptions.js'
 import type { LiveTurns } from './live-turns.js'
 import { type PendingProposals, ProposalDecider } from './pending-proposals.js'
 import { type CommandName, helpLines } from './slash-commands.js'
 
-/** What the commands work on. */
+/** The objects that commands act on. */
 interface CommandContext {
   readonly space: SpaceClient
   readonly flags: ConnectionFlags
@@ -28,7 +26,7 @@ interface CommandContext {
   readonly interrupting: RunInterrupter
 }
 
-/** Runs slash commands. Rejects with errors for people. */
+/** Runs slash commands. Rejects with messages for people. */
 export class CommandRunner {
   readonly #context: CommandContext
   readonly #http: HttpClient
@@ -76,7 +74,7 @@ export class CommandRunner {
     }
   }
 
-  /** Interrupts the run that answers this participant, or a chosen one; `number` counts from 1. */
+  /** Interrupts the run that answers this participant, or a chosen one; `number` is its position from 1. */
   async interrupt(number?: string): Promise<void> {
     const { view, interrupting } = this.#context
     const { runs, areMine } = interrupting.choices()
@@ -124,7 +122,7 @@ export class CommandRunner {
   }
 
   async #grant(argument: string): Promise<void> {
-    // A capability as JSON may have spaces in it.
+    // A capability as JSON may contain spaces.
     const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
@@ -145,13 +143,13 @@ export class CommandRunner {
   }
 }
 
-/** Throws `UsageError` where there are none. */
+/** Throws `UsageError` if there are none. */
 function requireSome<Item>(items: readonly Item[], form: string): readonly Item[] {
   if (items.length === 0) throw new UsageError(form)
   return items
 }
 
-/** The filter that `/filter <words>` means. Throws `UsageError`. */
+/** Reads the words of `/filter`. Throws `UsageError`. */
 function parseFilter(words: readonly string[]): ViewFilter {
   const named = (name: string): string | undefined =>
     words.find((word) => word.startsWith(`${name}:`))?.slice(name.length + 1)
@@ -166,14 +164,14 @@ function parseFilter(words: readonly string[]): ViewFilter {
   return words.length === 0 ? filter : { ...filter, name: words.join(' ') }
 }
 
-/** What the gateway has kept back from this connection. */
+/** How much the gateway has not sent to this connection. */
 function formatSuppressed({ subscription }: WelcomePayload): string {
   const { envelopes, bytes } = subscription.suppressed
   const size = bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
   return `${envelopes.toLocaleString('en')} envelopes (${size}) kept back so far`
 }
 
-/** The lines of `/reasoning <argument>` in a conversation: about whoever answered last, or who is named with `@`. */
+/** The lines of `/reasoning <argument>`: for the participant that answered last, or the one named with `@`. */
 async function inspect(argument: string, http: HttpClient, live: LiveTurns, style: Style): Promise<string[]> {
   const words = argument.split(/\s+/)
   const named = words.find((word) => word.startsWith('@'))?.slice(1)
@@ -190,7 +188,7 @@ async function inspect(argument: string, http: HttpClient, live: LiveTurns, styl
 /** Default and maximum number of envelopes. */
 const [defaultReplayed, maxReplayed] = [50, 1000]
 
-/** The lines of `/replay <argument>`: the last of the log, or `<from>-<to>`. Throws `UsageError`. */
+/** The lines of `/replay <argument>`: the last envelopes, or `<from>-<to>`. Throws `UsageError`. */
 async function replayLines(argument: string, http: HttpClient, lines: LineRenderer): Promise<string[]> {
   const envelopes = await readPart(argument, http)
   const [first, last] = [envelopes[0]?.seq, envelopes.at(-1)?.seq]
@@ -214,12 +212,12 @@ async function readPart(argument: string, http: HttpClient): Promise<AnyEnvelope
   return found.reverse()
 }
 
-/** Participants that are listed at once. */
+/** Participants in one list. */
 const maxListed = 50
 /** Columns of a name, and of capabilities. */
 const [maxNameColumns, maxListColumns] = [30, 60]
 
-/** The lines of `/participants`: who is here first. `start` = how their names begin. */
+/** The lines of `/participants`, present ones first. `start`: prefix of their names. */
 function participantLines(
   { participants, runs }: Pick<SpaceClient, 'participants' | 'runs'>,
   start: string,

@@ -2,7 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { Bounded, brief, payloadText } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 
-/** Questions, and the runs that answer them, past this many are forgotten. */
+/** Questions and runs that are remembered. */
 const maxRemembered = 1000
 
 interface Interruptible {
@@ -10,7 +10,7 @@ interface Interruptible {
   readonly owner: string
 }
 
-/** Which runs answer what one has asked, and asks them to stop. */
+/** Finds the runs that answer messages of this participant, and asks them to stop. */
 export class RunInterrupter {
   readonly #space: Pick<SpaceClient, 'id' | 'runs' | 'send'>
   readonly #asked = new Bounded<true>(maxRemembered)
@@ -37,7 +37,7 @@ export class RunInterrupter {
     return mine.length > 0 ? { runs: mine, areMine: true } : { runs, areMine: false }
   }
 
-  /** A run for people. */
+  /** The label of a run. */
   named({ context, owner }: Interruptible): string {
     const title = this.#titles.get(context) ?? ''
     return title === '' ? owner : `${owner}: ${title}`

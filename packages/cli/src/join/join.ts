@@ -3,7 +3,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { createHttpClient, enterSpace } from '../lib/connection.js'
 import { exitCodes, formatError } from '../lib/exit.js'
-import { getStdoutStyle } from '../lib/style.js'
+import { getStdoutStyle } from '../lib/output.js'
 import { openView } from '../view/conversation-view.js'
 import { decodeLineEnds } from '../view/keyboard.js'
 import type { View, ViewFlags } from '../view/view.js'
@@ -17,7 +17,7 @@ export interface JoinFlags extends ViewFlags {
   readonly to?: string[]
 }
 
-/** Resolves when one has left, and all that was typed is done. */
+/** Resolves when the user has left and all typed commands are done. */
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enterSpace(flags)
   const http = createHttpClient(flags)
@@ -114,7 +114,7 @@ function announceConnection(space: SpaceClient, view: View): void {
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
 }
 
-/** Takes each line as it is typed. Resolves when one leaves and all lines are done; rejects when one of them fails. */
+/** Handles lines as they are typed. Resolves when the user leaves and all lines are handled; rejects when one fails. */
 async function readTypedLines(
   lines: Interface,
   space: SpaceClient,
@@ -135,10 +135,10 @@ async function readTypedLines(
   await Promise.all(taken)
 }
 
-/** Lines that follow an envelope, once known; `undefined` = none. */
+/** Loads the lines that follow an envelope; `undefined` = none. */
 type Follow = (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined
 
-/** Shows envelopes in their order; what follows one comes before the next. */
+/** Shows envelopes in order, each with the lines that follow it before the next. */
 export class Feed {
   readonly #view: Pick<View, 'show' | 'append' | 'notify'>
   readonly #follow: Follow
@@ -160,7 +160,7 @@ export class Feed {
     })
   }
 
-  /** When all of it is shown. */
+  /** Resolves when everything is shown. */
   settled(): Promise<void> {
     return this.#last
   }

@@ -18,7 +18,7 @@ const maxTurnsSearched = 100
 interface LiveTurnOptions {
   readonly at: HttpTarget
   readonly style: Style
-  /** Owners of the runs that go on as one comes. */
+  /** Owners of the runs that are open at the start. */
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
@@ -32,7 +32,7 @@ export class LiveTurns {
   /** Participants that have called tools: only their responses can end a turn with tools. */
   readonly #callers = new Bounded<true>(1000)
   /** Number of tools of each reported turn. */
-  readonly #told = new Bounded<number>(1000)
+  readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
 
   constructor({ at, style, atWork, previews }: LiveTurnOptions) {
@@ -42,29 +42,28 @@ export class LiveTurns {
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
-  /** Who has answered last while one looked on. */
+  /** The participant that answered last since the start. */
   get answerer(): string | undefined {
     return this.#answerer
   }
 
   /**
-   * Takes the next envelope. Gives the lines to follow it: what a tool gave back, and why the tools of a turn were called
-   * that ended with it, by an answer or without one; once for each turn, unless it went on with more tools.
-   * `undefined` = nothing follows.
+   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of the turns that it ends. A turn
+   * is reported again only if it went on with more tool calls. `undefined` = nothing follows.
    */
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, from, ts } = envelope
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
     if (isAnswer(envelope)) this.#answerer = from
     const blocks = this.#mayEnd(envelope)?.then(async (agents) => {
-      const lines = await Promise.all(agents.map((agent) => known(this.#blockOf(agent, ts))))
+      const lines = await Promise.all(agents.map((agent) => ignoreNotFound(this.#readBlock(agent, ts))))
       return lines.flat()
     })
     const parts = [this.#previews?.onEnvelope(envelope), blocks].filter((part) => part !== undefined)
     return parts.length === 0 ? undefined : Promise.all(parts).then((lines) => lines.flat())
   }
 
-  /** Whose turns it may end; whether it does, the gateway says. */
+  /** Agents whose turns the envelope may end; the gateway knows whether it does. */
   #mayEnd(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, from, to = [], context = '' } = envelope
     if (isAnswer(envelope)) return Promise.resolve([from])
@@ -73,10 +72,10 @@ export class LiveTurns {
     if (kind === Kind.chatCancel) return this.#answering(correlations(envelope), from)
     if (kind !== Kind.reasoningConclusion && kind !== Kind.reasoningCancel) return undefined
     if (getEnding(envelope)[0] === 'completed') return undefined
-    return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
+    return from === GATEWAY ? ignoreNotFound(this.#readOwner(context)) : Promise.resolve([from])
   }
 
-  /** Agents that have begun to answer one of these chats. */
+  /** Agents that have answered one of these chats or begun to. */
   async #answering(chats: readonly string[], asker: string): Promise<string[]> {
     const answers = await Promise.all(
       chats.map((correlationId) => this.#http.readLogPage({ correlationId, limit: 100 })),
@@ -85,17 +84,17 @@ export class LiveTurns {
     return [...agents].filter((agent) => agent !== asker)
   }
 
-  async #ownerOf(context: string): Promise<string[]> {
+  async #readOwner(context: string): Promise<string[]> {
     const found = await this.#http.readContext(context)
     return 'owner' in found ? [found.owner] : []
   }
 
   /** The turn of this agent that ended at this time. */
-  async #blockOf(agent: string, endedAt: string): Promise<string[]> {
+  async #readBlock(agent: string, endedAt: string): Promise<string[]> {
     let looked = 0
     for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
-      // What ends a turn ends it at its own time.
+      // A turn ends at the time of the envelope that ends it.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
         return reasoningBlock(reasoning, this.#style)
       }
@@ -106,8 +105,8 @@ export class LiveTurns {
 
   #isNew({ session_id, thread_id, turn_number, tool_decisions }: TurnReasoning): boolean {
     const key = `${session_id} ${thread_id} ${turn_number}`
-    if (tool_decisions.length <= (this.#told.get(key) ?? 0)) return false
-    this.#told.set(key, tool_decisions.length)
+    if (tool_decisions.length <= (this.#reported.get(key) ?? 0)) return false
+    this.#reported.set(key, tool_decisions.length)
     return true
   }
 }
@@ -115,8 +114,8 @@ export class LiveTurns {
 const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.chat && context === undefined && correlationId !== undefined
 
-/** Nothing where the gateway knows no such thing, or shows it to others alone. */
-async function known(asked: Promise<string[]>): Promise<string[]> {
+/** `[]` if the gateway does not have it, or this participant may not read it. */
+async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   try {
     return await asked
   } catch (error) {
@@ -128,7 +127,7 @@ async function known(asked: Promise<string[]>): Promise<string[]> {
 /** Limits concurrent requests; with more results than that, previews are skipped. */
 const maxConcurrentPreviews = 16
 
-/** The beginning of what tools gave back, as the gateway's audit has it: masked by the rules of the space. */
+/** Previews of tool results, from the audit of the gateway: masked by the rules of the space. */
 class Previews {
   readonly #http: HttpClient
   readonly #style: Style
@@ -141,7 +140,7 @@ class Previews {
     this.#style = style
   }
 
-  /** Takes the next envelope; gives the lines to follow it, where it is the result of a call that was seen. */
+  /** Returns the preview, if the envelope is the result of a call that was seen. */
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, id, seq = 0, context } = envelope
     if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)

@@ -30,7 +30,7 @@ export class PendingProposals {
   readonly #self: string
   #fold = createProposalFold()
   readonly #proposals = new Map<string, ProposalView>()
-  /** What came before the log was read. */
+  /** Envelopes that came before the log was read. */
   #early: AnyEnvelope[] | undefined = []
 
   constructor(self: string) {
@@ -66,7 +66,7 @@ export class PendingProposals {
     return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
   }
 
-  /** On a line, for who looks on; `undefined` = nothing waits. */
+  /** A one-line summary for the footer; `undefined` = none is open. */
   summary(): string | undefined {
     const open = this.list()
     const latest = open.at(-1)

@@ -2,7 +2,7 @@ import { table } from '../lib/output.js'
 
 interface SlashCommand {
   readonly name: `/${string}`
-  /** Of `/help`. */
+  /** Section of `/help`. */
   readonly section: string
   readonly forms: readonly (readonly [takes: string, about: string])[]
 }
@@ -86,7 +86,7 @@ export type Typed =
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
 
-/** Reads a line. What looks like a path is said; so is, without the first slash, what begins with two. */
+/** Parses a line. Paths are chat text, and so are lines that begin with `//`, without their first slash. */
 export function readTyped(line: string): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }
   const [, word, argument = ''] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? []
@@ -111,14 +111,14 @@ export function helpLines(): string[] {
 /** Candidates for completion. */
 interface Known {
   readonly participants: readonly string[]
-  /** Ids of what waits for a decision. */
+  /** Ids of open proposals. */
   readonly proposals: readonly string[]
 }
 
 const names: readonly string[] = slashCommands.map(({ name }) => name)
 const details = ['reasoning:full', 'reasoning:boundaries', 'reasoning:none']
 
-/** For Tab: what the line may become, and which part of it that is about. */
+/** Completes a line: the candidates, and the part that they replace. */
 export function completeLine(line: string, known: Known): [string[], string] {
   const part = /\S*$/.exec(line)?.[0] ?? ''
   if (part === line) return [startingWith(part, line.startsWith('/') ? names : []), part]
@@ -126,7 +126,7 @@ export function completeLine(line: string, known: Known): [string[], string] {
   return [startingWith(part, wordsFor(command, words.length - 1, known)), part]
 }
 
-/** `at`: how many words stand before. */
+/** `at`: index of the word among the arguments. */
 function wordsFor(command: string, at: number, { participants, proposals }: Known): readonly string[] {
   const named = participants.map((id) => `@${id}`)
   switch (command) {

@@ -2,11 +2,11 @@ import { formatCapability, onOneLine } from '@meup/folds'
 import type { Capability, PayloadPattern } from '@meup/protocol'
 import { parseObject } from './options.js'
 
-/** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
+/** Reads capabilities of a command line: each a kind, or JSON. The gateway validates them. */
 export const parseCapabilities = (words: readonly string[]): Capability[] =>
   words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
 
-/** Arguments that tools run as a command of a shell. */
+/** Names of tool arguments that are shell commands. */
 const commandArguments = ['command', 'cmd', 'script']
 
 /** Warns about globs over shell commands: they also match what follows `;`. */
@@ -36,6 +36,6 @@ function commandPatterns(capability: Capability): string[] {
 const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
   typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern) ? pattern[name] : undefined
 
-/** Exclusions and regular expressions are none. */
+/** Exclusions and regular expressions are not globs. */
 const isGlob = (pattern: string): boolean =>
   !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)

@@ -29,7 +29,7 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
     .option('--json', json)
 
-/** Enters the space the flags name: `after` a place in the log that it has at present, if asked. */
+/** Enters the space that the flags name. `resume.after` refers to the current log. */
 export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
@@ -41,14 +41,14 @@ export async function enterSpace(
   return space
 }
 
-/** Where the flags lead, and with which token. */
+/** The gateway, space and token that the flags select. */
 export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
   readEnvironment(buildConnectOptions(flags))
 
-/** Reads the space that the flags name. */
+/** An HTTP client for the space that the flags name. */
 export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
 
-/** The log that the space has at present; seqs are counted in it. */
+/** The epoch of the current log, to which seqs refer. */
 async function readEpoch(http: HttpClient): Promise<string> {
   const { epoch } = await http.readLogPage({ limit: 1 })
   return epoch
@@ -78,7 +78,7 @@ function readToken(file: string): string {
   }
 }
 
-/** Enters the space that the flags name for as long as it takes. */
+/** Enters the space that the flags name, runs `act`, and leaves. */
 export async function withSpace(
   flags: ConnectionFlags,
   act: (space: SpaceClient) => Promise<void>,

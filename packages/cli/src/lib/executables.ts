@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 
-/** The file that a command stands for. */
+/** The file that a command resolves to. */
 export function findCommand(command: string, path: string): string | undefined {
   const endings = process.platform === 'win32' ? ['', ...(process.env.PATHEXT ?? '').split(';')] : ['']
   const folders = /[\\/]/.test(command) ? [''] : path.split(delimiter).filter(Boolean)
@@ -21,8 +21,8 @@ function isProgram(file: string): boolean {
 const [name, ofPackages] = ['meup', join('node_modules', '.bin')]
 
 /**
- * How this command is called in a folder: `meup` where a shell finds it, else `npx meup` where packages of the folder, or of
- * one above it, have it. What npx and its like put into the PATH is not in that of a shell.
+ * How to call this command in a folder: `meup` if a shell finds it, else `npx meup` if the packages of the folder or of one
+ * above it include it. Entries that npx adds to PATH do not count, since the user's shell does not have them.
  */
 export function ownCommand(folder: string, path: string): string {
   const ofShell = path.split(delimiter).filter((each) => !each.endsWith(ofPackages))

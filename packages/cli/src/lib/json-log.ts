@@ -3,7 +3,7 @@ import { type LogLevel, type OperatorLog, secretNames } from './logger.js'
 
 const secrets = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** The operator's log as JSON, a line each, on stderr. */
+/** The operator's log as JSON lines on stderr. A file of its own, so that pino is loaded only if needed. */
 export function jsonLog(level: LogLevel): OperatorLog {
   const isSilent = level === 'silent'
   const all = pino(

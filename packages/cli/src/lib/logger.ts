@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
 import type { Logger } from '@meup/gateway'
-import { createHighlighter } from './style.js'
+import { createHighlighter } from './output.js'
 
 /** A line that a participant has printed. */
 export interface OutputLine {
@@ -27,7 +27,7 @@ export interface LogOptions {
   readonly nameWidth?: number
 }
 
-/** The operator's log in lines for people: what programs print to stdout goes there, and all else to stderr. */
+/** The operator's log as lines for people, on stderr. The stdout of programs goes to stdout. */
 export function operatorLog(
   level: LogLevel,
   { output = 'errors', nameWidth = 0 }: LogOptions = {},
@@ -64,13 +64,13 @@ const silent: OperatorLog = {
 /** Fields that may hold a token or a key. They are never printed, even if something logs them. */
 export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] as const
 
-/** The message, with the error and with the fields that it does not name itself; with the stack where all is told. */
+/** The message with the error and the fields that it does not mention; at level `info` with the stack. */
 function messageLine(fields: object, message: string, level: LogLevel): string {
   const { err, ...others } = fields as { readonly err?: unknown }
   const details = Object.entries(others).flatMap(([name, value]) => {
     const text = formatDetail(value)
-    const isTold = text === undefined || message.includes(text)
-    return isTold || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
+    const isInMessage = text === undefined || message.includes(text)
+    return isInMessage || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
   })
   const reason = err === undefined ? '' : `: ${onOneLine(err instanceof Error ? err.message : String(err))}`
   const line = `${printable(message)}${reason}${details.length === 0 ? '' : ` (${details.join(', ')})`}`

@@ -3,20 +3,20 @@ import type { Config } from '../config/config.js'
 import { parseDuration, parseListen } from '../config/notation.js'
 import { UsageError } from './exit.js'
 
-/** A whole number from 1 that was given to an option. */
+/** Reads a positive whole number. `flag`: the option, for errors. */
 export function parseCount(text: string, flag: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new UsageError(`${flag} takes a whole number, not ${text}`)
 }
 
-/** A number of seconds that was given to an option. */
+/** Reads a number of seconds. */
 export function parseSeconds(text: string, flag: string): number {
   const value = Number(text)
   if (value > 0) return value
   throw new UsageError(`${flag} takes seconds, not ${text}`)
 }
 
-/** An object given on the command line. */
+/** Reads a JSON object. */
 export function parseObject(json: string, flag: string): object {
   let value: unknown
   try {
@@ -30,7 +30,7 @@ export function parseObject(json: string, flag: string): object {
   return value
 }
 
-/** The one with this id, or else whose id begins so; `undefined` = none does. Throws `UsageError` where several do. */
+/** The item with this id, or the only one whose id starts with it. Throws `UsageError` if several do. */
 export function findByPrefix<Item extends { readonly id: string }>(
   items: readonly Item[],
   start: string,
@@ -44,7 +44,7 @@ export function findByPrefix<Item extends { readonly id: string }>(
   throw new UsageError(`${start} may be any ${what} of ${ids.join(', ')}${others.length > 9 ? ', …' : ''}`)
 }
 
-/** Reads `30s`, `5m`, `2h` or `7d` and gives milliseconds; `flag` is where it was written. */
+/** Reads `30s`, `5m`, `2h` or `7d` and returns milliseconds. */
 export function parseTimeSpan(text: string, flag: string): number {
   const ms = /^[1-9]/.test(text) ? tryParseDuration(text) : undefined
   if (ms !== undefined) return ms
@@ -59,7 +59,7 @@ function tryParseDuration(text: string): number | undefined {
   }
 }
 
-/** When something ends that was limited by `--for` or by `--until`, RFC 3339; `undefined` = by none of them. */
+/** The expiry (RFC 3339) set by `--for` or `--until`; `undefined` = neither is given. */
 export function parseExpiry(
   { for: span, until }: { readonly for?: string | undefined; readonly until?: string | undefined },
   now = Date.now(),
@@ -69,7 +69,7 @@ export function parseExpiry(
   return until === undefined ? undefined : new Date(parseTimestamp(until, '--until')).toISOString()
 }
 
-/** A time, or how long ago it was: in milliseconds since the epoch. */
+/** Reads a time, or a time span before now; returns milliseconds since the epoch. */
 export function parsePastTime(text: string, flag: string, now = Date.now()): number {
   return /^\d+[a-z]$/.test(text) ? now - parseTimeSpan(text, flag) : parseTimestamp(text, flag)
 }
@@ -97,6 +97,6 @@ type Defined<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>
 }
 
-/** Without the fields that are `undefined`: options that were not given keep their defaults. */
+/** Removes fields that are `undefined`, so that options that were not given keep their defaults. */
 export const omitUndefined = <Fields extends object>(fields: Fields): Defined<Fields> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>

@@ -1,13 +1,14 @@
-import { printable, printableJson } from '@meup/folds'
+import { readFileSync } from 'node:fs'
+import { colourStyle, plainStyle, printable, printableJson, type Style } from '@meup/folds'
 
 /** Data goes to stdout; notices go to stderr, escaped, because they may quote participants. */
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)
 export const printNotice = (line: string): boolean => process.stderr.write(`${printable(line)}\n`)
 
-/** One object of data, as JSON on a line. */
+/** Prints a value as JSON on one line. */
 export const printJson = (value: unknown): boolean => print(printableJson(value))
 
-/** Rows as lines of aligned columns. */
+/** Formats rows as lines with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>(
     (maximum, row) => row.map((cell, i) => Math.max(maximum[i] ?? 0, cell.length)),
@@ -19,4 +20,46 @@ export function table(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   )
+}
+
+/** Colours if stdout is a terminal that has them and NO_COLOR is unset. */
+export const getStdoutStyle = (): Style =>
+  process.stdout.isTTY && process.stdout.hasColors() ? colourStyle : plainStyle
+
+/** Colours of names, readable on light and dark backgrounds; cyan is for tools. */
+const colours = [32, 33, 34, 35, 31, 92, 94, 95] as const
+
+/** Colours the name of a participant by its id, if the style has colours. */
+export const createHighlighter =
+  (style: Style) =>
+  (name: string, id: string): string =>
+    style === colourStyle ? `\u001B[1;${colours[hashText(id) % colours.length]}m${name}\u001B[0m` : name
+
+/** Dims text, if the terminal has colours. */
+export const createDimmer =
+  (style: Style) =>
+  (text: string): string =>
+    style === colourStyle ? `\u001B[2m${text}\u001B[0m` : text
+
+function hashText(text: string): number {
+  let hash = 7
+  for (let at = 0; at < text.length; at++) hash = (31 * hash + text.charCodeAt(at)) >>> 0
+  return hash
+}
+
+const { stdin, stdout, env } = process
+
+/** Whether stdin and stdout are an interactive terminal whose keys can be read one by one. */
+export const isAtTerminal = (): boolean =>
+  stdin.isTTY === true && stdout.isTTY === true && env.TERM !== 'dumb' && isInForeground()
+
+/** A background process would be stopped on terminal access. Assumes the foreground if unknown. */
+function isInForeground(): boolean {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8')
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return group === foreground
+  } catch {
+    return true
+  }
 }

@@ -37,7 +37,7 @@ export async function readProposals(http: HttpClient, { answers = false } = {}):
 export const isOpenProposal = ({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): boolean =>
   usesLeft > 0 && withdrawal === null && (expiresAt === null || Date.parse(expiresAt) > now)
 
-/** The open one whose id begins so. Throws `ProtocolError` where there is none, `UsageError` where there are several. */
+/** The open proposal whose id starts with a text. Throws `ProtocolError` if there is none, `UsageError` if there are several. */
 export function findOpenProposal(
   proposals: readonly ProposalView[],
   start: string,
@@ -57,7 +57,7 @@ export function findOpenProposal(
 /** Limit of the arguments, and of each text. */
 const maxTextChars = 200
 
-/** Formats a proposal: what is asked for, then the rationale and the state. */
+/** Formats a proposal: the call, the rationale and the state. */
 export function formatProposal(proposal: ProposalView, now: number): string[] {
   const { id, parameters, rationale } = proposal
   return [
@@ -66,7 +66,7 @@ export function formatProposal(proposal: ProposalView, now: number): string[] {
   ]
 }
 
-/** Formats the arguments, and says so if they are truncated: nobody should approve what they cannot see. */
+/** Formats the arguments, and states if they are truncated: nobody should approve what they cannot see. */
 export function formatArguments(parameters: unknown, maxChars: number): string {
   const text = printableJson(parameters)
   const isCut = text.length > maxChars || text.includes('"…":"…"')
@@ -83,7 +83,7 @@ export function formatOutcome(proposal: ProposalView, now: number): string {
   ].join(' · ')
 }
 
-/** How one stands that could be carried out again. */
+/** The state of a proposal with uses left. */
 function formatStanding({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): string {
   if (withdrawal !== null) return `withdrawn: ${formatProposalReason(withdrawal)}`
   const open = usesLeft > 1 ? `open ${usesLeft} times` : 'open'
@@ -102,7 +102,7 @@ function formatProposalReason({
   return brief(message === null ? reason : `${reason} (${message})`, maxTextChars)
 }
 
-/** A proposal for programs. */
+/** A proposal as JSON. */
 export function toProposalJson({ source, ...proposal }: ProposalView, now: number): object {
   const { state, expiresAt } = proposal
   const { seq, from, to, context } = source

@@ -5,7 +5,7 @@ import { HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 /** Milliseconds that a gateway on this machine may take to answer. */
 const localTimeoutMs = 2000
 
-/** The gateway that runs for this folder. The file of one that was killed is no proof: it has to answer. */
+/** The running gateway of this folder. It has to answer, since a killed gateway leaves its file behind. */
 export async function findGateway(directory: string): Promise<GatewayFile | undefined> {
   const file = readGatewayFile(directory)
   if (file === undefined || !isAlive(file.pid)) return undefined
@@ -13,7 +13,7 @@ export async function findGateway(directory: string): Promise<GatewayFile | unde
   return answer instanceof Response && answer.ok ? file : undefined
 }
 
-/** What `/healthz` answers; an error where nothing does. */
+/** The answer of `/healthz`, or an error. */
 export async function fetchHealth(url: string): Promise<Response | Error> {
   try {
     return await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(localTimeoutMs) })
@@ -39,7 +39,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // The process of another user is alive, too.
+    // A process of another user is alive too.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -49,7 +49,7 @@ export interface GatewayFile {
   readonly url: string
   readonly spaces: readonly string[]
   readonly pid: number
-  /** The people of each space; commands act for the first unless told otherwise. */
+  /** The people of each space; commands act for the first by default. */
   readonly people: Readonly<Record<string, readonly string[]>>
 }
 
@@ -71,7 +71,7 @@ export function readGatewayFile(directory: string): GatewayFile | undefined {
   }
 }
 
-/** Only the gateway that wrote it takes it away. */
+/** Removes the file, if this gateway wrote it. */
 export function removeGatewayFile(directory: string, pid: number): void {
   if (readGatewayFile(directory)?.pid === pid) rmSync(fileIn(directory), { force: true })
 }

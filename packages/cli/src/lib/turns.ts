@@ -1,10 +1,10 @@
 import type { HttpClient, Turn } from '@meup/agent-sdk/http'
 import { Kind } from '@meup/protocol'
 
-/** Messages that are looked through for the latest answer. */
+/** Messages that are searched for the latest answer. */
 const maxMessagesSearched = 1000
 
-/** The turns of a thread that `/reasoning <argument>` is about, in the order of their numbers. */
+/** Reads the turns that `/reasoning <argument>` needs, in the order of their numbers. */
 export async function readRequestedTurns(
   http: HttpClient,
   thread: string,
@@ -39,6 +39,6 @@ export async function findLatestAnswerer(http: HttpClient): Promise<string | und
   return undefined
 }
 
-/** `naming` is how one says which agent is meant. */
+/** `naming`: the option that names an agent. */
 export const createNoAnswererError = (naming: string): Error =>
   new Error(`nobody has answered anybody here yet; ${naming} says whose reasoning you mean`)

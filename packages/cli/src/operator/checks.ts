@@ -11,13 +11,13 @@ import type { Address } from './settings.js'
 import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
-/** Something that was looked at. */
+/** The result of a check. */
 export interface Check {
   readonly name: string
   readonly ok: boolean
-  /** What was found. */
+  /** The finding. */
   readonly detail: string
-  /** What to do about it. */
+  /** The remedy. */
   readonly advice?: string
 }
 
@@ -30,7 +30,7 @@ export const fail = (name: string, detail: string, advice: string): Check => ({
   advice,
 })
 
-/** Whether the gateway that commands would go to answers, and lets them in; with the time there, in milliseconds. */
+/** Checks that the gateway that commands would use answers and accepts the token. `time`: its clock, in milliseconds. */
 export async function gatewayChecks(
   { url, space, participant, token }: Address,
   recorded: GatewayFile | undefined,
@@ -62,7 +62,7 @@ export async function gatewayChecks(
   return { checks, ...(!Number.isNaN(date) && { time: date }) }
 }
 
-/** Whether the log, or the replica of it on this machine, can be used, and who has it; with the time of the newest envelope, in milliseconds. */
+/** Checks that the log or its replica can be used, and who has locked it. `newest`: time of its newest envelope (milliseconds). */
 export function logCheck(
   { storage }: Config,
   running: GatewayFile | undefined,
@@ -78,7 +78,7 @@ export function logCheck(
     const newest = Math.max(...report.spaces.map(({ newest }) => Date.parse(newest ?? '') || 0))
     return { check: lockCheck(path, report, running), ...(newest > 0 && { newest }) }
   } catch (error) {
-    // Its message says what to do.
+    // The message contains the remedy.
     if (error instanceof LogError) return { check: fail('log', error.message, 'see above') }
     return { check: fail('log', `${path}: ${String(error)}`, 'make it readable and writable for this user') }
   }
@@ -106,7 +106,7 @@ function findLockHolder(file: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** As `engines` in package.json has it. */
+/** As in `engines` of package.json. */
 export const oldestNode = '20.19'
 
 export function nodeCheck(version: string): Check {
@@ -120,8 +120,8 @@ export function nodeCheck(version: string): Check {
 const tolerance = 5000
 
 /**
- * Whether this machine's clock agrees with what others have said the time was: `not before` those in `past`, and `just
- * now` that in `present`. All in milliseconds since the epoch.
+ * Checks the clock of this machine: it must not be before the times in `past`, and agree with `present`. All in milliseconds
+ * since the epoch.
  */
 export function clockCheck(
   now: number,
@@ -156,7 +156,7 @@ export function modeChecks(directory: string, logFile: string | undefined): Chec
   })
 }
 
-/** The folder itself and all below it, but for what says nothing. */
+/** The folder and all files below it, without `.gitignore`, which has no secret. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   const below = readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -164,7 +164,7 @@ function filesIn(folder: string): string[] {
   return [folder, ...files.filter((file) => file !== join(folder, '.gitignore'))]
 }
 
-/** Whether the servers of NATS can be used, and what they have of the spaces; none where the log is kept elsewhere. */
+/** Checks the NATS servers and the streams of the spaces; none with another storage. */
 export async function natsChecks({ storage, spaces }: Config): Promise<Check[]> {
   if (storage.kind !== 'jetstream') return []
   const { inspectJetStream } = await import('@meup/jetstream')
@@ -175,7 +175,7 @@ export async function natsChecks({ storage, spaces }: Config): Promise<Check[]> 
 
 function serverCheck({ server, found }: JetStreamReport['servers'][number]): Check {
   if (typeof found === 'string') return pass('nats', `${server} answers (version ${found}, with JetStream)`)
-  // Of a refusal the message says what to do.
+  // The message of a refusal contains the remedy.
   const advice =
     found.code === 'unavailable' ? 'is it running, and is this its address? (storage.servers)' : 'see above'
   return fail('nats', found.message, advice)
@@ -200,7 +200,7 @@ function streamCheck({ stream, spaces, found }: JetStreamReport['streams'][numbe
   )
 }
 
-/** Whether the gateway could listen where it is to, or does already. */
+/** Checks that the gateway can listen at its address, or does already. */
 export async function portCheck(config: Config, running: GatewayFile | undefined): Promise<Check> {
   const { host, port } = config.gateway
   const address = formatListen(config)
@@ -223,7 +223,7 @@ function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException 
   })
 }
 
-/** Whether the commands of the participants that are programs can be found. */
+/** Checks that the commands of programs can be found. */
 export function programChecks({ spaces }: Config): Check[] {
   return spaces.flatMap(({ programs }) =>
     Object.entries(programs).map(([participant, program]) => {
@@ -238,7 +238,7 @@ export function programChecks({ spaces }: Config): Check[] {
   )
 }
 
-/** Whether everybody has a token that can be used. */
+/** Checks that all participants have usable tokens. */
 export function tokenChecks(config: Config, isRunning: boolean): Check[] {
   const entries = tokenEntries(config, {})
   const unusable = entries.filter(({ state }) => state === 'unusable')

@@ -46,7 +46,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   if (!ok) process.exitCode = exitCodes.error
 }
 
-/** The configuration, or the mistakes in it. */
+/** Reads the configuration, or returns the mistakes in it. */
 function read(path: string, listen: string | undefined): ConfigFile | ConfigError {
   try {
     const file = readConfig(path)

@@ -28,7 +28,7 @@ export interface InitFlags {
   readonly json?: boolean
 }
 
-/** `meup init`: everything that a space with a first agent needs, in a folder that has nothing of it yet. */
+/** `meup init`: creates the files of a space with a first agent, in a folder that has none of them. */
 export async function init(folder: string, { yes, json, ...given }: InitFlags): Promise<void> {
   const directory = resolve(folder)
   mustBeFree(directory)
@@ -75,7 +75,7 @@ const places = [
   '.meup',
 ]
 
-/** Nothing is ever written over. */
+/** Throws if one of the files exists: nothing is overwritten. */
 function mustBeFree(directory: string): void {
   const taken = places.filter((place) => existsSync(join(directory, place)))
   if (taken.length === 0) return
@@ -84,7 +84,7 @@ function mustBeFree(directory: string): void {
   )
 }
 
-/** All of them, or none. */
+/** Writes all files, or none. */
 function write(directory: string, files: Readonly<Record<string, string>>): void {
   const done: string[] = []
   try {
@@ -100,17 +100,17 @@ function write(directory: string, files: Readonly<Record<string, string>>): void
   }
 }
 
-/** What to type next, from here. */
+/** The commands to type next, from the current folder. */
 function commandsFor(directory: string): string[] {
   const folder = relative(process.cwd(), directory)
   return [...(folder === '' ? [] : [`cd ${quoted(folder)}`]), 'npx meup up', 'npx meup join']
 }
 
-/** As a shell takes it. */
+/** Quotes a path for a shell. */
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 
-/** Ports that are tried, from the first one on. */
+/** Ports to try, in this order. */
 const [firstPort, ports] = [8080, 20]
 
 /** Proposes names for this folder, and a free port. */
@@ -140,7 +140,7 @@ export function validateNames(names: Names): string | undefined {
   }
 }
 
-/** Of this machine alone; any port where none of the usual ones is free. */
+/** A loopback address with a free port: a usual one if possible. */
 async function freeAddress(): Promise<string> {
   for (let port = firstPort; port < firstPort + ports; port++) {
     if (await isFree(port)) return `127.0.0.1:${port}`
@@ -227,14 +227,14 @@ participants:
     args: [node_modules/@modelcontextprotocol/server-filesystem/dist/index.js, ./files]
 `
 
-/** As YAML; names such as "null" or "1" need quotes. */
+/** A name as YAML: names such as "null" or "1" need quotes. */
 const text = (name: string): string => stringify(name).trim()
 
-/** A package that the files of a new space use, and where this command has it. */
+/** A package that the files of a new space use, and where this command found it. */
 interface FoundPackage {
   readonly name: string
   readonly folder: string
-  /** As a package.json says it: a version, or the folder of one that is in no registry. */
+  /** Specifier for package.json: a version, or the folder of an unpublished package. */
   readonly specifier: string
 }
 
@@ -246,7 +246,7 @@ const needed = [
   'tsx',
 ] as const
 
-/** Where this command has the packages itself. Throws where one is missing. */
+/** Finds the packages in the installation of this command. Throws if one is missing. */
 export const findPackages = (): FoundPackage[] => needed.map(found)
 
 function found(name: string): FoundPackage {

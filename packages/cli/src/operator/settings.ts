@@ -9,18 +9,18 @@ import type { ConnectionFlags } from '../lib/connection.js'
 import { table } from '../lib/output.js'
 import type { GatewayFile } from '../lib/running-gateway.js'
 
-/** A setting as it counts, and where it comes from. */
+/** An effective setting and its origin. */
 export interface Setting {
   readonly name: string
   readonly value: string
   readonly from: string
 }
 
-/** Every setting of a configuration, those that the file leaves out as well. No secret is among the values. */
+/** Lists every setting of a configuration, including defaults, without secrets. */
 export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
   const { gateway, storage, auth } = config
-  const say = (path: Path, value: unknown, from = placeOf(file, path, env)): Setting => {
+  const say = (path: Path, value: unknown, from = formatOrigin(file, path, env)): Setting => {
     return { name: path.join('.'), value: String(value), from }
   }
   return [
@@ -99,7 +99,7 @@ const formatCapabilityList = (
   capabilities: Parameters<typeof formatCapability>[0][] | readonly Parameters<typeof formatCapability>[0][],
 ) => capabilities.map(formatCapability).join(' ') || 'none'
 
-function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
+function formatOrigin({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
   const origin = findOrigin(source, path)
   if (origin === undefined) return 'default'
   const variables = origin.variables.map((name) =>
@@ -108,7 +108,7 @@ function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.Process
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
 
-/** A configuration in short: address, log, and participants. */
+/** Summary of a configuration: address, log, and participants. */
 interface Summary {
   readonly listen: string
   readonly storage: string
@@ -122,7 +122,7 @@ interface ParticipantSummary {
   readonly id: string
   readonly kind: string
   readonly capabilities: readonly Capability[]
-  /** The command line or the address as the file has it; absent = nothing is run. */
+  /** The command line or the URL as written in the file; absent = no program. */
   readonly runs?: string
 }
 
@@ -163,7 +163,7 @@ export function summaryLines(path: string, { listen, storage, spaces }: Summary)
   return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
 }
 
-/** Where the file has the participants of a space. */
+/** Path of the participants of a space in the file. */
 const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
   several ? ['spaces', config.name, 'participants'] : ['participants']
 
@@ -183,14 +183,14 @@ function formatStorage({ storage }: Config): string {
   }
 }
 
-/** A value, and where it comes from. */
+/** A value and its origin. */
 export interface Sourced {
-  /** Absent = nothing says it. */
+  /** Absent = not set. */
   readonly value?: string
   readonly from: string
 }
 
-/** Where a command would go, and as whom. */
+/** The gateway, space and participant that a command would use. */
 export interface Address {
   readonly url: Sourced
   readonly space: Sourced
@@ -199,7 +199,7 @@ export interface Address {
   readonly token: Sourced
 }
 
-/** Follows the flags, the environment and the running gateway in the order in which every command does. */
+/** Resolves the address from flags, environment and running gateway, in the order that every command uses. */
 export function resolveAddress(
   flags: ConnectionFlags,
   env: NodeJS.ProcessEnv,
@@ -237,7 +237,7 @@ function first(candidates: readonly (readonly [value: string | undefined, from: 
   return value === undefined ? { from } : { value, from }
 }
 
-/** Tokens of several spaces lie in a folder each. */
+/** The token file, in the folder of its space if there are several. */
 function findTokenFile(directory: string, space = '', participant?: string): string | undefined {
   if (participant === undefined) return undefined
   const tokens = join(directory, '.meup', 'tokens')

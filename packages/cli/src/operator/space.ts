@@ -27,7 +27,7 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   printNotice(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
 }
 
-/** `meup space validate`: every mistake, or what would run. */
+/** `meup space validate`: prints every mistake, or a summary. */
 export function validateSpace({ config: path, json }: { config: string; json?: boolean }): void {
   const file = resolve(path)
   try {
@@ -90,5 +90,5 @@ participants:
   # files: { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
 `
 
-/** As YAML; names such as "null" or "1" need quotes. */
+/** A name as YAML: names such as "null" or "1" need quotes. */
 const text = (name: string): string => stringify(name).trim()

@@ -36,7 +36,7 @@ export function listTokens(participant: string | undefined, flags: TokenFlags): 
   for (const warning of entries.flatMap(({ warnings }) => warnings)) printNotice(`✗ ${warning}`)
 }
 
-/** `meup token create`, `rotate` and `revoke`: changes the files, then has the gateway that runs here follow. */
+/** `meup token create`, `rotate` and `revoke`: changes the files, then makes the running gateway reload. */
 export async function runTokenChange(
   verb: TokenVerb,
   participant: string | undefined,
@@ -108,8 +108,8 @@ interface ChangedToken {
 }
 
 /**
- * Changes tokens on the disk. `create` without a participant is for all who never had one. Throws `UsageError` where
- * the state of a token does not fit.
+ * Changes token files. `create` without a participant creates all missing ones. Throws `UsageError` if the state of a token does
+ * not allow the change.
  */
 export function changeTokens(config: Config, verb: TokenVerb, selection: Selection): ChangedToken[] {
   const { participant } = selection
@@ -134,7 +134,7 @@ function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToke
   return { entry: now, before, after: readValidToken(file) }
 }
 
-/** Why a token cannot be changed so. */
+/** The error for a change that the state of the token does not allow. */
 const preconditions: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
   create: ({ participant, state, file }) =>
     state === 'valid' || state === 'unusable'
@@ -153,7 +153,7 @@ function readValidToken(file: string): string | undefined {
   return read.state === 'valid' ? read.token : undefined
 }
 
-/** A participant and its token, without the token. */
+/** State of the token of a participant, without the token itself. */
 export interface TokenEntry {
   readonly space: string
   readonly participant: string
@@ -193,7 +193,7 @@ export function tokenEntries(config: Config, { space, participant }: Selection):
   throw new UsageError(`there is no participant ${participant}; the file has ${known.join(', ')}`)
 }
 
-/** The one that is meant. Throws `UsageError` where several spaces have a participant of this name. */
+/** The selected token. Throws `UsageError` if several spaces have a participant of this name. */
 function tokenEntry(config: Config, selection: Required<Pick<Selection, 'participant'>> & Selection) {
   const entries = tokenEntries(config, selection)
   const [entry] = entries
@@ -217,19 +217,19 @@ interface TokenChange {
   readonly rejected: readonly string[]
 }
 
-/** Milliseconds; far more than a reload takes, and how long it is given before the first look. */
+/** Milliseconds: far longer than a reload takes, and the delay before the first check. */
 const [applyTimeoutMs, firstLookMs] = [5000, 25]
 
 /**
- * Has the gateway that runs for this folder read its files again, and waits until it does as they say.
+ * Makes the gateway of this folder reload, and waits until the change is in effect.
  * - `none`: no gateway runs here
- * - `applied`: it has taken the change over
- * - `silent`: it has not, in the time that it was given
+ * - `applied`: the change is in effect
+ * - `silent`: it is not, after the timeout
  */
 async function notifyGateway(directory: string, change: TokenChange): Promise<'none' | 'applied' | 'silent'> {
   const gateway = await findGateway(directory)
   if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
-  // Where there are no such signals, this would end it; there, it may be watching.
+  // Without such signals (Windows) this would end the gateway; it may be watching its files instead.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
   const deadline = Date.now() + applyTimeoutMs
   // Backs off, because each rejected token counts as a failed login, which gateways limit.

@@ -24,15 +24,15 @@ import { measureWidth, truncate, wrapLine } from './width.js'
 
 interface AgentLinesOptions {
   readonly style: Style
-  /** Makes the name of a participant stand out; `name` = as much of it as is shown. */
+  /** Highlights the name of a participant; `name`: the part of it that is shown. */
   readonly highlight: (name: string, id: string) => string
   /** Columns of the terminal. */
   readonly columns: () => number
-  /** The contexts, as of the envelope that is shown. */
+  /** The contexts as of the shown envelope. */
   readonly contexts: () => ContextFold
 }
 
-/** Contexts below each other that are set in; from then on their names say where one is. */
+/** Nested contexts that are indented; deeper ones are named instead. */
 const maxIndentDepth = 3
 /** Limits of one text in characters and of a tool's output in lines. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
@@ -47,9 +47,9 @@ interface Caller {
   readonly context: string | undefined
 }
 
-/** A conversation at a terminal. Each row begins with whom it is about, but for the block below an answer. */
+/** Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. */
 export class AgentLines implements LineRenderer {
-  /** Whether all that a tool gives back is shown. */
+  /** Whether tool results are shown in full. */
   showsOutput = false
   readonly #options: AgentLinesOptions
   readonly #conversation: Conversation
@@ -69,7 +69,7 @@ export class AgentLines implements LineRenderer {
     }
     const [first = '', ...rest] = lines
     const said = first.trimStart()
-    const caller = this.#callerOf(envelope)
+    const caller = this.#findCaller(envelope)
     const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
     // Status lines belong to the caller, not to the tool.
     if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
@@ -85,27 +85,30 @@ export class AgentLines implements LineRenderer {
   after(envelope: AnyEnvelope, lines: readonly string[]): string[] {
     const blank = lines.indexOf('')
     const end = blank === -1 ? lines.length : blank
-    const { agent, context } = this.#callerOf(envelope) ?? { agent: envelope.from, context: envelope.context }
+    const { agent, context } = this.#findCaller(envelope) ?? {
+      agent: envelope.from,
+      context: envelope.context,
+    }
     const preview = this.#status(lines.slice(0, end), { agent, context })
     const why = lines.slice(end)
-    // Below an answer it is plain whose tools these were, and the block stands as the document shows it.
+    // Below an answer the owner of the tools is clear, so the block is printed as it is.
     const isAnswer = envelope.kind === Kind.chat
-    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#enderOf(envelope), why))]
+    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#findEnded(envelope), why))]
   }
 
-  /** Whose turn an envelope ends, where it ends one. */
-  #enderOf(envelope: AnyEnvelope): string {
+  /** The agent whose turn an envelope ends. */
+  #findEnded(envelope: AnyEnvelope): string {
     const { kind, from, to, context } = envelope
     if (kind === Kind.mcpRequest) return to?.[0] ?? from
     return (context && this.#options.contexts().get(context)?.owner) || from
   }
 
-  /** Empty lines have no name. */
+  /** Adds the name to the lines of a block, except to empty ones. */
   #block(agent: string, lines: readonly string[]): string[] {
     return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
   }
 
-  /** All of what the last tool gave back. */
+  /** The full output of the last tool. */
   latestOutput(): string[] {
     return this.#latestOutput()
   }
@@ -118,7 +121,7 @@ export class AgentLines implements LineRenderer {
     )
   }
 
-  /** A row begins with the name; what of the line does not fit follows below it, set in. */
+  /** A row with the name; a line that does not fit is wrapped and indented. */
   #under(agent: string, line: string): string[] {
     const columns = this.#options.columns()
     const name = truncate(agent, Math.max(8, Math.floor(columns / 3)))
@@ -130,8 +133,8 @@ export class AgentLines implements LineRenderer {
     return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
   }
 
-  /** The caller of this call, or of the call that this answers. */
-  #callerOf(envelope: AnyEnvelope): Caller | undefined {
+  /** The caller of a request, or of the request that a response answers. */
+  #findCaller(envelope: AnyEnvelope): Caller | undefined {
     const { id, from, context, kind } = envelope
     if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) {
       this.#callers.set(id, { agent: from, context })
@@ -150,7 +153,7 @@ export class AgentLines implements LineRenderer {
     return this.showsOutput ? this.#latestOutput() : []
   }
 
-  /** The names of the contexts that are too deep to be set in, but the outer ones. */
+  /** The path of a context below the levels that are indented. */
   #crumbs(context: string | undefined): string {
     if (context === undefined || contextDepth(context) <= maxIndentDepth) return ''
     const names: string[] = []
@@ -165,7 +168,7 @@ export class AgentLines implements LineRenderer {
     return `… › ${names.join(' › ')} `
   }
 
-  /** How long a run took, and how many tools. */
+  /** Duration of a run and number of its tools. */
   #closing({ kind, context }: AnyEnvelope): string {
     if (!isEnd(kind) || context === undefined || contextParent(context) !== undefined) return ''
     const { duration, counts } = this.#options.contexts().get(context) ?? { duration: null }
@@ -176,7 +179,7 @@ export class AgentLines implements LineRenderer {
   }
 }
 
-/** What does not fit follows, set in by two more. */
+/** Wraps a line; further rows are indented by two more columns. */
 function wrapHanging(line: string, columns: number): string[] {
   const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
   return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())

@@ -19,12 +19,12 @@ import {
 import { type AnyEnvelope, contextDepth, contextRoot, Kind } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 
-/** Runs that answer somebody. */
+/** Runs that answer a message. */
 const maxOpen = 1000
 /** Limit of arguments, a result or a rationale on a line. */
 const maxArgumentsChars = 120
 
-/** Prefixes continuation lines, so that none can be mistaken for a message of somebody else. */
+/** Prefix of continuation lines, so that none looks like a message of another participant. */
 const continuation = '│ '
 
 /** Renders envelopes, in log order, as lines for people. */
@@ -34,9 +34,8 @@ export interface LineRenderer {
 }
 
 /**
- * Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. With a
- * `style`, as at a terminal, calls of a run that answers somebody are one status line each, `○ tool` and `● tool`: what
- * they were called with, and why, follows the answer.
+ * Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. With a `style`, calls
+ * in a run that answers a message are status lines, `○ tool` and `● tool`; their arguments and rationale follow the answer.
  */
 export class Conversation implements LineRenderer {
   readonly #contexts = createContextFold()
@@ -85,7 +84,7 @@ const background: ReadonlySet<string> = new Set([
   Kind.systemSpace,
 ])
 
-/** Whether an envelope is left out of a conversation: receipts, measurements, progress, and what views note otherwise. */
+/** Whether a conversation leaves an envelope out: receipts, measurements, progress, and what views show elsewhere. */
 export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   background.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 
@@ -104,7 +103,7 @@ const signs: Partial<Record<Tone, string>> = {
 /** Kinds whose id decides on them or takes them back: `meup proposals approve <id>`, `meup caps revoke <id>`. */
 const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGrant, Kind.spaceInvite])
 
-/** A description as a terminal shows it: signs stand for common verbs. `''` = a thought without a text. */
+/** A description for a terminal, with signs for common verbs. `''` = a thought without a text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
   const { actor, object, tone } = description
   const why = getWhy({ ...envelope })
@@ -144,7 +143,7 @@ const formatId = ({ kind, id }: AnyEnvelope): string => (named.has(kind) ? ` (${
 const formatEvent = (envelope: AnyEnvelope, description: Description): string =>
   `${onOneLine(sentence(description))}${formatId(envelope)}`
 
-/** Something that was decided about a participant, on one line. */
+/** A decision about a participant, on one line. */
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
   `${envelope.ts}  ${formatEvent(envelope, describe({ ...envelope }, defaultGuard))}`
 

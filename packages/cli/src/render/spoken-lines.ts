@@ -17,7 +17,7 @@ import { isBackground, type LineRenderer } from './conversation.js'
 /** Characters of a text that is not a message. */
 const maxTextChars = 300
 
-/** A conversation that is read aloud: sentences, each with its speaker, without signs and without indentation. */
+/** Renders a conversation for screen readers: sentences, each with its speaker, without signs and indentation. */
 export class SpokenLines implements LineRenderer {
   readonly #contexts: () => ContextFold
   readonly #describer: Describer
@@ -48,7 +48,7 @@ export class SpokenLines implements LineRenderer {
         return [sentence({ ...description, detail: '' })]
       case 'proposal': {
         const { id } = envelope
-        // A listener has to decide on the arguments, which are read out.
+        // The arguments are needed to decide.
         const asked = `${sentence({ ...description, detail })}${formatWhy(envelope)}`
         return [`${asked}. To decide: /approve ${id} or /reject ${id}`]
       }

@@ -10,7 +10,7 @@ import { UsageError } from '../lib/exit.js'
 
 /** A line of a recording. */
 export type RecordedItem =
-  /** `row` = as a log has it; absent for what is in none, such as an error. */
+  /** `row`: its row of the log; absent for envelopes that are in no log, such as errors. */
   | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }
   /** Seq of an envelope that the exporter was not allowed to read. */
   | { readonly withheld: number }
@@ -18,14 +18,14 @@ export type RecordedItem =
 /** The extent of an undamaged recording. */
 export interface RecordingExtent {
   readonly ok: true
-  /** First and last seq; 0 = it has none. */
+  /** First and last seq; 0 if it is empty. */
   readonly first: number
   readonly head: number
   /** Envelopes that the exporter was not allowed to read. */
   readonly withheld: number
-  /** Of plain envelopes: the first seq from 1 on that is missing, though later ones are there. */
+  /** Of plain envelopes: the first missing seq before a present one. */
   readonly gap?: number
-  /** Of an export. Nothing proves that plain envelopes are whole. */
+  /** Of an export. Plain envelopes have no proof of completeness. */
   readonly proof?: { readonly epoch: string; readonly hash: string }
 }
 
@@ -35,12 +35,12 @@ export type RecordingDamage = Extract<ExportVerdict, { ok: false }>
 export interface Recording {
   /** Name for messages. */
   readonly name: string
-  /** Its bytes, from the beginning: those that it had when it was opened. */
+  /** Reads its bytes from the beginning, up to the size at opening. */
   pieces(): AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
 
-/** The recording in a file; `-` = on stdin, absent = the log of the space that the flags name, exported now. */
+/** Opens the recording in a file; `-` = stdin, absent = exports the log of the space that the flags name. */
 export async function openRecording(file: string | undefined, flags: ConnectionFlags): Promise<Recording> {
   if (file === undefined)
     return createRecording('the log', await spoolToTempFile(await createHttpClient(flags).openExport()))
@@ -73,7 +73,7 @@ async function* readPieces(file: FileHandle, size: number): AsyncGenerator<Uint8
   }
 }
 
-/** What can be read but once, in a file without a name: it is gone when this process is, however it ends. */
+/** Copies a stream to an unlinked file, which disappears with this process. */
 async function spoolToTempFile(pieces: AsyncIterable<Uint8Array>): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'meup-replay-'))
   const file = await open(join(folder, 'spool'), 'wx+', 0o600)
@@ -88,8 +88,8 @@ async function spoolToTempFile(pieces: AsyncIterable<Uint8Array>): Promise<FileH
 }
 
 /**
- * Reads a recording: an export, or plain envelopes, one a line. That it is damaged may show at its end alone: until then,
- * nothing of it is certain.
+ * Reads a recording: an export, or plain envelopes, one a line. Damage may be found only at its end; until then nothing is
+ * verified.
  */
 export async function* readRecording(
   recording: Recording,
@@ -98,7 +98,7 @@ export async function* readRecording(
   return yield* (isPlain ? readEnvelopes : readProven)(recording.pieces())
 }
 
-/** Whether the first line looks like an envelope. Whatever else it is must prove to be an export. */
+/** Whether the first line looks like an envelope. Anything else must verify as an export. */
 async function beginsPlainly(recording: Recording): Promise<boolean> {
   for await (const line of splitLines(recording.pieces())) {
     try {
@@ -135,7 +135,7 @@ function toExtent(whole: Extract<ExportVerdict, { ok: true }>): RecordingExtent 
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Envelopes as `watch --json` prints them, or the HTTP API gives them: one a line, in the order of the log. */
+/** Reads envelopes as from `watch --json` or the HTTP API: one a line, in log order. */
 async function* readEnvelopes(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RecordedItem, RecordingExtent | RecordingDamage> {
@@ -171,7 +171,7 @@ function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly js
   return typeof envelope === 'string' ? envelope : { envelope, json }
 }
 
-/** Without its seq, and otherwise the characters that are there; where the seq is not in front, as JSON that says the same. */
+/** Removes the seq. If it comes first, all other characters stay as they are; else the JSON is written again. */
 function removeSeq(json: string, { seq, ...envelope }: Envelope): string {
   const front = `{"seq":${seq},`
   return json.startsWith(front) ? `{${json.slice(front.length)}` : JSON.stringify(envelope)

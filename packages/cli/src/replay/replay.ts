@@ -3,8 +3,15 @@ import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gate
 import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { print, printJson, printNotice } from '../lib/output.js'
-import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import {
+  createDimmer,
+  createHighlighter,
+  getStdoutStyle,
+  isAtTerminal,
+  print,
+  printJson,
+  printNotice,
+} from '../lib/output.js'
 import { AgentLines } from '../render/agent-lines.js'
 import { createPrinter } from '../render/conversation.js'
 import { Activity } from '../view/activity.js'
@@ -65,7 +72,7 @@ async function examine(
   }
 }
 
-/** What the space was called, as its first envelope says. */
+/** Name of the recorded space, from its first envelope. */
 function readSpaceName(item: RecordedItem): string | undefined {
   if (!('envelope' in item) || item.envelope.kind !== Kind.systemSpace) return undefined
   const { event, space } = item.envelope.payload as { event: string; space?: unknown }
@@ -120,15 +127,15 @@ function parseSpeed(text: string): number {
   throw new UsageError(`--speed takes a number, such as 10 or 0.5, or max, not ${text}`)
 }
 
-/** Where a recording is played. */
+/** The output of a replay. */
 interface ReplayScreen {
   show(envelope: AnyEnvelope): void
-  /** Says something beside it. */
+  /** Prints a notice. */
   notify(line: string): void
   close(): void
 }
 
-/** As `meup watch` shows a space: at a terminal, Ctrl+T hides thoughts and shows them again. */
+/** Like `meup watch`: at a terminal, Ctrl+T toggles thoughts. */
 const openReplayScreen = (json: boolean | undefined): ReplayScreen =>
   json || !isAtTerminal()
     ? { show: createPrinter(json), notify: printNotice, close: () => {} }
@@ -182,19 +189,19 @@ function createLiveScreen(): ReplayScreen {
 
 /** Longest pause between two envelopes. */
 const maxPauseMs = 2000
-/** A delay below this is caught up; after a longer stop, playback continues at normal speed. */
+/** Delays below this are caught up; after a longer one, playback continues at normal speed. */
 const slackMs = 250
 
 interface Playing {
   readonly clock: Clock
-  /** How many times as fast as it went; `Infinity` = without pauses. */
+  /** Speed factor; `Infinity` = without pauses. */
   readonly speed: number
   show(envelope: AnyEnvelope): void
-  /** Says something beside it. */
+  /** Prints a notice. */
   notify(line: string): void
 }
 
-/** Shows envelopes with their original pauses, and reports where a pause is cut short. */
+/** Shows envelopes with their original pauses, and reports shortened ones. */
 export async function play(
   envelopes: Iterable<AnyEnvelope> | AsyncIterable<AnyEnvelope>,
   { clock, speed, show, notify }: Playing,
@@ -203,7 +210,7 @@ export async function play(
   let due = clock.now()
   for await (const envelope of envelopes) {
     const ts = Date.parse(envelope.ts)
-    // Nothing passed before the first, nor where a clock was put back, nor at a time that there never was.
+    // No pause before the first envelope, after a clock was set back, or with an invalid time.
     const passed = Math.max(0, ts - last) || 0
     last = ts
     if (passed / speed > maxPauseMs) notify(`… ${formatDuration(passed)} later`)
@@ -222,7 +229,7 @@ function until(time: number, clock: Clock): Promise<void> | undefined {
 
 const legalName = new RegExp(SpaceName.pattern ?? '')
 
-/** Makes a space of a recording, in a database. Rejects where envelopes are missing, and where the space has some already. */
+/** Imports a recording into a database as a space. Rejects if envelopes are missing or the space is not empty. */
 export async function copyInto(
   path: string,
   items: AsyncIterable<RecordedItem>,
@@ -235,7 +242,7 @@ export async function copyInto(
   if (!legalName.test(space)) throw new UsageError(`${space} cannot be a space: use a-z, 0-9 and -`)
   const { head: seq, proof } = extent
   const proven = proof && { epoch: proof.epoch, head: { seq, hash: proof.hash } }
-  const log = await importLog({ path, space, rows: rowsOf(items), ...proven })
+  const log = await importLog({ path, space, rows: toRows(items), ...proven })
   if (proof === undefined) {
     printNotice('plain envelopes prove nothing: this is a log of its own, with a new epoch and other hashes')
   }
@@ -245,7 +252,7 @@ export async function copyInto(
   print(`head ${log.head}:${log.hash}`)
 }
 
-/** Why no space can be made of it. */
+/** The reason why a recording cannot be imported. */
 function findMissing({ first, gap, withheld, proof }: RecordingExtent): string | undefined {
   const advice = `a participant with the capability ${READ_TARGETED} can export all of them, while no run is hidden`
   if (proof !== undefined && first > 1) {
@@ -257,6 +264,6 @@ function findMissing({ first, gap, withheld, proof }: RecordingExtent): string |
   return gap === undefined ? undefined : `a space needs all envelopes, and seq ${gap} is missing: ${advice}`
 }
 
-async function* rowsOf(items: AsyncIterable<RecordedItem>): AsyncGenerator<ImportedRow, void> {
+async function* toRows(items: AsyncIterable<RecordedItem>): AsyncGenerator<ImportedRow, void> {
   for await (const item of items) if ('row' in item && item.row !== undefined) yield item.row
 }

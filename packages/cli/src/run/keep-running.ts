@@ -1,46 +1,46 @@
 import type { OperatorLog } from '../lib/logger.js'
 
-/** How a program ended; `failed` = not as it should. */
+/** How a program ended. */
 interface Ending {
   readonly failed: boolean
   readonly reason: string
 }
 
-/** Something that runs until it ends by itself or is closed. */
+/** A running program. */
 export interface Running {
   readonly ended: Promise<Ending>
-  /** `graceMs`: how long it may take to end after it was asked to. */
+  /** `graceMs`: how long it may take to end before it is killed. */
   close(graceMs?: number): Promise<void>
 }
 
 export interface KeepOptions {
   readonly name: string
   readonly restart: 'never' | 'on-failure' | 'always'
-  /** Whether its files are watched, so that it restarts when they change. */
+  /** Whether it restarts when its files change. */
   readonly isWatched: () => boolean
-  /** Gives up, and rejects, when the signal is aborted. */
+  /** Rejects when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
   readonly log: OperatorLog
 }
 
 export interface Keeper {
-  /** Rejects when it cannot be started at all. */
+  /** Rejects if the first start fails. */
   readonly started: Promise<void>
-  /** Whether it has ended, and runs again only after `restart`. */
+  /** Whether it has ended and waits for `restart`. */
   readonly isWaiting: boolean
-  /** Ends it where it runs, and starts it at once. */
+  /** Ends it if it runs, and starts it at once. */
   restart(): void
   close(): Promise<void>
 }
 
-/** Milliseconds; the wait doubles while it keeps failing soon, and starts anew after it ran for `settled`. */
+/** Milliseconds. The wait doubles with each early failure, and is reset after a run of `settled`. */
 const [firstWaitMs, maxWaitMs, settled] = [500, 30_000, 10_000]
-/** Milliseconds that a program may take to end before it is killed, when it is to be started again. */
+/** Grace period of a program that is restarted. */
 const graceMs = 5000
 
 /**
- * Keeps a program running as its restart policy says, and starts it again when it is told to. One that fails soon after
- * that is left alone until the next time: what made it fail is still there.
+ * Keeps a program running by its restart policy, and restarts it on request. A program that fails soon after a requested restart
+ * waits for the next request, because its files are still broken.
  */
 export function keepRunning({ name, restart, isWatched, start, log }: KeepOptions): Keeper {
   const stop = new AbortController()
@@ -112,7 +112,7 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
     restart: () => change.abort(),
     async close() {
       stop.abort()
-      await started.catch(() => {}) // Whoever started it has been told.
+      await started.catch(() => {}) // The caller gets the rejection.
       await running?.close()
       await looping
     },
@@ -124,7 +124,7 @@ const failedToStart = (error: unknown): Ending => ({
   reason: error instanceof Error ? error.message : String(error),
 })
 
-/** Waits until aborted if `ms` is undefined. */
+/** Waits until aborted if `ms` is `undefined`. */
 function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

@@ -5,8 +5,8 @@ import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, Tokens } from './start-gateway.js'
 
 /**
- * The terminal that this process was started in, if it was. SIGHUP means "read your files again" to a service and "the
- * window was closed" to a command; only the second takes the terminal away.
+ * The terminal that this process was started in, if any. SIGHUP tells a service to reload, and a command that its window was
+ * closed; only in the second case is the terminal gone.
  */
 interface Terminal {
   readonly isGone: boolean
@@ -21,7 +21,7 @@ export function findTerminal(): Terminal {
   }
 }
 
-/** Ends this process at once, as a command without a terminal does: Node would fail to restore it, and abort. */
+/** Ends this process without the exit handlers of Node, which abort when they cannot restore the terminal. */
 export function endHungUp(): void {
   process.removeAllListeners('SIGHUP')
   process.kill(process.pid, 'SIGHUP')
@@ -37,20 +37,19 @@ function canOpen(file: string): boolean {
 }
 
 /**
- * Reloads on SIGHUP, even one that comes before everything has started, and says what came of it: in lines on stderr, or
- * with `json` as an event on stdout.
+ * Reloads on SIGHUP, also during the start, and reports the result: as lines on stderr, or with `json` as an event on stdout.
  */
 export function reloadOnDemand(
   starting: Promise<RunningGateway>,
   read: () => Config,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): {
-  /** From now on also when a file changes. */
+  /** Also reloads when a file changes, from now on. */
   watch(config: Config): Promise<void>
   stop(): Promise<void>
 } {
-  const started = starting.catch(() => undefined) // Whoever started it has been told.
-  let isAwaited = false // A signal is answered even where nothing has changed; and so is the end of mistakes.
+  const started = starting.catch(() => undefined) // The caller gets the rejection.
+  let isAwaited = false // A signal, and the end of mistakes, are reported even without changes.
   const reloads = createSerialTask(async () => {
     const isAnswer = isAwaited
     isAwaited = false
@@ -62,7 +61,7 @@ export function reloadOnDemand(
   })
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
-      // Not before somebody waits for that signal, so that everything is closed in order.
+      // Only once the signal is handled, so that everything is closed in order.
       void started.then(() => process.kill(process.pid, 'SIGTERM'))
       return
     }
@@ -97,16 +96,16 @@ function printReload(report: ReloadReport, json: boolean): void {
   printNotice(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
 }
 
-/** What became of a reload, in words for people. */
+/** The result of a reload, for people. */
 interface ReloadReport {
   readonly changes: readonly string[]
-  /** What the file changes, but only a new start applies. */
+  /** Changes that need a restart. */
   readonly later: readonly string[]
-  /** Mistakes. Invalid changes are ignored. */
+  /** Mistakes in files, whose changes were ignored. */
   readonly problems: readonly string[]
 }
 
-/** Goes over to what the file says now. One with mistakes changes nothing; tokens are read again all the same. */
+/** Applies the configuration file. One with mistakes changes nothing, but tokens are read again anyway. */
 async function reload(running: RunningGateway, read: () => Config): Promise<ReloadReport> {
   const { config, tokens, jwt } = running
   const { next, later, mistakes } = attempt(config, read)
@@ -144,14 +143,14 @@ function tokenChanges(before: Tokens, after: Tokens, { spaces }: Config): string
   })
 }
 
-/** Another version of a configuration, as far as what runs can go over to it. */
+/** The part of a new configuration that a running gateway can apply. */
 interface Applicable {
   readonly config: Config
   /** Changes that require a restart. */
   readonly later: readonly string[]
 }
 
-/** Who may enter and do what changes while a gateway runs; its address, its log and its spaces do not. */
+/** Participants and their rights can change while a gateway runs; address, log and spaces cannot. */
 export function selectApplicable(current: Config, next: Config): Applicable {
   const later = (['gateway', 'storage', 'several'] as const).filter((key) => !isSame(current[key], next[key]))
   const named = new Map(next.spaces.map((entry) => [entry.config.name, entry]))
@@ -211,12 +210,11 @@ const settingChanges = ({ config: was }: SpaceEntry, { config: is }: SpaceEntry)
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Runs a task never twice at once: whoever asks while it runs is answered by one more run. The task handles its own
- * errors.
+ * Runs a task one at a time. Requests during a run are answered by one further run. The task handles its own errors.
  */
 export function createSerialTask(task: () => Promise<void>): {
   request(): void
-  /** No run begins any more; resolves when the present one is over. */
+  /** Starts no further run; resolves when the current one has ended. */
   stop(): Promise<void>
 } {
   let running: Promise<void> | undefined
@@ -243,16 +241,16 @@ export function createSerialTask(task: () => Promise<void>): {
   }
 }
 
-/** Milliseconds: editors write a file in several steps. */
+/** Milliseconds to wait after a change, since editors write a file in several steps. */
 const settleMs = 100
 
 interface WatchEvents {
   changed(): void
-  /** Watching failed; changes may be missed from now on. */
+  /** Called when watching fails: later changes may be missed. */
   failed(error: unknown): void
 }
 
-/** Says when the configuration file or a token has changed. Resolves when nothing can be missed any more. */
+/** Watches the configuration file and the tokens. Resolves once no change can be missed. */
 async function watchFiles(
   { file, directory }: Config,
   { changed, failed }: WatchEvents,

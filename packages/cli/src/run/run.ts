@@ -19,7 +19,7 @@ export interface RunFlags {
   readonly watch?: boolean
 }
 
-/** Runs the gateway, alone or with everything in its configuration, until a signal ends it. */
+/** Runs the gateway, alone or with the programs of its configuration, until a signal ends it. */
 export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<void> {
   const { json = false } = flags
   const file = resolve(flags.config)
@@ -39,7 +39,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   }
   const ended = untilSignal(close)
   if (flags.watch) await reloading.watch(running.config)
-  announceListening(running, json) // A reader of this line may end the process at once.
+  announceListening(running, json) // Readers of this line may end the process at once.
   const spaces = await launching
   if (spaces === undefined) running.warmUp()
   else {
@@ -64,7 +64,7 @@ async function logFor(config: Config, { json, verbose }: RunFlags): Promise<Oper
   return operatorLog(level, { output: 'all', nameWidth: Math.max(0, ...names.map(({ length }) => length)) })
 }
 
-/** Says that the gateway can be reached, in lines for people or as an event on stdout. */
+/** Reports that the gateway listens, as lines for people or as an event on stdout. */
 function announceListening({ url, spaces }: RunningGateway, json: boolean): void {
   if (json) {
     event('listening', { url, spaces, pid: process.pid })
@@ -76,7 +76,7 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
   printNotice(`join it from this folder in another terminal: ${ways.join(' · ')}`)
 }
 
-/** Milliseconds between two looks at who has joined, and until those who have not are named. */
+/** Milliseconds between checks of who has joined, and until the missing ones are reported. */
 const [lookMs, lateMs] = [50, 10_000]
 
 /** Reports which programs are starting, and when all have joined. Rejects if one cannot start. */
@@ -115,7 +115,7 @@ const getNames = (members: readonly Member[]): string[] => members.map(({ partic
 
 const list = (names: readonly string[]): string => new Intl.ListFormat('en').format(names)
 
-/** Milliseconds a drain may take before the process ends all the same. */
+/** Milliseconds that a drain may take before the process ends anyway. */
 const drainMs = 4500
 
 /** Waits for SIGINT or SIGTERM, then closes. A second signal ends the process at once. */

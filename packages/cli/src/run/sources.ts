@@ -4,17 +4,17 @@ import { dirname, extname, join, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import type { ProcessProgram } from '../config/config.js'
 
-/** Milliseconds without another change: who saves often starts a program once. */
+/** Milliseconds without another change before a restart. */
 const settleMs = 200
 
 interface SourceWatchOptions {
-  /** The files as they are now. */
+  /** Reads the current state of the files. */
   readonly read: () => Sources
-  /** Whether a file that was saved unchanged counts, too. */
+  /** Whether saving a file without changes counts. */
   readonly isWaiting: () => boolean
-  /** Called with what has changed since `mark`. */
+  /** Called with the files that changed since `mark`. */
   readonly changed: (files: readonly string[]) => void
-  /** Watching failed; changes may be missed from now on. */
+  /** Called when watching fails: later changes may be missed. */
   readonly failed: (error: unknown) => void
 }
 
@@ -30,7 +30,7 @@ export class SourceWatch {
     this.#options = options
   }
 
-  /** Whether there is anything that may change. */
+  /** Whether there are files to watch. */
   get isWatching(): boolean {
     return this.#marked.size > 0
   }
@@ -57,7 +57,7 @@ export class SourceWatch {
       watcher.unwatch(gone)
       if (added.length === 0) return
       watcher.add(added)
-      this.#lookLater() // What changes before it is watched is seen by looking once.
+      this.#lookLater() // Finds changes from before the watch began.
     }, this.#options.failed)
   }
 
@@ -80,21 +80,21 @@ export class SourceWatch {
   }
 }
 
-/** A file as it is now; without a digest it is not there. */
+/** The state of a file; without a digest it does not exist. */
 interface Version {
   readonly digest?: string
   readonly mtimeMs?: number
 }
 
-/** The files that a program is made of, by their paths. */
+/** The source files of a program, by path. */
 type Sources = ReadonlyMap<string, Version>
 
-/** What can be run; whatever else a command line names may be written by the program itself. */
+/** Extensions of programs; other files on a command line may be written by the program itself. */
 const script = /\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|exs?|go|jar|wasm)$/
-/** What names the files that it imports. */
+/** Extensions of files that may have imports. */
 const importing = /\.[cm]?[jt]sx?$/
 const specifiers = /\b(?:from|import|require)\s*\(?\s*(['"`])(\.\.?(?:\/[^'"`\n?]*)?)(?:\?[^'"`\n]*)?\1/g
-/** What stands in an import, and what the file may be called. */
+/** Extensions in imports, and those that the file may have instead. */
 const written: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
@@ -102,12 +102,12 @@ const written: Readonly<Record<string, readonly string[]>> = {
   '.cjs': ['.cts'],
 }
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
-/** Limits: number of files, and size up to which a file is read. Of a larger one only the time counts. */
+/** Maximum number of files, and size up to which a file is read. Of larger ones only the time counts. */
 const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
- * The files that a program is made of, as far as they tell: those that its command line names, and what these import by a
- * relative path, as Node.js and TypeScript do. Nothing of `node_modules`, and nothing that a program only reads or writes.
+ * Finds the source files of a program: those on its command line, and what these import by relative paths, as resolved by Node.js
+ * and TypeScript. Leaves out `node_modules` and files that a program only reads or writes.
  */
 export function findSources({ command, args }: ProcessProgram, directory: string): Sources {
   const found = new Map<string, Version>()
@@ -124,7 +124,7 @@ export function findSources({ command, args }: ProcessProgram, directory: string
   return found
 }
 
-/** The files that differ; where `byTime`, also those that were written again and are the same. */
+/** The files that differ; `byTime`: also those that were saved unchanged. */
 export function changedSources(before: Sources, now: Sources, byTime: boolean): string[] {
   const files = [...new Set([...before.keys(), ...now.keys()])]
   return files.filter((file) => {
@@ -137,11 +137,11 @@ export function changedSources(before: Sources, now: Sources, byTime: boolean): 
 function namedIn(command: string, args: readonly string[], directory: string): string[] {
   const words = args.map((arg) => (arg.startsWith('-') ? arg.slice(arg.indexOf('=') + 1) : arg))
   const scripts = words.filter((word) => script.test(word)).map((word) => resolve(directory, word))
-  // Whatever lies elsewhere is installed, not written here.
+  // Files elsewhere are installed, not edited.
   return [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
 }
 
-/** Where there is none of them, all that it might be: it is still to be written. */
+/** The file of an import; if there is none, all candidates, since it may be written later. */
 function resolveImport(path: string): string[] {
   const extension = extname(path)
   const stem = path.slice(0, path.length - extension.length)

@@ -16,19 +16,19 @@ export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
 export interface RunningGateway {
   readonly url: string
   readonly spaces: readonly string[]
-  /** What runs at present. */
+  /** The current configuration. */
   readonly config: Config
   readonly tokens: Tokens
-  /** Issuer whose tokens are accepted too; absent = none. */
+  /** Issuer whose tokens are accepted too; `undefined` = none. */
   readonly jwt: JwtSettings | undefined
   /**
-   * Goes over to another version of its configuration, as `applicable` gives it, and reads tokens and keys again. Gives
-   * what is wrong with any of them; those are left as they were. Rejects where the log of a space takes nothing.
+   * Applies a configuration from `selectApplicable`, and reads tokens and keys again. Returns the problems with those; the
+   * affected ones stay as they were. Rejects if the log of a space cannot be written.
    */
   reload(next: Config): Promise<string[]>
   /** Whether a participant is connected. */
   isPresent(space: string, participant: string): boolean
-  /** Makes the first texts that agents think aloud cost no more than later ones, in steps between which all else goes on. */
+  /** Compiles the safety rules in short steps, so that the first reasoning texts are not delayed. */
   warmUp(): void
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
   const openStore = await loadStore(config.storage, logger)
-  // Its threads start while the gateway is loaded.
+  // The threads of the store start while the gateway is loaded.
   const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
@@ -156,7 +156,7 @@ const listPeople = (participants: Config['spaces'][number]['config']['participan
     .filter(([, { kind }]) => kind === 'human')
     .map(([id]) => id)
 
-/** Tokens of an issuer, where `auth.jwt` names one; what checks them is loaded when there is one. */
+/** Accepts the tokens of the issuer in `auth.jwt`; loads the verifier only if there is one. */
 class IssuerTokens implements Authenticator {
   readonly #logger: Logger
   #authenticator: JwtAuthenticator | undefined
@@ -173,7 +173,7 @@ class IssuerTokens implements Authenticator {
     return this.#authenticator?.authenticate(space, token)
   }
 
-  /** Has the tokens of `auth.jwt` taken, and no others. Rejects with `UsageError` where the keys in its file are none. */
+  /** Accepts the tokens of this `auth.jwt` from now on. Rejects with `UsageError` if its file has no valid keys. */
   async replace({ auth: { jwt } }: Config): Promise<void> {
     if (jwt === undefined) {
       this.#authenticator?.replace(undefined)
@@ -193,19 +193,19 @@ class IssuerTokens implements Authenticator {
 const withKeys = (jwt: NonNullable<AuthSettings['jwt']>): JwtSettings =>
   isAddress(jwt.jwks) ? jwt : { ...jwt, jwks: JSON.parse(readFileSync(jwt.jwks, 'utf8')) }
 
-/** The page for people, where it was built: a gateway does its work without. */
+/** The observer page, if it was built: a gateway works without it. */
 function findPage(logger: Logger): Pick<ServeOptions, 'page'> {
   if (existsSync(pageDirectory)) return { page: pageDirectory }
   logger.info({}, 'there is no page at /: it was not built; pnpm build does that')
   return {}
 }
 
-/** A step takes two milliseconds or so: a tenth of a core, while agents and tool servers start. */
+/** Milliseconds between steps of about 2 ms each: a tenth of a core, while agents and tool servers start. */
 const PAUSE_MS = 20
 
 let isWarm = false
 
-/** Warms up what looks for secrets, a step at a time, once in a process. Gives what stops it. */
+/** Compiles the safety rules step by step, once in a process. Returns a function that stops it. */
 function warmUpSafety(): () => void {
   if (isWarm) return () => {}
   const steps = warmUp(compileSafety(defaultSafety))

@@ -8,7 +8,7 @@ import { type Keeper, keepRunning, type Running } from './keep-running.js'
 import { findSources, SourceWatch } from './sources.js'
 import type { RunningGateway } from './start-gateway.js'
 
-/** A program and the seat it takes in its space. */
+/** A program and the participant that it connects as. */
 export interface ProgramAssignment {
   readonly program: Program
   readonly connection: ProgramConnection
@@ -19,11 +19,11 @@ interface Runner {
   close(): Promise<void>
 }
 
-/** The programs that run beside a gateway. */
+/** Starts and stops the programs of a gateway. */
 export class Supervisor {
   readonly #log: OperatorLog
   readonly #runners = new Map<string, Runner>()
-  /** When the last one to leave a seat is gone. */
+  /** By participant: resolves when the program that was stopped there has ended. */
   readonly #left = new Map<string, Promise<void>>()
 
   constructor(log: OperatorLog) {
@@ -32,7 +32,7 @@ export class Supervisor {
 
   /** Stops programs that are no longer configured, or configured differently. */
   stopOthers(wanted: readonly ProgramAssignment[]): void {
-    const orders = new Map(wanted.map((each) => [placeOf(each.connection), fingerprint(each)]))
+    const orders = new Map(wanted.map((each) => [toPlace(each.connection), fingerprint(each)]))
     for (const [place, runner] of this.#runners) {
       if (orders.get(place) === runner.orders) continue
       this.#runners.delete(place)
@@ -43,12 +43,12 @@ export class Supervisor {
     }
   }
 
-  /** Starts what does not run yet, where need be after its predecessor has left. A promise for each. */
+  /** Starts the programs that do not run yet, each after its predecessor has ended. Returns a promise for each. */
   start(wanted: readonly ProgramAssignment[]): Promise<void>[] {
-    const missing = wanted.filter(({ connection }) => !this.#runners.has(placeOf(connection)))
+    const missing = wanted.filter(({ connection }) => !this.#runners.has(toPlace(connection)))
     return missing.map(async (assignment) => {
       const { program, connection } = assignment
-      const place = placeOf(connection)
+      const place = toPlace(connection)
       const { started, close } = startProgram(program, connection, this.#left.get(place))
       const runner = { orders: fingerprint(assignment), close }
       this.#runners.set(place, runner)
@@ -67,7 +67,7 @@ export class Supervisor {
   }
 }
 
-/** Lists the programs to run beside a gateway. A program whose token is revoked cannot connect. */
+/** Lists the programs to run. Leaves out those with a revoked token, which cannot connect. */
 export function listAssignments(
   { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
   log: OperatorLog,
@@ -82,7 +82,7 @@ export function listAssignments(
   )
 }
 
-const placeOf = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
+const toPlace = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
 const fingerprint = ({ program, connection }: ProgramAssignment): string =>
   JSON.stringify([program, connection.token])
 
@@ -101,7 +101,7 @@ interface StartedProgram {
   close(): Promise<void>
 }
 
-/** Starts a participant that is a program, once its seat is free, and keeps it running. */
+/** Starts a program once its participant is not connected, and keeps it running. */
 export function startProgram(
   program: Program,
   connection: ProgramConnection,
@@ -135,7 +135,7 @@ function keepMcp(
   })
 }
 
-/** Unless it is not to be watched, it is started again when its files change. */
+/** Also restarts it when its files change, unless `watch` is off. */
 function keepProcess(
   program: ProcessProgram,
   connection: ProgramConnection,
@@ -177,7 +177,7 @@ function keepProcess(
   }
 }
 
-/** What every program gets to see of this process's environment. */
+/** Variables of this process that every program gets. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'] as const
 
 function buildEnvironment({ env }: McpProgram | ProcessProgram): Record<string, string> {
@@ -230,7 +230,7 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     const lines: Readable | null = child[stream]
     if (lines === null) return
     for await (const line of readLines(lines, lineLimit)) {
-      // It may well print its environment.
+      // Programs may print their environment.
       log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }
   }

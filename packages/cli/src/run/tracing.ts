@@ -9,11 +9,11 @@ export interface Tracing {
   close(): Promise<void>
 }
 
-/** Envelopes of before the start that are looked at again: runs that go on are traced from their beginning. */
+/** Envelopes before the start that are read again, so that open runs are traced from their beginning. */
 const maxLookBack = 10_000
 const page = 500
 
-/** Traces every space that a gateway opens, where the environment says whom to send traces to. */
+/** Traces every space of a gateway, if the environment has an endpoint for traces. */
 export async function traceSpaces(logger: Logger, env = process.env): Promise<Tracing> {
   const endpoint = traceEndpoint(env)
   if (endpoint === undefined) return noTracing
@@ -24,7 +24,7 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || spoken
   if (protocol !== spoken)
     logger.warn({ protocol }, `traces are sent as ${spoken}; nothing else is spoken here`)
-  // Loaded where it is needed: a gateway that traces nothing starts faster without.
+  // Loaded only if needed: a gateway without tracing starts faster.
   const { createTraceFold, exportSpans } = await import('@meup/telemetry')
   const { parseEnvelope } = await import('@meup/gateway')
   const spans = exportSpans(logger)
@@ -39,10 +39,10 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
   }
   const observe = async (space: string, log: EnvelopeLog) => {
     const fold = createTraceFold({ space, epoch: log.epoch, captureText })
-    for await (const row of recent(log)) ended(fold, row) // What ended before the start is not sent again.
+    for await (const row of recent(log)) ended(fold, row) // Spans that ended before the start are not sent again.
     return (entries: readonly Entry[]) => {
       const traced = entries.flatMap((entry) => ended(fold, entry))
-      if (log.shared?.leads !== false) spans.add(traced) // Of several gateways one sends it.
+      if (log.shared?.leads !== false) spans.add(traced) // Of several gateways only the leader sends spans.
     }
   }
   return { observe, close: () => spans.close() }

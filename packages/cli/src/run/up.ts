@@ -3,13 +3,13 @@ import type { OperatorLog } from '../lib/logger.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 import type { ProgramAssignment, Supervisor } from './supervisor.js'
 
-/** A gateway and the programs beside it. */
+/** A gateway and its programs. */
 export interface RunningSpaces extends RunningGateway {
-  /** Whom a program was to become at the start. */
+  /** The participants that are programs, as of the start. */
   readonly programs: readonly Member[]
   /**
-   * Resolves when they have been started, and tool servers answer; they join by themselves, soon afterwards. Rejects when one
-   * cannot be started, unless all is being closed.
+   * Resolves when all programs are started and tool servers answer; they join by themselves soon afterwards. Rejects if one
+   * cannot be started, unless everything is being closed.
    */
   readonly started: Promise<void>
 }
@@ -20,8 +20,8 @@ export interface Member {
 }
 
 /**
- * Runs the gateway of a configuration and every program in it. Rejects when one cannot be started. One that a reload
- * cannot start is logged, and tried again at the next.
+ * Runs the gateway of a configuration and its programs. Rejects if a program cannot be started. After a reload, failures are
+ * logged, and the next reload tries again.
  */
 export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
   const running = await launch(config, log)
@@ -83,7 +83,7 @@ export async function launch(config: Config, log: OperatorLog): Promise<RunningS
     warmUp: gateway.warmUp,
     async reload(next) {
       const { fleet, assignmentsIn } = await loading
-      // First, so that a program which is to go does not see its connection closed and call that a failure.
+      // First, so that a removed program does not see its connection closed and report a failure.
       fleet.stopOthers(assignmentsIn({ ...gateway, config: next }))
       try {
         return await gateway.reload(next)

@@ -24,9 +24,9 @@ import {
 /** An agent that thinks. */
 export interface Thinker {
   readonly agent: string
-  /** Milliseconds since the epoch, as this machine has them. */
+  /** Milliseconds since the epoch, by the clock of this machine. */
   readonly since: number
-  /** Runs of it that go on. */
+  /** Number of its open runs. */
   readonly runs: number
   /** The latest thought; `''` = none yet. */
   readonly last: string
@@ -34,7 +34,7 @@ export interface Thinker {
   readonly isVisible: boolean
 }
 
-/** A tool that has been called and has not answered. */
+/** A tool call without a response. */
 export interface RunningTool {
   readonly caller: string
   readonly tool: string
@@ -50,10 +50,10 @@ interface OpenContext {
   last: string
 }
 
-/** Tools past this many are forgotten, oldest first. */
+/** Calls that are remembered; the oldest are dropped. */
 const maxTools = 1000
 
-/** Who thinks and which tools run, as far as one has seen. */
+/** The thinking agents and running tools, from the envelopes seen so far. */
 export class Activity {
   readonly #now: () => number
   #contexts = createContextFold()
@@ -72,7 +72,7 @@ export class Activity {
   /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.apply(toWelcomeEnvelope(welcome)) // Else nothing is known of how they end.
+    this.#contexts.apply(toWelcomeEnvelope(welcome)) // So that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, owner, startedAt } of welcome.contexts) {
@@ -102,7 +102,7 @@ export class Activity {
     else if (kind === Kind.mcpResponse) for (const id of correlations(envelope)) this.#tools.delete(id)
   }
 
-  /** By agent, in the order in which they began. */
+  /** One entry per agent, in the order in which they began. */
   thinkers(): Thinker[] {
     const byAgent = new Map<string, Thinker>()
     for (const { agent, since, isRun, isVisible, last } of this.#open.values()) {

@@ -3,8 +3,14 @@ import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { createHttpClient } from '../lib/connection.js'
-import { print, printNotice } from '../lib/output.js'
-import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import {
+  createDimmer,
+  createHighlighter,
+  getStdoutStyle,
+  isAtTerminal,
+  print,
+  printNotice,
+} from '../lib/output.js'
 import { AgentLines } from '../render/agent-lines.js'
 import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
 import { SpokenLines } from '../render/spoken-lines.js'
@@ -14,7 +20,7 @@ import { liveSurface, plainSurface, type Surface } from './surface.js'
 import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
-/** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
+/** Opens a view: lines, at a terminal above a status footer. With `--json`, envelopes only. */
 export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
@@ -36,7 +42,7 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   close: nothing,
 })
 
-/** A conversation for people: live at a terminal, else lines alone. */
+/** A conversation for people: live at a terminal, else plain lines. */
 class ConversationView implements View {
   readonly #space: SpaceClient
   readonly #flags: ViewFlags
@@ -60,7 +66,7 @@ class ConversationView implements View {
     this.#filter = options.filter
     this.#subscription = new Subscription(space, options.filter?.subscription)
     this.#thinking = this.#think(space.welcome.resume.from - 1)
-    this.#lines = this.#linesOf(this.#activity)
+    this.#lines = this.#createRenderer(this.#activity)
     const print = (lines: readonly string[]): void => this.#surface.print(lines)
     this.#screen = new Screen(print, () => this.#thinking.isShown, this.#lines)
     this.#surface = this.#isLive ? this.#live() : plainSurface
@@ -112,7 +118,7 @@ class ConversationView implements View {
 
   past(): LineRenderer {
     const activity = new Activity()
-    const lines = this.#linesOf(activity)
+    const lines = this.#createRenderer(activity)
     return {
       lines: (envelope) => {
         activity.onEnvelope(envelope)
@@ -144,7 +150,7 @@ class ConversationView implements View {
     return this.#filter?.includes(envelope) ?? true
   }
 
-  #linesOf(activity: Activity): LineRenderer {
+  #createRenderer(activity: Activity): LineRenderer {
     const contexts = () => activity.contexts
     if (this.#flags.screenReader) return new SpokenLines(contexts)
     if (!this.#isLive) return new Conversation()
@@ -162,9 +168,9 @@ class ConversationView implements View {
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
-        // Without the ends of runs the activity is unknown.
-        thinkers: this.#tellsEnds() ? this.#activity.thinkers() : [],
-        tools: this.#tellsEnds() ? this.#activity.tools() : [],
+        // Without the ends of runs the activity cannot be known.
+        thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
+        tools: this.#receivesEnds() ? this.#activity.tools() : [],
         showsThoughts: this.#thinking.isShown,
         pending: this.#options.pending?.(),
       }),
@@ -190,12 +196,12 @@ class ConversationView implements View {
     ].join(' · ')
   }
 
-  #tellsEnds(): boolean {
+  #receivesEnds(): boolean {
     const { kinds, reasoning } = this.#subscription.chosen
     return kinds === undefined && reasoning !== 'none'
   }
 
-  /** `since`: the last seq that was there before this view. */
+  /** `since`: the last seq before this view. */
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,
@@ -276,7 +282,7 @@ class Subscription {
     return this.#ask()
   }
 
-  /** Has thoughts cut at the gateway, for this connection alone, or sent again. */
+  /** Makes the gateway omit thoughts for this connection, or send them again. */
   async cutThoughts(isCut: boolean): Promise<void> {
     if (isCut === this.#cutsThoughts) return
     this.#cutsThoughts = isCut

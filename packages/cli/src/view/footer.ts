@@ -4,17 +4,17 @@ import type { RunningTool, Thinker } from './activity.js'
 import { toOneRow } from './keyboard.js'
 import type { Footer } from './terminal.js'
 
-/** Lines at most. */
+/** Maximum number of lines. */
 const maxLines = 8
 
 /** Contents of the footer. */
 export interface FooterParts {
-  /** Who this is, and where. */
+  /** The participant and the space. */
   readonly heading: string
   readonly thinkers: readonly Thinker[]
   readonly tools: readonly RunningTool[]
   readonly showsThoughts: boolean
-  /** Proposals that wait: how many, and the latest. */
+  /** Number of open proposals, and the latest. */
   readonly pending: string | undefined
   /** Choices, and completions offered by Tab. */
   readonly notices: readonly string[]
@@ -31,7 +31,7 @@ export interface FooterLayout {
   dim(text: string): string
 }
 
-/** At most eight lines, each on one row, and never so many that nothing else is on the screen. */
+/** Renders at most eight lines, each on one row, and fewer on a small screen. */
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
   const { heading, pending, notices, typed } = parts
   const input =

@@ -3,24 +3,24 @@ import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
 import { stripVTControlCharacters } from 'node:util'
 
-/** What Tab makes of a line: what the last part of it may become, and that part. */
+/** Completes a line for Tab: the candidates, and the part that they replace. */
 export type Completer = (line: string) => [candidates: string[], part: string]
 
 interface KeyboardOptions {
   readonly completer?: Completer
   /** The input line or its completions have changed. */
   changed(): void
-  /** The program is about to be stopped by Ctrl+Z, or goes on. */
+  /** Ctrl+Z is about to stop the program, or it continues. */
   suspending?(isStopped: boolean): void
 }
 
-/** Milliseconds after which an Esc is no beginning of another key. */
+/** Milliseconds after which Esc counts as a key of its own. */
 const escapeMs = 50
 
 /** The input line of a terminal, edited by readline, which draws nothing itself. */
 export class Keyboard {
   readonly lines: Interface
-  /** What Tab offered last, until the next key. */
+  /** The candidates of Tab, until the next key. */
   candidates: readonly string[] = []
   readonly #input: ReadStream
   readonly #options: KeyboardOptions
@@ -42,7 +42,7 @@ export class Keyboard {
     })
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
     const end = (): void => this.lines.close()
-    // Not `this.lines`: while keys come several at once it would add them to the end, wherever the cursor stands.
+    // Not `this.lines`: it would append keys that arrive together to the end, regardless of the cursor.
     const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
     emitKeypressEvents(input, timing)
     input.on('keypress', press).on('end', end)
@@ -60,7 +60,7 @@ export class Keyboard {
     return this.lines.line
   }
 
-  /** What stands before the cursor. */
+  /** The text before the cursor. */
   get before(): string {
     return this.lines.line.slice(0, this.lines.cursor)
   }
@@ -87,7 +87,7 @@ export class Keyboard {
     this.#options.changed()
   }
 
-  /** No key that is pasted does anything, and all of it is drawn at once. */
+  /** Collects pasted text, whose keys must not act, and draws it at once. */
   #isPasted(name: string, sequence: string): boolean {
     if (name === 'paste-start') this.#paste = ''
     else if (this.#paste === undefined || name === 'ctrl+c') {
@@ -107,7 +107,7 @@ export class Keyboard {
     return completed
   }
 
-  /** As a shell expects it of a program: the terminal is its own while this one stands still. */
+  /** Gives the terminal back to the shell while this program is stopped. */
   #suspend(): void {
     if (process.platform === 'win32') return
     this.#options.suspending?.(true)
@@ -123,7 +123,7 @@ export class Keyboard {
 /** Bracketed paste: the terminal marks the start and end of pasted text. */
 export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
 
-/** Stands for a line's end within a line that is being edited; Unicode keeps it for use within a program. */
+/** Represents a line end within the edited line; a Unicode noncharacter, reserved for internal use. */
 const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 
@@ -133,8 +133,8 @@ const encodePaste = (text: string): string =>
     .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
     .replace(controls, '')
 
-/** An edited line as it is drawn: of the same length, on one row. */
+/** The edited line for display: same length, on one row. */
 export const toOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
 
-/** An edited line as it is sent, with the line ends that were pasted, but for those behind everything. */
+/** The edited line for sending: with pasted line ends, without trailing ones. */
 export const decodeLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')

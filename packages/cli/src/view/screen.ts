@@ -1,16 +1,16 @@
 import { type AnyEnvelope, isThought } from '@meup/protocol'
 import { Conversation, type LineRenderer } from '../render/conversation.js'
 
-/** Thoughts that are kept in mind while they are hidden, and those that were shown since. */
+/** Hidden thoughts that are remembered, and shown ones since then. */
 const maxRemembered = 1000
 
-/** A conversation for people. What stands there stays; thoughts that were hidden follow when they are shown again. */
+/** Prints a conversation. Hidden thoughts are printed when thoughts are shown again. */
 export class Screen {
   readonly #print: (lines: readonly string[]) => void
   readonly #showsThoughts: () => boolean
   readonly #lines: LineRenderer
   #last = 0
-  /** The seq since which thoughts may be missing; `undefined` = none is. */
+  /** The seq since which thoughts may be missing; `undefined` = none are. */
   #since: number | undefined
   readonly #missed = new Map<number, AnyEnvelope>()
   readonly #shown = new Set<number>()
@@ -38,13 +38,13 @@ export class Screen {
     this.#print(this.#lines.lines(envelope))
   }
 
-  /** From now on thoughts may be missing: they are hidden, or the gateway keeps them back. */
+  /** Thoughts may be missing from now on: they are hidden, or the gateway does not send them. */
   hide(): void {
     this.#since ??= this.#last
   }
 
   /**
-   * Shows the thoughts that are missing: those that came, and those that the log has. `isWhole`: it has told all it had.
+   * Shows the missing thoughts: those received, and those in `logged`. `isWhole`: `logged` is complete.
    */
   catchUp(logged: readonly AnyEnvelope[], isWhole: boolean): void {
     const since = this.#since

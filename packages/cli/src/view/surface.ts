@@ -13,9 +13,9 @@ export interface Surface {
   notify(line: string): void
   /** Redraws the status. */
   refresh(): void
-  /** Lets one of these be chosen, by its place; `undefined` = none, or it cannot be asked here. */
+  /** Asks the user to choose; returns the index, or `undefined` for none or without a terminal. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
-  /** Columns of a line, perhaps without end. */
+  /** Columns of a line; may be infinite. */
   readonly columns: number
   /** Typed lines, if keys are read one by one. */
   readonly lines: Interface | undefined
@@ -47,10 +47,10 @@ interface LiveOptions {
   readonly keys: Readonly<Record<string, () => void>>
 }
 
-/** Milliseconds after which the times in the footer are others. */
+/** Interval at which the times in the footer are redrawn. */
 const tickMs = 1000
 
-/** A terminal: lines that stay, above a footer that lives. */
+/** A terminal: permanent lines above a footer that is redrawn. */
 export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions): Surface {
   let choices: readonly string[] = []
   const terminal: Terminal = new Terminal(process.stdout, () => {
@@ -76,10 +76,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   })
   for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
   const timer = setInterval(() => terminal.refresh(), tickMs).unref()
-  const endBeside = stderrGuard((write) => terminal.aside(write))
+  const removeStderrGuard = stderrGuard((write) => terminal.aside(write))
   const close = (): void => {
     clearInterval(timer)
-    endBeside()
+    removeStderrGuard()
     process.off('exit', close)
     keyboard.lines.close()
     terminal.close()
@@ -118,13 +118,13 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
 }
 
 /**
- * Lets Node and libraries write to stderr while something is drawn on the terminal: `aside` has it taken away, calls back,
- * and draws it again. Gives what ends that.
+ * Keeps writes of Node and libraries to stderr out of the footer: `aside` removes it, calls back, and draws it again. Returns a
+ * function that removes the guard.
  */
 function stderrGuard(aside: (write: () => void) => void): () => void {
   const { stderr } = process
   const write = stderr.write
-  // Node writes its warnings past the stream.
+  // Node does not write its warnings through the stream.
   const warningListeners = process.listeners('warning')
   const warn = (warning: Error): void =>
     aside(() => warningListeners.forEach((listener) => void listener(warning)))

@@ -1,11 +1,11 @@
 import type { WriteStream } from 'node:tty'
 import { measureWidth } from '../render/width.js'
 
-/** What stands below everything else, and is drawn again and again. */
+/** The lines at the bottom, which are redrawn. */
 export interface Footer {
   /** Each fits on a row. */
   readonly lines: readonly string[]
-  /** Where the cursor stands on the last of them, in columns. */
+  /** Column of the cursor on the last line. */
   readonly cursor: number
 }
 
@@ -18,14 +18,14 @@ export type Output = Pick<WriteStream, 'write' | 'on' | 'off'> & {
 /** Output is collected for this long and drawn at once. */
 const gatheringMs = 25
 
-/** Synchronised output (DEC 2026): a terminal that knows it shows all of it at once, others ignore it. */
+/** Synchronized output (DEC 2026) avoids flicker; terminals without it ignore the sequences. */
 const [begin, end] = ['\u001B[?2026h', '\u001B[?2026l']
-/** While the footer is drawn nothing wraps, whatever a terminal thinks of a character's width. */
+/** Disables wrapping while the footer is drawn, since terminals differ in the width of characters. */
 const [clip, unclip] = ['\u001B[?7l', '\u001B[?7h']
 /** Clears line by line: when cleared from the top, tmux keeps the old screen in its scrollback. */
 const [clearLine, up, clearBelow] = ['\u001B[2K', '\u001B[A', '\u001B[J']
 
-/** A terminal to which lines are appended, never changed again, above a footer that is alive. */
+/** Appends permanent lines above a footer that is redrawn. */
 export class Terminal {
   readonly #output: Output
   readonly #footer: () => Footer
@@ -79,7 +79,7 @@ export class Terminal {
     this.#write(footer)
   }
 
-  /** Takes the footer away, as for another program; it comes back with `flush`. */
+  /** Removes the footer until the next `flush`. */
   clear(): void {
     this.#write({ lines: [], cursor: 0 })
   }
@@ -111,16 +111,16 @@ export class Terminal {
     this.#drawn = footer
   }
 
-  /** Takes the footer away, from the cursor up to where it begins; a terminal that became narrower has broken its lines. */
+  /** Erases the footer from the cursor up. A terminal that became narrower has wrapped its lines. */
   #erasing(): string {
     const { lines, cursor } = this.#drawn
     if (lines.length === 0) return '\r'
-    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(measureWidth(line)), 0)
-    const rows = above + this.#rowsOf(cursor + 1) - 1
+    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#countRows(measureWidth(line)), 0)
+    const rows = above + this.#countRows(cursor + 1) - 1
     return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
   }
 
-  #rowsOf(width: number): number {
+  #countRows(width: number): number {
     return this.columns === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(width / this.columns))
   }
 }

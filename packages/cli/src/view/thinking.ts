@@ -7,19 +7,19 @@ export interface ThoughtVisibilityOptions {
   isConnected(): boolean
   /** The visibility has changed. */
   changed(): void
-  /** The log may have other thoughts to show than were seen so far. */
+  /** The log may have thoughts that were not shown yet. */
   reread(): void
   /** The request failed. The view has changed nevertheless. */
   failed(error: unknown): void
-  /** Others may not be kept from seeing them: has the gateway cut thoughts for this connection alone, or no longer. */
+  /** Hiding for everybody is not allowed: cuts thoughts for this connection only, or no longer. */
   cut(isCut: boolean): Promise<void>
 }
 
-/** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
+/** Whether this view shows thoughts. During a run, toggling applies to everybody, and the view follows others. */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
-  #isTelling = false
+  #isSynchronizing = false
   /** The gateway cuts thoughts for this connection alone. */
   #isCut = false
 
@@ -34,23 +34,23 @@ export class ThoughtVisibility {
   /** Changes the view at once, then the visibility of the active run. */
   toggle(): void {
     this.#set(!this.isShown)
-    if (!this.#isTelling) void this.#tell()
+    if (!this.#isSynchronizing) void this.#synchronize()
   }
 
   /** The visibility of a run has changed, or it has ended. */
   onVisibility({ context, reasoningVisible }: VisibilityChange): void {
-    if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
+    if (this.#isSynchronizing || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
   }
 
   /** A run begins visible. */
   onEnvelope({ kind, context }: AnyEnvelope): void {
-    if (kind !== Kind.reasoningStart || context !== undefined || this.#isTelling) return
+    if (kind !== Kind.reasoningStart || context !== undefined || this.#isSynchronizing) return
     this.#set(true)
     if (this.#isCut) this.#cut(false).catch(this.#options.failed)
   }
 
-  /** The run that has begun last, of those that go on. */
+  /** The latest open run. */
   get #active(): Run | undefined {
     return this.#options.space.runs.at(-1)
   }
@@ -62,25 +62,25 @@ export class ThoughtVisibility {
     return true
   }
 
-  /** One request at a time, so that the last toggle is the last that is sent; what the log says counts in the end. */
-  async #tell(): Promise<void> {
+  /** Sends one request at a time, so that the last toggle is sent last. At the end the state in the log counts. */
+  async #synchronize(): Promise<void> {
     const { isConnected, reread, failed } = this.#options
     const context = this.#active?.context
     if (context !== undefined || this.#isCut) {
-      this.#isTelling = true
+      this.#isSynchronizing = true
       try {
         if (!isConnected()) throw new Error('it cannot be reached at present')
-        let told: boolean
+        let requested: boolean
         do {
-          told = this.isShown
-          await this.#ask(context, told)
-        } while (told !== this.isShown)
+          requested = this.isShown
+          await this.#ask(context, requested)
+        } while (requested !== this.isShown)
         if (this.#active !== undefined && !this.#isCut) this.#set(this.#active.reasoningVisible)
       } catch (error) {
         failed(error)
         return
       } finally {
-        this.#isTelling = false
+        this.#isSynchronizing = false
       }
     }
     reread()

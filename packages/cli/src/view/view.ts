@@ -1,6 +1,17 @@
 import type { Interface } from 'node:readline'
-import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
+import type { LogQuery } from '@meup/agent-sdk/http'
+import {
+  type AnyEnvelope,
+  anyContext,
+  type Detail,
+  isShown,
+  parseContext,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
 import type { ConnectionFlags } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { omitUndefined } from '../lib/options.js'
 import type { LineRenderer } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'
 
@@ -16,17 +27,17 @@ export interface View {
   append(envelope: AnyEnvelope, reasoning: readonly string[]): void
   /** Prints lines that were asked for. */
   print(lines: readonly string[]): void
-  /** Says something beside it. */
+  /** Prints a notice. */
   notify(line: string): void
   toggleThoughts(): void
   toggleOutput(): void
   /** Creates a renderer of the same kind for past envelopes. */
   past(): LineRenderer
-  /** Shows less from now on, or all again; resolves with what the gateway says to that. */
+  /** Changes the filter; resolves with the welcome of the gateway. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
   /** The current filter; absent = everything. */
   readonly filter: ViewFilter | undefined
-  /** Lets one of these be chosen; `undefined` = none. */
+  /** Asks the user to choose; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
   /** Redraws the status. */
   refresh(): void
@@ -36,7 +47,7 @@ export interface View {
 }
 
 export interface ViewFilter {
-  /** What the gateway is asked for. */
+  /** The subscription at the gateway; `undefined` = everything. */
   readonly subscription: SubscribePayload | undefined
   /** For people; absent = everything. */
   readonly name?: string
@@ -47,10 +58,51 @@ export interface ViewOptions {
   /** Whether input is accepted. */
   readonly echoes: boolean
   readonly completer?: Completer
-  /** On a line: what waits for a decision. */
+  /** A one-line summary of the open proposals. */
   readonly pending?: () => string | undefined
   /** Additional key bindings. */
   readonly keys?: Readonly<Record<string, () => void>>
-  /** What the command shows alone. */
+  /** The filter of the command. */
   readonly filter?: ViewFilter
 }
+
+export interface FilterFlags {
+  readonly context?: string
+  readonly agent?: readonly string[]
+  readonly kind?: readonly string[]
+  readonly reasoning?: string
+}
+
+/** A filter made of flags. `subscription` lets more pass than `includes`: the gateway always sends tool calls and answers. */
+export interface Filter extends ViewFilter {
+  /** The same filter for reading the log. */
+  readonly query: LogQuery
+}
+
+const details: readonly string[] = ['full', 'boundaries', 'none'] satisfies readonly Detail[]
+const isDetail = (text: string): text is Detail => details.includes(text)
+
+/** The filter of these flags; without any it includes everything. Throws `UsageError`. */
+export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterFlags): Filter {
+  if (!isDetail(reasoning)) throw new UsageError(`--reasoning is full, boundaries or none, not ${reasoning}`)
+  if (context !== undefined && parseContext(context, anyContext) === undefined)
+    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
+  const subscription = omitUndefined({
+    reasoning: reasoning === 'full' ? undefined : reasoning,
+    contexts: context === undefined ? undefined : [context],
+    from: agent && [...agent],
+    kinds: kind && [...kind],
+  })
+  return {
+    subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
+    query: omitUndefined({ reasoning, context, from: agent, kind }),
+    includes: (envelope) =>
+      isShown(reasoning, envelope) &&
+      (context === undefined || isWithin(envelope.context, context)) &&
+      (agent === undefined || agent.includes(envelope.from)) &&
+      (kind === undefined || kind.includes(envelope.kind)),
+  }
+}
+
+const isWithin = (context: string | undefined, around: string): boolean =>
+  context === around || context?.startsWith(`${around}/`) === true

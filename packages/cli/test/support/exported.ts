@@ -11,7 +11,7 @@ interface ReplayScreen {
   as(reader: string): { json(path: string): Promise<unknown> }
 }
 
-/** A step as the gateway tells it. */
+/** A step as in the HTTP API. */
 export interface ToldStep extends AuditEntry {
   readonly seq: number
   readonly thread_id: string
@@ -46,7 +46,7 @@ export function openFile(path: string): Database.Database {
 }
 
 /** The rows of its tables. */
-export function rowsOf(path: string) {
+export function readRows(path: string) {
   const db = new Database(path, { readonly: true })
   const all = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
   const rows = { turns: all('turns'), steps: all('reasoning_steps') }
@@ -54,8 +54,8 @@ export function rowsOf(path: string) {
   return rows
 }
 
-/** All steps that a reader is told, the oldest first. */
-export async function toldSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
+/** All steps that a reader may read, the oldest first. */
+export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
   return steps.reverse()
 }

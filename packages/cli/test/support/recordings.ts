@@ -17,7 +17,7 @@ export function bodies(chats: number): string[] {
 }
 
 /** An export of these bodies, the first of which has the seq `first`; of some, no more than the leaf. */
-export function exportOf(all: readonly string[], first = 1, withheld: readonly number[] = []): string {
+export function createExport(all: readonly string[], first = 1, withheld: readonly number[] = []): string {
   const epoch = 'the-epoch'
   const salt = Buffer.alloc(16, 7)
   const previous = first === 1 ? sha256(Buffer.from(epoch)) : Buffer.alloc(32, 9)

@@ -8,8 +8,8 @@ export const parseTimestamp = (seq: number): string =>
 export const envelope = (seq: number, kind: string, from: string, fields: object = {}): AnyEnvelope =>
   ({ seq, id: `e${seq}`, ts: parseTimestamp(seq), kind, from, payload: {}, ...fields }) as AnyEnvelope
 
-/** A turn of `bot` with one tool, as the gateway tells it. */
-export const turnOf = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
+/** A turn of `bot` with one tool, as in the HTTP API. */
+export const createTurn = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
   turn_number,
   user_input: 'why?',
   response: 'because',

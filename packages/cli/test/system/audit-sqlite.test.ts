@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { meup, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
 import { running as guardedGateway } from '../../../../test/support/guarded-gateway.js'
 import { verifies } from '../../../../test/verifies.js'
-import { rowsOf } from '../support/exported.js'
+import { readRows } from '../support/exported.js'
 
 const timeout = 120_000
 
@@ -31,11 +31,11 @@ async function running(storage = '') {
     expect(sent).toMatchObject({ code: 0 })
   }
   const file = join(cwd, 'audit.db')
-  return { cwd, gateway, run, think, file, contents: () => contentsOf(file) }
+  return { cwd, gateway, run, think, file, contents: () => readContents(file) }
 }
 
 /** What the steps of a file say; nothing where there is no file yet. */
-function contentsOf(path: string): string[] {
+function readContents(path: string): string[] {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true })
     try {
@@ -74,7 +74,7 @@ test('an export that follows goes on live, over a restart of the gateway, until 
   await expect.poll(contents).toEqual(['before'])
   await think('aside', 'meanwhile')
   await expect.poll(contents).toEqual(['before', 'meanwhile'])
-  const states = () => rowsOf(file).turns.map((turn) => (turn as { state: string }).state)
+  const states = () => readRows(file).turns.map((turn) => (turn as { state: string }).state)
   expect(states()).toEqual(['running'])
   expect(await run('send', '--kind', 'reasoning.conclusion', '--context', 'aside')).toMatchObject({ code: 0 })
   await expect.poll(states).toEqual(['completed'])
@@ -101,7 +101,7 @@ test('an export that follows adds the thoughts of a hidden run when it is over, 
   await said('ana', { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } })
   await said('ana', thought('run', 'hidden'), thought('aside', 'aloud'))
   const exporting = spawnMeup([...follow, '--as', 'ben'], space.folder)
-  const contents = () => contentsOf(join(space.folder, 'audit.db'))
+  const contents = () => readContents(join(space.folder, 'audit.db'))
   await expect.poll(contents).toEqual(['aloud'])
   for (let part = 0; part < 8; part++)
     await said('cas', ...Array.from({ length: 100 }, (_, index) => thought('work', `${part}.${index}`)))
@@ -165,8 +165,8 @@ verifies(
     expect(await meup(args, { cwd: space.folder })).toMatchObject({ code: 0 })
     const fresh = args.map((arg) => (arg === 'audit.db' ? 'fresh.db' : arg))
     expect(await meup(fresh, { cwd: space.folder })).toMatchObject({ code: 0 })
-    expect(rowsOf(path)).toEqual(rowsOf(join(space.folder, 'fresh.db')))
-    expect(rowsOf(path).steps).toHaveLength(3 * turns)
+    expect(readRows(path)).toEqual(readRows(join(space.folder, 'fresh.db')))
+    expect(readRows(path).steps).toHaveLength(3 * turns)
     await space.stop()
   },
   { timeout },

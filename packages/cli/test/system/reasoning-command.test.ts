@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { meup } from '../../../../test/support/cli.js'
 import { verifies } from '../../../../test/verifies.js'
 import { answering } from '../support/answering.js'
-import { envelope, turnOf } from '../support/turns.js'
+import { createTurn, envelope } from '../support/turns.js'
 
 /** What is special about some turns: without tools, without its first envelopes, still running. */
 const special: Readonly<Record<number, object>> = {
@@ -13,7 +13,7 @@ const special: Readonly<Record<number, object>> = {
 
 /** `meup reasoning …`, where the gateway has 12 turns of `bot`, the last of which goes on, and gives 5 at a time. */
 async function reasoning(...args: string[]) {
-  const turns = Array.from({ length: 12 }, (_, at) => turnOf(at + 1, special[at + 1]))
+  const turns = Array.from({ length: 12 }, (_, at) => createTurn(at + 1, special[at + 1]))
   const { url } = await answering(({ pathname, searchParams }) => {
     if (pathname.endsWith('/envelopes')) {
       const answer = { correlationId: 'e1', payload: { message: 'because' } }
@@ -60,7 +60,7 @@ describe('meup reasoning', () => {
 
   test('gives turns as JSON, one a line', async () => {
     const { code, stdout, stderr } = await reasoning('3', '--json')
-    expect([code, stderr, JSON.parse(stdout)]).toEqual([0, '', turnOf(3)])
+    expect([code, stderr, JSON.parse(stdout)]).toEqual([0, '', createTurn(3)])
     expect((await reasoning('all', '--json')).stdout.trimEnd().split('\n')).toHaveLength(12)
   })
 

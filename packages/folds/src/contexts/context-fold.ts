@@ -33,7 +33,7 @@ export interface ContextOptions {
 }
 
 interface ContextChange {
-  /** The contexts of which something is new. */
+  /** The contexts that changed. */
   readonly contexts: readonly ContextView[]
   /** Whether the envelope came after the end of its context [MEUP-2.7]. */
   readonly isLate: boolean
@@ -50,16 +50,16 @@ export interface ContextSnapshot {
 
 export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
-  /** All that are open, and those of the others that were touched last. */
+  /** All open contexts, and the latest of the others. */
   all(): readonly ContextView[]
   /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
   answerFor(context: string): Source | undefined
 }
 
-/** The contexts: runs, what is nested in them, and free paths. `contextTree` arranges them. */
+/** Runs, their nested contexts, and free paths. `contextTree` arranges them. */
 export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
 
-/** How long a gateway waits for an owner that has left, where it does not say otherwise. */
+/** Default of how long a gateway waits for an owner that has left. */
 const defaultAbandonAfterMs = 60_000
 
 const nothing: ContextChange = { contexts: [], isLate: false }
@@ -81,7 +81,7 @@ class Contexts implements ContextFold {
     return this.#progress.seq
   }
 
-  /** A welcome tells whoever comes late what is open. */
+  /** A welcome lists the open contexts, for clients that join later. */
   apply(envelope: Envelope): ContextChange {
     if (envelope.kind === Kind.systemWelcome) this.#welcome(envelope)
     else if (!this.#progress.advance(envelope)) return nothing
@@ -133,7 +133,7 @@ class Contexts implements ContextFold {
     return this.#drafts.touch(context, ts, seq)
   }
 
-  /** It opens, or it ends; at its end a run that was hidden is shown [MEUP-9.7]. */
+  /** Opens or ends a context. A hidden run becomes visible at its end [MEUP-9.7]. */
   #turn({ context, state }: Opened, envelope: Envelope): void {
     const draft = this.#touch(context, envelope)
     const run = this.#drafts.get(contextRoot(context))
@@ -147,7 +147,7 @@ class Contexts implements ContextFold {
     if (run === draft) this.#awaited.begin(envelope)
   }
 
-  /** Answers, proposals and the switch of visibility: what concerns a context without being in it. */
+  /** Applies what concerns a context without being in it: answers, proposals, visibility, presence. */
   #link(envelope: Envelope): void {
     const { kind, context } = envelope
     if (kind === Kind.chat && context === undefined) this.#answer(envelope)
@@ -158,7 +158,7 @@ class Contexts implements ContextFold {
     else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
   }
 
-  /** An owner that leaves is awaited for a while. */
+  /** The gateway waits for an owner that leaves. */
   #expect({ ts, payload }: Envelope): void {
     const { event, participant } = payload as Partial<PresencePayload>
     if (participant === undefined || (event !== 'leave' && event !== 'join')) return
@@ -176,7 +176,7 @@ class Contexts implements ContextFold {
     if (run?.state === 'open') this.#drafts.hide(run.context, hiddenByAfter(run, envelope) ?? [])
   }
 
-  /** The owner's answer; a free path belongs to nobody, and is answered by its name. */
+  /** The answer of the owner; a free path has no owner, and an answer names its path. */
   #answer(chat: Envelope): void {
     const free = correlations(chat).filter((path) => this.#drafts.get(path)?.state === 'free')
     for (const run of [...this.#awaited.answeredBy(chat), ...free]) {
@@ -206,24 +206,24 @@ class Contexts implements ContextFold {
 
 type AwaitedSnapshot = readonly (readonly [key: string, runs: readonly string[]])[]
 
-/** Runs about the same thing past this many are not told apart. */
+/** Runs remembered for one cause; an answer does not reach older ones. */
 const maxRunsPerCause = 100
 
-/** Runs that an answer is awaited of: by their owner, to what they answer or to themselves [MEUP-2.10]. */
+/** Runs that await their final answer: by the owner, to their trigger or to the run [MEUP-2.10]. */
 class Awaited {
   readonly #runs = new Bounded<readonly string[]>(20_000)
 
   /** `start` opens a run. */
   begin(start: Envelope): void {
     for (const cause of [start.id, ...correlations(start)]) {
-      const key = keyOf(start.from, cause)
+      const key = toKey(start.from, cause)
       this.#runs.set(key, [...(this.#runs.get(key) ?? []), start.id].slice(-maxRunsPerCause))
     }
   }
 
-  /** The runs that this chat is the answer of. */
+  /** Removes and returns the runs that this chat answers. */
   answeredBy(chat: Envelope): readonly string[] {
-    const keys = correlations(chat).map((cause) => keyOf(chat.from, cause))
+    const keys = correlations(chat).map((cause) => toKey(chat.from, cause))
     const runs = keys.flatMap((key) => this.#runs.get(key) ?? [])
     for (const key of keys) this.#runs.delete(key)
     return runs
@@ -238,4 +238,4 @@ class Awaited {
   }
 }
 
-const keyOf = (owner: string, cause: string): string => `${owner} ${cause}`
+const toKey = (owner: string, cause: string): string => `${owner} ${cause}`

@@ -1,14 +1,14 @@
 import { contextParent, type Envelope, isContextAncestor } from '@meup/protocol'
 import type { Quoted, Source } from '../source.js'
 
-/** Something that reasoning builds on. */
+/** An entry of `references`. */
 export interface Reference {
   readonly id: string
   /** Whether there is an envelope with this id. */
   readonly isResolved: boolean
 }
 
-/** A context: one that a start has opened, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
+/** A context that a start has opened, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
 export interface ContextView {
   readonly context: string
   readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
@@ -16,28 +16,28 @@ export interface ContextView {
   readonly owner: string | null
   /** Its start. */
   readonly opening: Quoted | null
-  /** What ended it; the text is the conclusion, or why it was cancelled. */
+  /** What ended it; the text is the conclusion, or the reason of the cancellation. */
   readonly ending: Quoted | null
   /** `false` while its run is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
-  /** Who hides its run: the owner its own thoughts, anybody else all of them. */
+  /** Who hides its run: the owner hides its own thoughts, anybody else all of them. */
   readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]
-  /** Everybody who has said something in it or below it. */
+  /** The senders of envelopes in it or below it. */
   readonly contributors: readonly string[]
-  /** In it and below it. `late`: after its end. */
+  /** Envelopes in it and below it. `late`: after its end. */
   readonly counts: Counts
-  /** The answer that its run led to [MEUP-2.10]. */
+  /** The final answer of its run [MEUP-2.10]. */
   readonly answer: Source | null
-  /** Ids of the proposals that are based on it or were made in it, the latest 100. */
+  /** Ids of the latest 100 proposals in it or about it. */
   readonly proposals: readonly string[]
   /** By the gateway's clock. A free path starts with its first envelope and never ends. */
   readonly startedAt: string
-  /** Of the first envelope that told of it. */
+  /** Seq of the first envelope in it. */
   readonly firstSeq: number
   readonly endedAt: string | null
-  /** When the gateway cancels it, at the earliest, as its owner has left; `null` while the owner is here [MEUP-2.3]. */
+  /** The earliest time at which the gateway cancels it; `null` while its owner is present [MEUP-2.3]. */
   readonly expiresAt: string | null
   /** From start to end, in milliseconds. */
   readonly duration: number | null
@@ -50,7 +50,7 @@ export interface Counts {
   readonly late: number
 }
 
-/** A context and what is nested in it. */
+/** A context with its nested contexts. */
 export interface ContextNode extends ContextView {
   readonly children: readonly ContextNode[]
 }
@@ -58,16 +58,16 @@ export interface ContextNode extends ContextView {
 /** Whether an envelope came after the end of its context, or of one around it [MEUP-2.7]. */
 export function isLate(
   { context, seq = 0 }: Envelope,
-  contextOf: (context: string) => ContextView | undefined,
+  getContext: (context: string) => ContextView | undefined,
 ): boolean {
   for (let at = context; at !== undefined; at = contextParent(at)) {
-    const { state = 'free', ending } = contextOf(at) ?? {}
+    const { state = 'free', ending } = getContext(at) ?? {}
     if (state !== 'free' && ending && seq > ending.source.seq) return true
   }
   return false
 }
 
-/** The roots, oldest first; a context whose parent is not among them stands as a root itself. */
+/** The roots, oldest first; a context without its parent in the list is a root. */
 export function contextTree(contexts: Iterable<ContextView>): readonly ContextNode[] {
   const nodes = new Map<string, ContextView & { children: ContextNode[] }>()
   for (const each of contexts) nodes.set(each.context, { ...each, children: [] })

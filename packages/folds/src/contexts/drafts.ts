@@ -1,14 +1,14 @@
 import { contextRoot, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { Register, type RegisterSnapshot } from '../bounded.js'
 import { isNotification } from '../mcp/calls.js'
 import { payloadText } from '../payload-text.js'
-import { Register, type RegisterSnapshot } from '../register.js'
 import { getSource, type Quoted } from '../source.js'
 import { isObject, isWithheld } from '../text.js'
 import type { ContextView, Counts } from './context-view.js'
 
 export type DraftsSnapshot = RegisterSnapshot<Draft>
 
-/** The contexts, and which of them the envelope at hand has changed. */
+/** The contexts, with a list of those that the current envelope changes. */
 export class Drafts {
   readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
   readonly #changed = new Map<string, Draft>()
@@ -21,7 +21,7 @@ export class Drafts {
     return this.#drafts.values()
   }
 
-  /** Counts as changed. What is new is a free path until a start is seen to open it. */
+  /** Marks a context as changed. A new one is a free path until a start opens it. */
   touch(context: string, ts: string, seq: number): Draft {
     const draft = this.get(context) ?? createDraft(context, ts, seq)
     this.#changed.set(context, draft)
@@ -32,7 +32,7 @@ export class Drafts {
     this.#changed.set(draft.context, draft)
   }
 
-  /** A run and all that is nested in it are hidden and shown together. */
+  /** Sets who hides a run and its nested contexts. */
   hide(root: string, hiddenBy: readonly string[]): void {
     for (const draft of this.#drafts.values()) {
       if (contextRoot(draft.context) !== root) continue
@@ -42,7 +42,7 @@ export class Drafts {
     }
   }
 
-  /** The owner of open contexts has left, and is awaited until then; or is here: `null`. */
+  /** Sets when the open contexts of an owner expire; `null` = the owner is present. */
   expect(owner: string, expiresAt: string | null): void {
     for (const draft of this.#drafts.values()) {
       if (draft.owner !== owner || draft.state !== 'open' || draft.expiresAt === expiresAt) continue
@@ -51,7 +51,7 @@ export class Drafts {
     }
   }
 
-  /** What has changed since the last time. */
+  /** Stores and returns the changed contexts. */
   flush(): Draft[] {
     const changed = [...this.#changed.values()]
     this.#changed.clear()
@@ -73,14 +73,14 @@ const isOpen = ({ state }: Draft): boolean => state === 'open'
 const weigh = ({ weight, contributors, proposals }: Draft): number =>
   weight + 20 * (contributors.length + proposals.length)
 
-/** While it is being put together. */
+/** A `ContextView` under construction. */
 export type Draft = {
   -readonly [Key in Exclude<keyof ContextView, 'contributors' | 'counts' | 'proposals'>]: ContextView[Key]
 } & {
   readonly contributors: string[]
   readonly counts: { -readonly [Key in keyof Counts]: number }
   readonly proposals: string[]
-  /** About how many characters it takes in memory. */
+  /** Approximate size in memory, in characters. */
   weight: number
 }
 
@@ -106,7 +106,7 @@ export const createDraft = (context: string, startedAt: string, firstSeq: number
   weight: 500,
 })
 
-/** Of one context. */
+/** Bounds of the lists of one context. */
 const maxEntries = { contributors: 1000, references: 100, proposals: 100 }
 const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningStart,
@@ -114,7 +114,7 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/** Something was said in it or below it. */
+/** Counts an envelope in the context or below it. */
 export function count(
   { counts, contributors }: Draft,
   { kind, from, payload }: Envelope,
@@ -154,7 +154,7 @@ export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: En
   draft.weight += text.length
 }
 
-/** A free path that is told of as if it were opened and concluded is shown with what was said. */
+/** Starts and conclusions in a free path do not open or end it, but give it its texts. */
 export function quoteFree(draft: Draft, envelope: Envelope): void {
   if (draft.state !== 'free') return
   if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))
@@ -162,7 +162,7 @@ export function quoteFree(draft: Draft, envelope: Envelope): void {
     draft.ending = quote(envelope, payloadText(envelope.payload))
 }
 
-/** Whether the proposal is new to it. */
+/** Adds a proposal; `false` if it is there already. */
 export function propose({ proposals }: Draft, proposal: string): boolean {
   if (proposals.includes(proposal)) return false
   proposals.push(proposal)

@@ -1,5 +1,5 @@
 import { contextParent, type Envelope, GATEWAY, isContextAncestor, Kind, openedContext } from '@meup/protocol'
-import { Register, type RegisterSnapshot } from '../register.js'
+import { Register, type RegisterSnapshot } from '../bounded.js'
 
 /** A context that a start has opened. */
 export interface Opened {
@@ -24,12 +24,12 @@ export class Lifecycle {
     return envelope.kind === Kind.reasoningCancel ? this.#close(envelope, 'cancelled') : none
   }
 
-  /** An open context that a welcome tells of. */
+  /** Adds an open context that a welcome lists. */
   learn(opened: Opened): void {
     if (this.#contexts.get(opened.context) === undefined) this.#contexts.set(opened.context, opened)
   }
 
-  /** Whether what is said here comes after the end of what it belongs to [MEUP-2.7]. */
+  /** Whether the context of this path has ended [MEUP-2.7]. */
   isOver(path: string): boolean {
     for (let at: string | undefined = path; at !== undefined; at = contextParent(at)) {
       const opened = this.#contexts.get(at)

@@ -5,7 +5,7 @@ import { head, isBlank, isObject } from '../text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** The one method whose name says nothing of what is done. */
+/** The method whose name does not identify the operation. */
 const toolsCall = 'tools/call'
 const maxNameChars = 128
 
@@ -14,7 +14,7 @@ export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
 /** The tool of a `tools/call`, else the method; 128 characters of it. */
 export const getToolName = (payload: Payload): string => head(nameIn(payload), maxNameChars)
 
-/** The same as it may be shown. It is guarded before it is cut, so that the cut leaves no half of a secret. */
+/** The same, guarded. Guarding comes before cutting, so that no part of a secret remains. */
 export const guardedToolName = (payload: Payload, guard: Guard): string =>
   head(guarded(nameIn(payload), guard), maxNameChars)
 
@@ -31,11 +31,11 @@ export function getParameters({ method, params }: Payload): unknown {
   return rest
 }
 
-/** Nobody answers a notification. */
+/** Notifications get no response. */
 export const isNotification = ({ method }: Payload): boolean =>
   typeof method === 'string' && method.startsWith('notifications/')
 
-/** Which request a notification takes back, and why; `undefined` = it is another notification. */
+/** The request that a `notifications/cancelled` names, and the reason; `undefined` for other messages. */
 export function getCancellation({
   method,
   params,
@@ -46,7 +46,7 @@ export function getCancellation({
   return { requestId: String(requestId), reason }
 }
 
-/** The name of a tool, as it may leave the log: without what looks like a secret. */
+/** `guardedToolName` with the default guard. */
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
 
 interface Cancellable {
@@ -56,18 +56,18 @@ interface Cancellable {
 }
 
 /**
- * Which of the calls, by their keys, its asker takes back with this notification, and why. It names the request by the id
- * of the envelope, by what it answers, or by the id of JSON-RPC, where it means the latest. `undefined` = none of them.
+ * Finds the call that its asker cancels with this notification. The notification names the request by its envelope id, by its
+ * own `correlationId`, or by its JSON-RPC id (then the latest with that id). `undefined` = none of the calls.
  */
 export function findCancelledCall<Call extends Cancellable>(
   envelope: Envelope,
   calls: Pick<Bounded<Call>, 'get' | 'snapshot'>,
-  askerOf: (call: Call) => string,
+  getAsker: (call: Call) => string,
 ): { readonly key: string; readonly call: Call; readonly reason: unknown } | undefined {
   const cancellation = getCancellation(envelope.payload)
   if (cancellation === undefined) return undefined
   const { requestId, reason } = cancellation
-  const isOwn = (call: Call): boolean => askerOf(call) === envelope.from
+  const isOwn = (call: Call): boolean => getAsker(call) === envelope.from
   for (const key of [requestId, ...correlations(envelope)]) {
     const call = calls.get(key)
     if (call !== undefined && isOwn(call)) return { key, call, reason }
@@ -79,10 +79,10 @@ export function findCancelledCall<Call extends Cancellable>(
 }
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
-/** What is `blocked` is a text, and what is up for `review` has passed: the call went on. */
+/** `blocked` concerns a text, and after `review` the call went on. */
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
-/** What a `system.decision` is about, as if its participant had sent it; `undefined`: it concerns nobody. */
+/** The envelope that a `system.decision` is about, as if its participant had sent it; `undefined` without a participant. */
 export function getAttempt(decision: Envelope): Envelope | undefined {
   const { payload, to, correlationId: _, context: __, ...rest } = decision
   const [participant] = to ?? []

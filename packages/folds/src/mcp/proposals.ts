@@ -1,15 +1,14 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { Bounded } from '../bounded.js'
+import { Bounded, Register, type RegisterSnapshot } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
 import { type Fold, Progress } from '../fold.js'
 import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
-import { Register, type RegisterSnapshot } from '../register.js'
 import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
 import { getParameters, guardedToolName, isNotification } from './calls.js'
 import { getOutcome } from './result.js'
 
-/** The same, without the usual secrets. In a file of its own: whoever names a guard does without the rules. */
+/** `createProposalFoldWith`, by default with the rules of @meup/safety. */
 export const createProposalFold = (guard: Guard = defaultGuard): ProposalFold => createProposalFoldWith(guard)
 
 export interface ProposalSnapshot {
@@ -22,11 +21,11 @@ export interface ProposalSnapshot {
 
 export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnapshot> {
   get(id: string): ProposalView | undefined
-  /** Those that may still be fulfilled at this time (milliseconds; default: that of the log). */
+  /** Those that may still be fulfilled at `now` (milliseconds; default: the time of the log). */
   open(now?: number): readonly ProposalView[]
 }
 
-/** Proposals, their texts as this guard leaves them; a change is a list of those that are new or different. */
+/** Proposals, with texts masked by `guard`; a change is the list of new and changed proposals. */
 export const createProposalFoldWith = (guard: Guard): ProposalFold => new Proposals(guard)
 
 class Proposals implements ProposalFold {
@@ -109,13 +108,13 @@ class Proposals implements ProposalFold {
     return []
   }
 
-  /** A kick closes what its participant has proposed. */
+  /** A kick withdraws the proposals of its participant. */
   #ended({ from: by, ts, payload }: Envelope): ProposalView[] {
     const own = [...this.#proposals.open()].filter(({ source }) => source.from === payload.participantId)
     return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
   }
 
-  /** What is pruned nobody can decide on any more [MEUP-3.22]. */
+  /** Nobody can decide on a pruned proposal any more [MEUP-3.22]. */
   #pruned({ from: by, ts, payload }: Envelope): ProposalView[] {
     const gone = [...this.#proposals.open()].filter(({ source }) => source.seq <= Number(payload.through))
     return gone.map((each) => withdrawn(each, { by, ts, reason: 'pruned', message: null }))
@@ -144,7 +143,7 @@ class Proposals implements ProposalFold {
     }
   }
 
-  /** What names one that was taken back, or is pruned, is a request of its own. */
+  /** A request that names a withdrawn or pruned proposal does not fulfil it. */
   #fulfilled(request: Envelope): ProposalView[] {
     const proposals = this.#concerned(request).filter(({ withdrawal }) => withdrawal === null)
     return proposals.map((each) => {
@@ -169,7 +168,7 @@ const weigh = ({ rationale, parameters, fulfilments, rejections }: ProposalView)
   200 * fulfilments.length +
   500 * rejections.length
 
-/** What somebody asked those who may to do, and how far that has got. */
+/** A proposal and its state. */
 export interface ProposalView {
   readonly id: string
   readonly source: Source
@@ -178,7 +177,7 @@ export interface ProposalView {
   readonly parameters: unknown
   /** `null` = none was given. */
   readonly rationale: string | null
-  /** One `no` makes it `rejected`; until it is withdrawn, others may still say yes. */
+  /** One rejection makes it `rejected`; until it is withdrawn, others may still fulfil it. */
   readonly state: 'open' | 'fulfilled' | 'rejected' | 'withdrawn' | 'expired'
   readonly usesLeft: number
   readonly proposedAt: string

@@ -1,7 +1,7 @@
 import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
 
-/** How much came back. `unit`: `chars`, `bytes`, or what was counted. */
+/** The size of a result. `unit`: `chars`, `bytes`, or the name of the items. */
 export interface ResultSize {
   readonly count: number
   readonly unit: string
@@ -9,18 +9,18 @@ export interface ResultSize {
 
 export interface Result {
   readonly outcome: 'success' | 'error'
-  /** What the tool said, redacted; the error where it failed. */
+  /** The text of the result or the error, redacted. */
   readonly text: string
   readonly size: ResultSize | null
 }
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** A JSON-RPC error and a tool that says it failed are errors alike. */
+/** `error` for a JSON-RPC error and for a result with `isError`. */
 export const getOutcome = ({ result, error }: Payload): Result['outcome'] =>
   isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
 
-/** How a call ended, and how much came back, of a JSON-RPC response. */
+/** Outcome and size of a JSON-RPC response. */
 export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
   if (getOutcome(payload) === 'error') return { outcome: 'error', size: null }
@@ -30,7 +30,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
       size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null,
     }
   }
-  return { outcome: 'success', size: sizeOf(result, blocksOf(result.content)) }
+  return { outcome: 'success', size: measureResult(result, getBlocks(result.content)) }
 }
 
 /** Reads a JSON-RPC response. */
@@ -39,8 +39,8 @@ export function readResult(payload: Payload, guard: Guard): Result {
   if (isGiven(error)) return failure(errorText(error, guard), guard)
   const { outcome, size } = measure(payload)
   if (!isObject(result)) return { outcome, text: asJson(result, guard), size }
-  const blocks = blocksOf(result.content)
-  const text = textsOf(blocks).join('\n')
+  const blocks = getBlocks(result.content)
+  const text = getTexts(blocks).join('\n')
   if (outcome === 'error') return failure(text, guard)
   const said = isBlank(text)
     ? asJson(result.structuredContent ?? withoutBlocks(result), guard)
@@ -59,7 +59,7 @@ const failure = (text: string, guard: Guard): Result => ({
 const errorText = (error: unknown, guard: Guard): string =>
   isObject(error) && typeof error.message === 'string' ? error.message : asJson(error, guard)
 
-/** An empty result says nothing. */
+/** `''` for an empty result. */
 function asJson(value: unknown, guard: Guard): string {
   if (!isGiven(value) || (isObject(value) && Object.keys(value).length === 0)) return ''
   return JSON.stringify(redact(value, guard).value)
@@ -69,32 +69,32 @@ function withoutBlocks({ content, _meta, isError, ...rest }: Payload): Payload {
   return rest
 }
 
-const blocksOf = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
+const getBlocks = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
 
-const textsOf = (blocks: readonly Payload[]): string[] =>
+const getTexts = (blocks: readonly Payload[]): string[] =>
   blocks.map(({ text }) => text).filter((text) => typeof text === 'string')
 
-function sizeOf(result: Payload, blocks: readonly Payload[]): ResultSize | null {
+function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize | null {
   const parts = [
-    ...blocksOf(result.contents),
+    ...getBlocks(result.contents),
     ...blocks.map(({ resource, ...block }) => resource ?? block),
   ].filter(isObject)
-  if (parts.some(isResource)) return { count: sum(parts.map(bytesOf)), unit: 'bytes' }
-  const texts = textsOf(blocks)
+  if (parts.some(isResource)) return { count: sum(parts.map(countBytes)), unit: 'bytes' }
+  const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
   const list =
     soleArray(result.structuredContent) ??
     (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
-  if (list !== undefined) return countOf(...list)
-  return texts.length === 0 ? null : { count: charactersOf(texts.join('\n')), unit: 'chars' }
+  if (list !== undefined) return countItems(...list)
+  return texts.length === 0 ? null : { count: countCharacters(texts.join('\n')), unit: 'chars' }
 }
 
-/** A tool that looked for something says itself how much of what it found: `Found 3 documents matching …`. */
+/** Search tools report the number of hits in their text: `Found 3 documents matching …`. */
 const foundIn = /^found (\d{1,9}) ([a-z]{1,32})\b/i
-/** Names that say what is in a list: `documents`, `search_results`. */
-const telling = /^[a-z]{1,32}(_[a-z]{1,32})?$/
-const untelling: ReadonlySet<string> = new Set([
+/** Names of lists that can serve as units: `documents`, `search_results`. */
+const unitName = /^[a-z]{1,32}(_[a-z]{1,32})?$/
+const genericNames: ReadonlySet<string> = new Set([
   'result',
   'results',
   'data',
@@ -104,22 +104,22 @@ const untelling: ReadonlySet<string> = new Set([
   'content',
 ])
 
-/** A list is counted by what it is a list of, as its name says: `3 documents`, `1 match`. */
-function countOf(name: string, { length: count }: readonly unknown[]): ResultSize {
-  const unit = telling.test(name) && !untelling.has(name) ? name.replace('_', ' ') : 'items'
-  return { count, unit: count === 1 ? singularOf(unit) : unit }
+/** Counts a list in units of its name: `3 documents`, `1 match`. */
+function countItems(name: string, { length: count }: readonly unknown[]): ResultSize {
+  const unit = unitName.test(name) && !genericNames.has(name) ? name.replace('_', ' ') : 'items'
+  return { count, unit: count === 1 ? toSingular(unit) : unit }
 }
 
-const singularOf = (unit: string): string =>
+const toSingular = (unit: string): string =>
   unit
     .replace(/ies$/, 'y')
     .replace(/(x|ch|sh|ss)es$/, '$1')
     .replace(/([^s])s$/, '$1')
 
-/** A resource, an image or a sound: something whose size is told in bytes. */
+/** A resource, an image or a sound, whose size is given in bytes. */
 const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
 
-/** A list comes as the only array of an object: `{"tools": […]}`, `{"result": […]}`. */
+/** A result is a list if it has one array: `{"tools": […]}`, `{"result": […]}`. */
 function soleArray(value: unknown): [name: string, items: readonly unknown[]] | undefined {
   if (!isObject(value)) return undefined
   const arrays = Object.entries(value).filter((entry): entry is [string, unknown[]] =>
@@ -128,13 +128,13 @@ function soleArray(value: unknown): [name: string, items: readonly unknown[]] | 
   return arrays.length === 1 ? arrays[0] : undefined
 }
 
-function bytesOf({ text, blob, data }: Payload): number {
+function countBytes({ text, blob, data }: Payload): number {
   if (typeof text === 'string') return new TextEncoder().encode(text).length
   const base64 = typeof blob === 'string' ? blob : data
   return typeof base64 === 'string' ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : 0
 }
 
-function charactersOf(text: string): number {
+function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count

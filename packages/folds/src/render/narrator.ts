@@ -39,40 +39,40 @@ interface Call {
   readonly jsonRpcId: string | null
   readonly expiresAt: unknown
   readonly context: string | undefined
-  /** Whether nothing has come of it. */
+  /** Whether it has no outcome. */
   isOpen: boolean
   /** Why it was cancelled, may be empty; `null` = it was not. */
   cancelled: string | null
 }
 
-/** Writes envelopes as paragraphs, in the order of the log: who said, called, decided what, and why. */
+/** Writes envelopes as paragraphs in log order, for exports of the audit. */
 export class Narrator {
   readonly #agent: string | undefined
   readonly #guard: Guard
   readonly #calls = new Bounded<Call>(20_000)
-  /** Of proposals that nobody has decided on. */
+  /** Deadlines of open proposals. */
   readonly #deadlines = new Deadlines()
-  /** Who began which context. */
+  /** Starters by context. */
   readonly #owners = new Bounded<string>(10_000)
   #context: string | undefined
-  /** Why something was cancelled last. */
+  /** Reason of the latest cancellation. */
   #reason = ''
 
-  /** `agent`: whose thoughts need no name. `context`: where it begins. */
+  /** `agent`: its thoughts are written without a name. `context`: the context of the section. */
   constructor(guard: Guard, { agent, context }: { agent?: string; context?: string }) {
     this.#guard = guard
     this.#agent = agent
     this.#context = context
   }
 
-  /** Several where it is more than one step, or where something has expired before it. */
+  /** The paragraphs of an envelope, after those of proposals that expired before it. */
   write(envelope: Envelope): string[] {
     const before = this.expired(Date.parse(envelope.ts))
-    const place = this.#placeOf(envelope)
+    const place = this.#writeHeading(envelope)
     return [...before, ...place, ...this.#paragraphs(envelope)]
   }
 
-  /** The proposals that nobody decided on by then, in milliseconds. */
+  /** Paragraphs of the proposals that have expired by `now` (milliseconds). */
   expired(now: number): string[] {
     return this.#deadlines.due(now).flatMap((id) => {
       const call = this.#settle(id)
@@ -83,7 +83,7 @@ export class Narrator {
     })
   }
 
-  /** Calls that have no answer; of a context alone nobody can tell, since it may have come outside. */
+  /** Paragraphs of the calls without an answer. In an export of one context the answer may be outside of it. */
   unanswered(state: TurnState): string[] {
     const [here, yet] = [this.#agent === undefined ? ' here' : '', state === 'running' ? ' yet' : '']
     if (state === 'cancelled') this.#cancelOpen(this.#reason)
@@ -95,8 +95,8 @@ export class Narrator {
       })
   }
 
-  /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
-  #placeOf(envelope: Envelope): string[] {
+  /** The heading of a nested context, where the section moves to another context. */
+  #writeHeading(envelope: Envelope): string[] {
     const context = this.#isOpening(envelope) ? openedContext(envelope) : envelope.context
     if (context === undefined || context === this.#context) return []
     const isNested = [context, this.#context].some((path) => path !== undefined && contextRoot(path) !== path)
@@ -104,7 +104,7 @@ export class Narrator {
     return isNested ? [`### ${context}`] : []
   }
 
-  /** In a free path a start opens nothing that anybody else would write in. */
+  /** A start in a free path opens no context. */
   #isOpening({ kind, context }: Envelope): boolean {
     return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
   }
@@ -113,7 +113,7 @@ export class Narrator {
     const { kind, from, payload } = envelope
     switch (kind) {
       case Kind.chat:
-        return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
+        return [`${from} ${this.#getVerb(envelope)}: ${saidIn(payload)}`]
       case Kind.chatCancel:
         if (this.#agent !== undefined) this.#cancelOpen(payload.reason)
         break
@@ -144,12 +144,12 @@ export class Narrator {
     return [sentence({ ...said, detail: quoted(detail) })]
   }
 
-  #verbOf({ from, context }: Envelope): string {
+  #getVerb({ from, context }: Envelope): string {
     if (context !== undefined || this.#agent === undefined) return 'says'
     return from === this.#agent ? 'answers' : 'asks'
   }
 
-  /** What an agent claims to have done is told as its words: the steps of tools and of the gateway look different. */
+  /** Actions that an agent only claims are marked with `says`, unlike the steps of tools and of the gateway. */
   #thought({ kind, from, payload }: Envelope): string[] {
     const who = from === this.#agent ? '' : `${from} `
     const about = detailsText(payload)
@@ -167,19 +167,19 @@ export class Narrator {
   #cancel(envelope: Envelope): string {
     const { from, payload } = envelope
     this.#close(envelope)
-    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#ownerOf(envelope)} to stop`
+    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#getOwner(envelope)} to stop`
     return `${from} ${deed}${because(payload.reason)}`
   }
 
-  #ownerOf({ from, context = '' }: Envelope): string {
+  #getOwner({ from, context = '' }: Envelope): string {
     return this.#owners.get(context) ?? this.#agent ?? from
   }
 
   #mayClose(envelope: Envelope): boolean {
-    return envelope.from === GATEWAY || envelope.from === this.#ownerOf(envelope)
+    return envelope.from === GATEWAY || envelope.from === this.#getOwner(envelope)
   }
 
-  /** What is open in a context that is cancelled is cancelled with it; in a free path, all that its agent has open there. */
+  /** Cancels the open calls of a cancelled context; in a free path, those of its agent. */
   #close(envelope: Envelope): void {
     const [state, reason] = getEnding(envelope)
     if (state !== 'cancelled' || !this.#mayClose(envelope)) return
@@ -193,7 +193,7 @@ export class Narrator {
     )
   }
 
-  /** Nobody waits any more for the answers to these calls. */
+  /** Marks open calls as cancelled. */
   #cancelOpen(reason: unknown, isMeant: (call: Call) => boolean = () => true): void {
     this.#reason = this.#clean(reason)
     for (const call of this.#calls.values()) {
@@ -208,18 +208,18 @@ export class Narrator {
     const named = findCancelledCall(envelope, this.#calls, (call) => call.from)
     if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
     const { key, call, reason } = named
-    // Who takes back what the agent was asked takes back the turn.
+    // Cancelling the request that the agent answers cancels the turn.
     if (this.#agent !== undefined && call.from !== this.#agent) this.#cancelOpen(reason)
     this.#settle(key)
     return `${from} cancels ${call.tool}${link('tool_call', key)}${because(this.#clean(reason))}`
   }
 
-  /** What fulfils a proposal is an approval. It has the arguments of the proposal, which need not be told again. */
+  /** A request that fulfils a proposal is written as an approval, without its arguments: the proposal has them. */
   #request(envelope: Envelope): string {
     const { id, from, to, ts, payload } = envelope
     const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
     const tool = this.#remember(envelope, false)
-    const why = reasonOf(envelope, proposal !== undefined || isToolCall(payload))
+    const why = formatReason(envelope, proposal !== undefined || isToolCall(payload))
     if (proposal === undefined)
       return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
     const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
@@ -232,7 +232,7 @@ export class Narrator {
     this.#deadlines.set(id, payload.expiresAt)
     const who = from === this.#agent ? '' : `${from} `
     const expiry = typeof payload.expiresAt === 'string' ? ` · until ${onOneLine(payload.expiresAt)}` : ''
-    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${reasonOf(envelope, isToolCall(payload))}${expiry}`
+    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${formatReason(envelope, isToolCall(payload))}${expiry}`
     return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${tool}${asked}${link('approval', id)}`
   }
 
@@ -243,17 +243,17 @@ export class Narrator {
     const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
     const who = isAnswer ? `${from} answers ` : ''
     const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
-    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
+    return `${who}${label} ${this.#getTool(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
   }
 
   #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
     this.#settle(about)
     const deed = kind === Kind.mcpReject ? 'rejects' : 'withdraws'
     const why = [reason, message].map((text) => this.#clean(text)).filter((text) => text !== '')
-    return `${from} ${deed} ${this.#toolOf(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
+    return `${from} ${deed} ${this.#getTool(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
   }
 
-  /** With what was refused, and why it was attempted: that is nowhere else. What is blocked is a text, the rest goes on. */
+  /** Includes the refused call and its rationale, which no other envelope has. `blocked` concerns one text of a call. */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
     const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedRationale, count } = payload
@@ -271,7 +271,7 @@ export class Narrator {
 
   #attempted(value: unknown): string {
     if (value === undefined) return ''
-    // A text is the beginning of their JSON.
+    // A string is the beginning of their JSON.
     const isText = typeof value === 'string'
     return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
   }
@@ -285,7 +285,7 @@ export class Narrator {
     return tool
   }
 
-  /** Something has come of it. */
+  /** Marks a call as ended. */
   #settle(id: string): Call | undefined {
     this.#deadlines.delete(id)
     const call = this.#calls.get(id)
@@ -297,7 +297,7 @@ export class Narrator {
     return onOneLine(guardedToolName(payload, this.#guard))
   }
 
-  #toolOf(id: string): string {
+  #getTool(id: string): string {
     return this.#calls.get(id)?.tool ?? 'a call'
   }
 
@@ -310,7 +310,7 @@ export class Narrator {
     return onOneLine(inlineJson(redact(value, this.#guard).value, maxArgumentsChars))
   }
 
-  /** A text that the gateway has not guarded, on one line. */
+  /** Guards a text and puts it on one line; `''` for anything else. */
   #clean(text: unknown): string {
     return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
   }
@@ -318,7 +318,7 @@ export class Narrator {
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 
-/** What is shown of a result, and how long it is where that is not all. JSON of many lines is as well read on one. */
+/** The shown part of a result, and its length if that is not all. JSON is put on one line. */
 function shortResult(text: string): [shown: string, length: string] {
   const isJson = /^\s*[{[]\s*["{[]/.test(text)
   const looked = isJson ? head(text, 4 * maxResultChars) : text
@@ -336,20 +336,20 @@ const because = (reason: unknown): string =>
 const quote = (reason: string | undefined): string =>
   reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
 
-/** A tool is called for a reason, or for none that was given; other methods may have one. */
-const reasonOf = ({ rationale }: Envelope, isExpected: boolean): string =>
+/** `isExpected`: a missing rationale is written as such. */
+const formatReason = ({ rationale }: Envelope, isExpected: boolean): string =>
   isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
 
 const saidIn = (payload: Envelope['payload']): string =>
   isWithheld(payload) ? withheld : quoted(payloadText(payload))
 
-/** A text of others, and what follows it: on a line of its own where the text ends in a quote. */
+/** Appends `end` to a text, on a line of its own if the text ends in a block quote. */
 function withEnd(text: string, end: string): string {
   const said = quoted(text)
   return said.includes('\n> ') && end !== '' ? `${said}\n\n${end.trim()}` : `${said}${end}`
 }
 
-/** What a start or a conclusion says, with what it is about. */
+/** The text of a start or a conclusion, with references and metadata. */
 function aside({ payload }: Envelope): string {
   const text = saidIn(payload)
   const about = onOneLine(detailsText(payload))
@@ -357,7 +357,7 @@ function aside({ payload }: Envelope): string {
   return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
 }
 
-/** What our own paragraphs begin with, and what would end or swallow them. */
+/** Lines that look like our own paragraphs, or that Markdown would read as markup. */
 const verbs =
   'asks|answers|begins|concludes|calls|approves|rejects|withdraws|carries|cancels|takes|sends|says|tried'
 const looksLikeOurs = new RegExp(
@@ -365,8 +365,8 @@ const looksLikeOurs = new RegExp(
 )
 
 /**
- * A text of others in a paragraph of ours. Its first line goes on from what we wrote; from the first further line that
- * may be taken for ours, or would end the paragraph, all of it is a block quote.
+ * Puts a text of a participant into a paragraph. From its first line after the first that looks like a paragraph of ours, or that
+ * would end the paragraph, the rest becomes a block quote.
  */
 function quoted(text: string): string {
   const [first = '', ...rest] = printable(text).trim().split('\n')

@@ -11,11 +11,11 @@ export interface ShownDecision extends ToolDecisionInfo {
 /** Characters of the parameters that are shown. */
 const maxParametersChars = 200
 
-/** Why a call was cancelled, where somebody said so. */
+/** `cancelled: <reason>`, or `cancelled` without a reason. */
 export const cancelledText = (reason: string): string =>
   isBlank(reason) ? 'cancelled' : `cancelled: ${onOneLine(reason)}`
 
-/** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` as long as there is none. */
+/** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` without an outcome. */
 export function outcomeText({
   outcome,
   size,
@@ -29,7 +29,7 @@ export function outcomeText({
   return `${number} ${onOneLine(unit)}`
 }
 
-/** They were redacted when the view was made. */
+/** The parameters on one line; the view has redacted them. */
 export const parametersText = ({ parameters }: ShownDecision): string =>
   printable(inlineJson(parameters, maxParametersChars))
 
@@ -38,7 +38,7 @@ export const rationaleText = ({ rationale, rationale_given }: ShownDecision): st
 
 export const toolText = ({ tool_name }: ShownDecision): string => onOneLine(tool_name)
 
-/** Decisions as they are shown: those that were dispatched together stand together, where the first of them was. */
+/** Groups decisions for display: those of a parallel group stand together, at the place of the first. */
 export function groupDecisions<Decision extends ShownDecision>(
   decisions: readonly Decision[],
 ): readonly { readonly group: number | null; readonly decisions: readonly Decision[] }[] {
@@ -55,10 +55,10 @@ export function groupDecisions<Decision extends ShownDecision>(
 /** Characters of the arguments, and of the rationale. */
 const maxAttemptChars = 200
 
-/** What a tool call that was refused was to do, and why, on one line; `''` where the decision is about none. */
+/** Arguments and rationale of a refused tool call, on one line; `''` if the decision is not about one. */
 export function attemptText({ attemptedArguments, attemptedRationale }: Partial<DecisionPayload>): string {
   if (attemptedArguments === undefined) return ''
-  // A text is the beginning of their JSON.
+  // A string is the beginning of their JSON.
   const isText = typeof attemptedArguments === 'string'
   const parameters = isText ? attemptedArguments : inlineJson(attemptedArguments, maxAttemptChars)
   const reason =

@@ -1,3 +1,7 @@
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { isNotification, shownToolName } from '../mcp/calls.js'
+import type { ReasoningStep } from '../steps/steps.js'
 import { cut, onOneLine } from '../text.js'
 import type { TurnInfo, TurnReasoning } from '../turns/turn-info.js'
 import {
@@ -19,7 +23,7 @@ export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
 export interface Thread {
   /** In the order of their numbers. */
   readonly turns: readonly ShownTurn[]
-  /** `false` where the user named another thread than the one of the conversation. */
+  /** `false` if the user named another thread than that of the conversation. */
   readonly isActive: boolean
 }
 
@@ -60,13 +64,13 @@ function lines(
 
 export type ShownReasoning = TurnReasoning<ShownDecision>
 
-/** The lines that follow an answer by themselves: a blank one, the header, and each tool. None without tools. */
+/** The lines that are shown after an answer: a blank one, the header, and each tool. None without tools. */
 export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = plainStyle): string[] {
   if (reasoning === null || reasoning.tool_decisions.length === 0) return []
   return ['', ...reasoningLines(reasoning, `  ┄ Reasoning (turn ${reasoning.turn_number})`, false, style)]
 }
 
-/** What `/reasoning` shows of a turn. `isNamed`: the header names the thread, as it is not the active one alone. */
+/** The lines of `/reasoning` for a turn. `isNamed`: the header names the thread, since it may not be the active one. */
 export function reasoningDetail(
   reasoning: ShownReasoning,
   isNamed: boolean,
@@ -126,3 +130,35 @@ const sgr = (codes: string, text: string): string => (text === '' ? '' : `\u001B
 
 /** Dim gray sections, cyan names of tools. */
 export const colourStyle: Style = { section: (text) => sgr('2;90', text), tool: (text) => sgr('36', text) }
+
+const maxPreviewChars = 80
+/** Separates tool and result in the content of a step. */
+const resultArrow = ' -> '
+
+/** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` when it is done. */
+export function createStatusLines(style: Style = plainStyle): (envelope: Envelope) => string[] {
+  const called = new Bounded<string>(1000)
+  const line = (mark: string, name: string): string => `${style.section(`  ${mark} `)}${style.tool(name)}`
+  return (envelope) => {
+    const { id, kind, context, payload } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) return [style.section('  ○ Thinking...')]
+    if (kind === Kind.mcpRequest && !isNotification(payload)) {
+      const tool = onOneLine(shownToolName(payload))
+      called.set(id, tool)
+      return [line('○', tool)]
+    }
+    if (kind !== Kind.mcpResponse) return []
+    const tool = correlations(envelope).flatMap((request) => called.get(request) ?? [])[0]
+    return tool === undefined ? [] : [line('●', tool)]
+  }
+}
+
+/** What follows `● <tool>`: the beginning of what it gave back, `▸ Found 3 documents`, of the step of the audit about it. */
+export function previewLines(
+  { phase, content }: Pick<ReasoningStep, 'phase' | 'content'>,
+  style: Style = plainStyle,
+): string[] {
+  const said = content.slice(content.indexOf(resultArrow) + resultArrow.length)
+  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), maxPreviewChars)
+  return preview === '' ? [] : [style.section(`    ▸ ${preview}`)]
+}

@@ -4,7 +4,7 @@ import { phaseLabels } from '../steps/steps.js'
 import type { TurnRecord, TurnState } from '../turns/record.js'
 import { Narrator } from './narrator.js'
 
-/** What an export tells of a turn besides its envelopes. */
+/** The fields of a turn that an export needs. */
 export interface NarratedTurn
   extends Pick<TurnRecord, 'id' | 'agent' | 'turnNumber' | 'startedAt' | 'state'> {
   /** Whether its first envelopes have been pruned. */
@@ -12,17 +12,17 @@ export interface NarratedTurn
 }
 
 export interface MarkdownOptions {
-  /** What texts pass that the gateway has not guarded on write; default: the rules of @meup/safety. */
+  /** Masks texts that the gateway has not guarded on write; default: the rules of @meup/safety. */
   readonly guard?: Guard
-  /** RFC 3339: the time of the log's head, by which proposals may have expired; default: of the last envelope. */
+  /** Time of the log's head (RFC 3339), by which proposals expire; default: that of the last envelope. */
   readonly until?: string
 }
 
-/** Writes a document piece by piece: each call gives the text that goes on from what was given before. */
+/** Writes a document in pieces: each call returns the next piece. */
 export interface MarkdownWriter {
-  /** The next turn, or more of the same one. Envelopes: those that the reader may read, in the order of the log. */
+  /** Writes the next turn, or more of the same one. `envelopes`: those that the reader may read, in log order. */
   write(turn: NarratedTurn, envelopes: readonly Envelope[]): string
-  /** What is left to say of the last turn. */
+  /** Completes the last turn. */
   end(): string
 }
 
@@ -37,7 +37,7 @@ const phaseNames = {
   error: 'error',
 } as const
 
-/** What the labels stand for, on one line. */
+/** The meaning of the labels, on one line. */
 export const markdownLegend = Object.entries(phaseNames)
   .map(([phase, name]) => `${phaseLabels[phase as keyof typeof phaseNames]} ${name}`)
   .join(' · ')
@@ -45,7 +45,7 @@ export const markdownLegend = Object.entries(phaseNames)
 /** The first lines of an export. */
 export const markdownHeader = (title: string): string => `# ${title}\n\n${markdownLegend}\n\n`
 
-/** One turn of the audit for people: who asked what, what the agent thought, did and was refused, and why. */
+/** One turn of the audit as Markdown. */
 export function turnMarkdown(
   turn: NarratedTurn,
   envelopes: readonly Envelope[],
@@ -56,7 +56,7 @@ export function turnMarkdown(
   return writer.write({ ...turn, ...(isTruncated && { isTruncated }) }, envelopes) + writer.end()
 }
 
-/** Several turns, one below the other. */
+/** Writes several turns, one below the other. */
 export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWriter {
   let last: Section | undefined
   let lastTurn: NarratedTurn | undefined
@@ -69,7 +69,7 @@ export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWrite
     write(turn, envelopes) {
       const isMore = last !== undefined && lastTurn?.id === turn.id
       const [before, separator] = isMore ? ['', ''] : [end(), lastTurn === undefined ? '' : '\n']
-      last ??= new Section(headingOf(turn), turn.isTruncated ? [truncated] : [], options, {
+      last ??= new Section(formatHeading(turn), turn.isTruncated ? [truncated] : [], options, {
         agent: turn.agent,
       })
       lastTurn = turn
@@ -79,7 +79,7 @@ export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWrite
   }
 }
 
-/** Writes one context piece by piece, as `turnMarkdownWriter` does for turns. */
+/** Writes one context in pieces, as `turnMarkdownWriter` does for turns. */
 export function contextMarkdownWriter(context: string, options: MarkdownOptions = {}) {
   const section = new Section(`## Context ${context}`, [], options, { context })
   return {
@@ -88,7 +88,7 @@ export function contextMarkdownWriter(context: string, options: MarkdownOptions 
   }
 }
 
-/** A context and what is below it for people, with the name of each speaker. */
+/** A context with its nested contexts as Markdown, with the name of each sender. */
 export function contextMarkdown(
   context: string,
   envelopes: readonly Envelope[],
@@ -98,7 +98,7 @@ export function contextMarkdown(
   return writer.write(envelopes) + writer.end()
 }
 
-const headingOf = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
+const formatHeading = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
   `## Turn ${id} (${startedAt}) ${agent}, ${turnNumber === null ? 'job' : `turn ${turnNumber}`}, ${state}`
 
 /** A heading, and the paragraphs below it. */

@@ -6,21 +6,21 @@ import type { Guard } from '../redact.js'
 import type { Source } from '../source.js'
 import { getMessage, head, isBlank } from '../text.js'
 
-/** Characters that are kept of what a tool said. */
+/** Characters of a tool result in a step. */
 const maxResultChars = 500
 
-/** What a step says of a call whose request is not there any more. */
+/** Name of the tool of a call whose request is pruned. */
 const unknownTool = 'a tool'
 
-/** The tool that an envelope calls or proposes to call; `undefined`: it is no call. */
+/** The tool that an envelope calls or proposes to call; `undefined` if it is no call. */
 export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
   const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
   return isCall ? guardedToolName(payload, guard) : undefined
 }
 
 /**
- * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: the calls that a response answers, by their ids,
- * with their tools; without one where the log has the request no more.
+ * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: ids and tools of the calls that a response answers;
+ * no tool if the request is pruned.
  */
 export function getSteps(
   envelope: Envelope,
@@ -50,7 +50,7 @@ export function getSteps(
   return isThought(kind) ? thoughtSteps(payload) : []
 }
 
-/** One step of the audit: a row of `reasoning_steps`, and where it was said. */
+/** One step of the audit: a row of `reasoning_steps`, with its source. */
 export interface ReasoningStep {
   /** A ULID; later steps have higher ones. */
   readonly id: string
@@ -72,15 +72,15 @@ export interface ReasoningStep {
 
 type Links = Pick<ReasoningStep, 'linked_tool_call' | 'linked_policy_decision' | 'linked_approval_request'>
 
-/** What a step says, before it has its place in a turn. */
+/** A step without its place in a turn. */
 export interface StepDraft extends Partial<Links> {
   readonly phase: Phase
   readonly content: string
 }
 
 /**
- * The steps of a thought of any kind: one where it tells its phase, else as many as its text looks like. Fields beside the
- * text belong to the last of them; a thought of fields alone is one step.
+ * The steps of a thought of any kind: one if it gives its phase, else as many as `splitSteps` finds in its text. Other fields
+ * belong to the last of them; a thought of fields alone is one step.
  */
 export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readonly StepDraft[] {
   const { phase } = payload
@@ -107,7 +107,7 @@ interface Part {
   readonly content: string
 }
 
-/** Takes what an agent thought apart into steps. Blank text has none. */
+/** Splits the text of a thought into steps. Blank text has none. */
 export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
   splitSteps(text).map(({ phase, content }, index) => ({
     turn_id: turnId,
@@ -116,7 +116,7 @@ export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
     content,
   }))
 
-/** The labels decide where there are any, else what each line looks like. */
+/** Splits at labels if there are any, else by the look of each line. */
 export function splitSteps(text: string): readonly Part[] {
   const parts = anyLabel.test(text) ? byLabels(text) : byLines(text)
   return parts
@@ -124,7 +124,7 @@ export function splitSteps(text: string): readonly Part[] {
     .filter(({ content }) => !isBlank(content))
 }
 
-/** What comes before the first label is thinking. */
+/** Text before the first label is thinking. */
 function byLabels(text: string): readonly Part[] {
   const [before = '', ...rest] = text.split(anyLabel)
   const parts: Part[] = [{ phase: 'thinking', content: before }]
@@ -138,9 +138,9 @@ const numbered = /^\s*\d+[.)](?!\d)/
 const bullet = /^\s*(?:[-*•]\s|・)/
 const continued = /^\s+\S/
 const announcesPlan = /\b(?:plan|steps)|手順/i
-const tellsError = /error|failed|エラー|失敗/i
+const looksLikeError = /error|failed|エラー|失敗/i
 
-/** Neighbouring lines of one phase are one step; a blank line belongs to what is before it. */
+/** Adjacent lines of one phase are one step; a blank line belongs to the step before it. */
 function byLines(text: string): readonly Part[] {
   const parts: { phase: Phase; content: string }[] = []
   let isPlanned = false
@@ -152,7 +152,7 @@ function byLines(text: string): readonly Part[] {
     }
     const isBullet = bullet.test(line)
     const goesOn = before?.phase === 'plan' && continued.test(line)
-    const phase = phaseOf(line, (isBullet && isPlanned) || (goesOn && !isBullet))
+    const phase = detectPhase(line, (isBullet && isPlanned) || (goesOn && !isBullet))
     isPlanned = announcesPlan.test(line) || (isPlanned && (isBullet || goesOn))
     if (before?.phase === phase) before.content += `\n${line}`
     else parts.push({ phase, content: line })
@@ -160,12 +160,12 @@ function byLines(text: string): readonly Part[] {
   return parts
 }
 
-function phaseOf(line: string, isPlanned: boolean): Phase {
+function detectPhase(line: string, isPlanned: boolean): Phase {
   if (numbered.test(line) || isPlanned) return 'plan'
-  return tellsError.test(line) ? 'error' : 'thinking'
+  return looksLikeError.test(line) ? 'error' : 'thinking'
 }
 
-/** What each phase is called in exports. */
+/** Labels of the phases in exports. */
 export const phaseLabels: Readonly<Record<Phase, string>> = {
   thinking: '[思考]',
   plan: '[計画]',
@@ -180,13 +180,13 @@ const byLabel = new Map(phases.map((phase) => [phaseLabels[phase], phase]))
 export const isPhase = (value: unknown): value is Phase =>
   typeof value === 'string' && Object.hasOwn(phaseLabels, value)
 
-/** The phase that a label stands for; `undefined`: it is no label. */
+/** The phase of a label; `undefined` for other texts. */
 export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
 
 /** Any label, captured. */
 export const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
 
-/** Phases as bits, so that several of them are one number. */
+/** Phases as bits of a set. */
 export const phaseBits = Object.fromEntries(phases.map((phase, place) => [phase, 1 << place])) as Readonly<
   Record<Phase, number>
 >

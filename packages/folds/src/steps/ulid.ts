@@ -3,7 +3,7 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const lengths = { time: 10, log: 4, seq: 8, index: 4 }
 const seqStart = lengths.time + lengths.log
 
-/** The seq of the envelope that something with this id was made of. */
+/** The seq of the envelope that an id was made from. */
 export function getUlidSeq(id: string): number {
   let seq = 0
   for (const character of id.slice(seqStart, seqStart + lengths.seq))
@@ -12,8 +12,8 @@ export function getUlidSeq(id: string): number {
 }
 
 /**
- * Gives the ULIDs of a log, which can be made again from it: milliseconds since 1970, then, in place of chance, which log it is,
- * the seq of an envelope, and the index of what was made of it. They rise with the log, whose times never go back.
+ * Creates ULIDs that can be recomputed from the log: milliseconds since 1970, then, in place of random bits, a digest of the
+ * epoch, the seq of an envelope, and an index within it. They increase with the log, whose times never go back.
  */
 export function createUlids(epoch: string): (milliseconds: number, seq: number, index: number) => string {
   const log = encode(digest(epoch), lengths.log)
@@ -30,7 +30,7 @@ function encode(value: number, length: number): string {
   return text
 }
 
-/** 20 bits of FNV-1a: enough to keep the logs of one database apart, whose ids would else differ by time and seq alone. */
+/** 20 bits of FNV-1a: enough to separate the logs of one database, whose ids differ in time and seq already. */
 function digest(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193)

@@ -24,13 +24,13 @@ export interface AskedCallsSnapshot {
   readonly deadlines: DeadlinesSnapshot
 }
 
-/** Answers may come to the latest calls: of a space as of a single turn no more than these are known. */
+/** Calls that are remembered, of a space as of a single turn, to match answers with them. */
 export const maxCalls = 20_000
 
-/** The latest calls of a space, to which answers may come. */
+/** The latest calls of a space, by which answers are matched. */
 export class AskedCalls {
   readonly #calls = new Bounded<AskedCall>(maxCalls)
-  /** Ids of the latest ones by their askers and JSON-RPC ids. */
+  /** Ids of the latest calls by asker and JSON-RPC id. */
   readonly #byJsonRpcId = new Bounded<string>(maxCalls)
   readonly #deadlines = new Deadlines()
 
@@ -41,7 +41,7 @@ export class AskedCalls {
     if (call.isProposal) this.#deadlines.set(id, payload.expiresAt)
   }
 
-  /** Those that this envelope answers. */
+  /** The calls that this envelope answers. */
   answered(envelope: Envelope): AskedCall[] {
     return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
   }
@@ -53,27 +53,27 @@ export class AskedCalls {
     return proposals
   }
 
-  /** The one that its asker takes back with this notification. */
+  /** The call that its asker cancels with this notification. */
   findCancelledCall(notification: Envelope): AskedCall | undefined {
     const cancellation = getCancellation(notification.payload)
     if (cancellation === undefined) return undefined
     const { from } = notification
     const { requestId } = cancellation
     const named = [requestId, ...correlations(notification)].find((id) => this.#calls.get(id)?.from === from)
-    return this.#calls.get(named ?? this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
+    return this.#calls.get(named ?? this.#byJsonRpcId.get(toKey(from, requestId)) ?? '')
   }
 
-  /** The proposals that have expired by then (RFC 3339). */
+  /** Removes the deadlines that have passed by `time` (RFC 3339) and returns their proposals. */
   expired(time: string): AskedCall[] {
     if (this.#deadlines.isEmpty) return []
     return this.#deadlines.due(Date.parse(time)).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
-  snapshot(numberOf: (turn: OpenTurn) => number): AskedCallsSnapshot {
+  snapshot(getNumber: (turn: OpenTurn) => number): AskedCallsSnapshot {
     const calls = [...this.#calls.values()].map((call) => ({
       ...call,
-      home: numberOf(call.home),
-      settles: call.settles.map(numberOf),
+      home: getNumber(call.home),
+      settles: call.settles.map(getNumber),
     }))
     return { calls, deadlines: this.#deadlines.snapshot() }
   }
@@ -87,8 +87,8 @@ export class AskedCalls {
   #keep(call: AskedCall): void {
     this.#calls.set(call.id, call)
     if (call.jsonRpcId !== null && !call.isProposal)
-      this.#byJsonRpcId.renew(keyOf(call.from, call.jsonRpcId), call.id)
+      this.#byJsonRpcId.renew(toKey(call.from, call.jsonRpcId), call.id)
   }
 }
 
-const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
+const toKey = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`

@@ -26,7 +26,7 @@ interface Trigger {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** All that is known, as JSON; turns by their numbers. */
+/** The state of an `Assigner` as JSON; turns by their numbers. */
 export interface AssignSnapshot {
   readonly seq: number
   readonly latest: string
@@ -42,12 +42,12 @@ export interface AssignSnapshot {
   readonly asked: AskedCallsSnapshot
 }
 
-/** Past so many turns of one trigger the oldest are not taken back any more. */
+/** Turns of one trigger that taking it back ends; older ones go on. */
 const maxTurnsPerTrigger = 100
 
 /**
- * Says of each envelope which turns it belongs to, and which steps it makes [MEUP-10.5]: a pure fold of the log, whose memory
- * is bounded by counts. It must be told the whole log, or what follows a snapshot.
+ * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold of the log with bounded memory; it needs the
+ * whole log, or all that follows a snapshot.
  */
 export class Assigner {
   readonly #lifecycle = new Lifecycle()
@@ -61,15 +61,15 @@ export class Assigner {
   readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
   #latest = ''
-  /** Last seq that was taken; 0 = none. */
+  /** Last seq that was assigned; 0 = none. */
   seq = 0
 
   constructor(epoch: string) {
     this.#ulid = createUlids(epoch)
   }
 
-  /** What the next envelope does. One that was taken before, or that is not in the log, does nothing. */
-  take(envelope: Envelope): Assigned {
+  /** The effects of the next envelope on turns; none if it was assigned before or is not in the log. */
+  assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
     if (seq === undefined || seq <= this.seq) return nothing
     this.seq = seq
@@ -83,12 +83,12 @@ export class Assigner {
   }
 
   chat(envelope: Envelope): void {
-    this.#offer(envelope)
+    this.#addTrigger(envelope)
     if (envelope.context !== undefined) {
-      this.#hear(envelope)
+      this.#markSpeech(envelope)
       return
     }
-    const turn = this.#turnAnswering(envelope)
+    const turn = this.#findAnsweringTurn(envelope)
     if (turn !== undefined) this.#marking.mark(turn, Role.answer)
   }
 
@@ -102,14 +102,14 @@ export class Assigner {
       this.#cancel(envelope)
       return
     }
-    this.#offer(envelope)
+    this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
-      // What the proposer makes of it belongs to the turn that proposed.
+      // What the proposer does about the request belongs to the turn that proposed.
       const isBack = envelope.to?.includes(proposer) && home.heading.agent === proposer
-      if (isBack) this.#causes.renew(keyOf(proposer, id), home)
+      if (isBack) this.#causes.renew(toKey(proposer, id), home)
     }
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     const home = known ?? proposals[0]?.home ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === from && (known !== undefined || home.heading.jobId === id)
     const settles = proposals.flatMap((proposal) => proposal.settles)
@@ -119,7 +119,7 @@ export class Assigner {
   }
 
   proposal(envelope: Envelope): void {
-    const home = this.#turnOf(envelope) ?? this.#beginJob(envelope)
+    const home = this.#findTurn(envelope) ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === envelope.from
     this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
     this.#marking.step(home, 'waiting_approval')
@@ -132,7 +132,7 @@ export class Assigner {
       for (const turn of settles) this.#marking.end(turn, Role.settle)
       this.#marking.step(home, phase, Role.home)
     }
-    const turn = this.#turnAnswering(envelope)
+    const turn = this.#findAnsweringTurn(envelope)
     if (turn?.heading.inputSource !== Kind.mcpRequest) return
     const { trigger } = turn.heading
     const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
@@ -147,7 +147,7 @@ export class Assigner {
 
   start(envelope: Envelope): void {
     const { id, from } = envelope
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     const [opened] = this.#lifecycle.apply(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (opened === undefined) {
@@ -158,26 +158,26 @@ export class Assigner {
     const turn = known ?? this.#begin(envelope)
     this.#contexts.renew(opened.context, turn)
     turn.open++
-    this.#causes.renew(keyOf(turn.heading.agent, id), turn)
+    this.#causes.renew(toKey(turn.heading.agent, id), turn)
     this.#marking.mark(turn, Role.open)
   }
 
   thought(envelope: Envelope): void {
     const { from } = envelope
     const steps = thoughtSteps(envelope.payload)
-    const known = this.#turnOf(envelope)
+    const known = this.#findTurn(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (steps.length === 0) return
     const turn = known ?? this.#beginJob(envelope)
     for (const { phase } of steps) this.#marking.step(turn, phase, Role.turn)
   }
 
-  /** A conclusion or a cancel; another's asks the agent to stop. */
+  /** A conclusion or a cancel. A cancel by another participant only asks the agent to stop. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
-    const own = this.#around(context).find(({ heading }) => heading.agent === from)
+    const own = this.#getEnclosingTurns(context).find(({ heading }) => heading.agent === from)
     if (own !== undefined) this.#marking.mark(own, Role.turn)
-    const free = own ?? this.#inFreePath(context, from)
+    const free = own ?? this.#findFreePathTurn(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
     const closed = this.#lifecycle.apply(envelope)
     for (const each of closed) {
@@ -186,14 +186,14 @@ export class Assigner {
       turn.open--
       this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
     }
-    if (own === undefined && closed.length === 0) this.#hear(envelope)
+    if (own === undefined && closed.length === 0) this.#markSpeech(envelope)
   }
 
-  /** The gateway refused something, or had it reviewed: a step, and a decision where it was a call. */
+  /** A decision of the gateway makes a step, and for a refused call also a tool decision. */
   decision(envelope: Envelope): void {
     const attempt = getAttempt(envelope)
     if (attempt === undefined) return
-    const turn = this.#turnOf(attempt) ?? this.#beginJob(attempt)
+    const turn = this.#findTurn(attempt) ?? this.#beginJob(attempt)
     this.#marking.step(turn, 'waiting_approval', Role.turn)
     const isCall = turn.heading.agent === attempt.from && isRefusedCall(envelope.payload as DecisionPayload)
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
@@ -201,18 +201,18 @@ export class Assigner {
 
   snapshot(): AssignSnapshot {
     const turns = new Map<number, OpenTurn>()
-    const numberOf = (turn: OpenTurn): number => {
+    const getNumber = (turn: OpenTurn): number => {
       turns.set(turn.heading.turn, turn)
       return turn.heading.turn
     }
     const numbered = (entries: [string, OpenTurn][]) =>
-      entries.map(([key, turn]) => [key, numberOf(turn)] as const)
+      entries.map(([key, turn]) => [key, getNumber(turn)] as const)
     const contexts = numbered(this.#contexts.snapshot())
     const causes = numbered(this.#causes.snapshot())
     const triggered = this.#triggered
       .snapshot()
-      .map(([key, several]) => [key, several.map(numberOf)] as const)
-    const asked = this.#calls.snapshot(numberOf)
+      .map(([key, several]) => [key, several.map(getNumber)] as const)
+    const asked = this.#calls.snapshot(getNumber)
     return {
       seq: this.seq,
       latest: this.#latest,
@@ -229,7 +229,7 @@ export class Assigner {
     }
   }
 
-  /** Takes what `snapshot` gave; only where nothing was taken yet. */
+  /** Restores a snapshot; only before the first `assign`. */
   restore(snapshot: AssignSnapshot): void {
     const { seq, latest, last, touches, turns, lifecycle, triggers, numbers, asked } = snapshot
     const byNumber = new Map(turns.map((turn) => [turn.heading.turn, { ...turn }]))
@@ -258,7 +258,7 @@ export class Assigner {
     this.#takeBack(call.id, notification.from)
   }
 
-  /** The turns that this trigger began, if it is the asker's. */
+  /** Ends the turns that the trigger began, if `asker` sent it. */
   #takeBack(trigger: string, asker: string): void {
     if (this.#triggers.get(trigger)?.from !== asker) return
     const turns = [...(this.#triggered.get(trigger) ?? [])]
@@ -266,85 +266,85 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** What is said in a run belongs to its turn, also where another says it, and though it may change nothing. */
-  #hear({ context, from }: Envelope): void {
-    const around = this.#around(context)
+  /** A chat in a run belongs to the turn of the run, also from another participant; it may change nothing there. */
+  #markSpeech({ context, from }: Envelope): void {
+    const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
-    if (turn !== undefined) this.#marking.mark(turn, Role.hear)
+    if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
-  /** A chat or a request may be what begins a turn. */
-  #offer({ id, seq = 0, kind, from, to }: Envelope): void {
+  /** Remembers a chat or a request, since a turn may begin with an answer to it. */
+  #addTrigger({ id, seq = 0, kind, from, to }: Envelope): void {
     this.#triggers.set(id, { id, seq, kind, from, to })
   }
 
   /**
-   * The turn of an envelope: the sender's, by the context or by what it answers, and where it answers something new,
-   * it begins one; else the turn in whose context it is a contribution.
+   * The turn of an envelope: the sender's turn, found by the context or by what it answers, or a new one if it answers a new
+   * trigger; else the turn that owns the context.
    */
-  #turnOf(envelope: Envelope): OpenTurn | undefined {
+  #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
-    if (context === undefined) return this.#turnAnswering(envelope)
-    const around = this.#around(context)
-    const own = around.find(({ heading }) => heading.agent === from) ?? this.#turnAnswering(envelope)
+    if (context === undefined) return this.#findAnsweringTurn(envelope)
+    const around = this.#getEnclosingTurns(context)
+    const own = around.find(({ heading }) => heading.agent === from) ?? this.#findAnsweringTurn(envelope)
     if (around.length > 0) return own ?? around[0]
-    const turn = this.#inFreePath(context, from)
-    if (own === undefined || turn !== undefined) return this.#noting(envelope, own ?? turn)
+    const turn = this.#findFreePathTurn(context, from)
+    if (own === undefined || turn !== undefined) return this.#addCause(envelope, own ?? turn)
     return this.#takeUp(envelope, own)
   }
 
   /** The turn that this agent has in a path that nobody opened: one for each root [MEUP-11.16]. */
-  #inFreePath(context: string | undefined, agent: string): OpenTurn | undefined {
-    return context === undefined ? undefined : this.#causes.use(pathKey(agent, context))
+  #findFreePathTurn(context: string | undefined, agent: string): OpenTurn | undefined {
+    return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
-  /** The turn goes on in a free path: what its agent does there belongs to it from now on. */
+  /** Links a free path to the turn: what its agent does there belongs to the turn from now on. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn
-    this.#causes.renew(pathKey(from, context), turn)
+    this.#causes.renew(toPathKey(from, context), turn)
     this.#marking.mark(turn, Role.free)
-    return this.#noting(envelope, turn)
+    return this.#addCause(envelope, turn)
   }
 
-  /** What answers any envelope of the agent in the path belongs to the turn as well. */
-  #noting({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
-    if (turn !== undefined) this.#causes.renew(keyOf(from, id), turn)
+  /** Lets answers to this envelope find the turn. */
+  #addCause({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
+    if (turn !== undefined) this.#causes.renew(toKey(from, id), turn)
     return turn
   }
 
-  /** Work that nobody asked for: in a free path all of it is one job. */
+  /** Begins a job. In a free path all work of an agent is one job. */
   #beginJob(envelope: Envelope): OpenTurn {
     const job = this.#begin(envelope)
     return this.#takeUp(envelope, job) ?? job
   }
 
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
-  #turnAnswering(envelope: Envelope): OpenTurn | undefined {
+  #findAnsweringTurn(envelope: Envelope): OpenTurn | undefined {
     const { from, correlationId } = envelope
     if (correlationId === undefined) return undefined
     const causes = correlations(envelope)
     for (const cause of causes) {
-      const turn = this.#causes.use(keyOf(from, cause))
+      const turn = this.#causes.use(toKey(from, cause))
       if (turn !== undefined) return turn
     }
     for (const cause of causes) {
-      const trigger = this.#triggerOf(from, cause)
+      const trigger = this.#findTrigger(from, cause)
       if (trigger !== undefined) return this.#begin(envelope, trigger)
     }
     return undefined
   }
 
-  /** A chat may be answered by anybody, a request by its addressees; nobody triggers oneself [MEUP-11.5]. */
-  #triggerOf(agent: string, cause: string): Trigger | undefined {
+  /** Anybody may answer a chat, only addressees a request; nobody triggers a turn of their own [MEUP-11.5]. */
+  #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
     if (trigger === undefined || trigger.from === agent) return undefined
     const { kind, to } = trigger
     return kind === Kind.chat || to === undefined || to.includes(agent) ? trigger : undefined
   }
 
-  /** The turns that this context and those above it were opened in, the innermost first. */
-  #around(context: string | undefined): OpenTurn[] {
+  /** The turns of this context and of those around it, the innermost first. */
+  #getEnclosingTurns(context: string | undefined): OpenTurn[] {
     const turns: OpenTurn[] = []
     for (let at = context; at !== undefined; at = contextParent(at)) {
       const turn = this.#contexts.use(at)
@@ -353,7 +353,7 @@ export class Assigner {
     return turns
   }
 
-  /** Without a trigger it is a job: work that nobody asked for. */
+  /** Without a trigger it is a job. */
   #begin({ from: agent, id: jobId, seq = 0, ts: startedAt }: Envelope, trigger?: Trigger): OpenTurn {
     const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
@@ -367,18 +367,18 @@ export class Assigner {
     this.#marking.begin(begun)
     if (trigger === undefined || number === null) return begun
     this.#numbers.renew(agent, number)
-    this.#causes.renew(keyOf(agent, trigger.id), begun)
+    this.#causes.renew(toKey(agent, trigger.id), begun)
     const several = [...(this.#triggered.get(trigger.id) ?? []), begun].slice(-maxTurnsPerTrigger)
     this.#triggered.renew(trigger.id, several)
     return begun
   }
 }
 
-const pathKey = (agent: string, path: string): string => keyOf(agent, `/${contextRoot(path)}`)
+const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
 
-const keyOf = (name: string, id: string): string => `${name} ${id}`
+const toKey = (name: string, id: string): string => `${name} ${id}`
 
-/** What each kind does; all other kinds of reasoning are thoughts. */
+/** Handlers by kind; all other kinds of reasoning are thoughts. */
 const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) => void>> = {
   [Kind.chat]: (assigner, envelope) => assigner.chat(envelope),
   [Kind.chatCancel]: (assigner, envelope) => assigner.chatCancel(envelope),

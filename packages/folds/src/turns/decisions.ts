@@ -2,7 +2,7 @@ import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
 
-/** Decisions that are kept of one turn, and batches that may be under way in it. */
+/** Decisions kept for one turn, and open batches in it. */
 const max = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
@@ -12,7 +12,7 @@ export interface Dispatch {
   readonly toolName: string
   /** Not blank; `null` = none was given. */
   readonly rationale: string | null
-  /** As they are in the log. */
+  /** As in the log: not redacted. */
   readonly parameters: unknown
   /** The `parallelGroup` that the agent gave. */
   readonly label?: number | undefined
@@ -24,7 +24,7 @@ export interface End {
   readonly size?: ResultSize | null
   /** Why it was cancelled, may be empty. */
   readonly cancelled?: string | null
-  /** Whether the tool answered; what else ends a call gives way to an answer that comes later. */
+  /** Whether the tool answered. A later answer replaces any other end. */
   readonly isAnswer: boolean
 }
 
@@ -33,13 +33,13 @@ const fresh = {
   ...{ isAnswered: false, isReported: false, isCurrent: true },
 }
 
-/** The tools that were chosen in a turn, in the order in which they were dispatched. */
+/** The tool calls of a turn, in the order of dispatch. */
 export class Decisions {
-  /** The latest 1,000. Those that were replaced count no more. */
+  /** The latest 1,000, including replaced ones (`isCurrent` is `false`). */
   readonly list: ToolDecision[] = []
   readonly #latest = new Map<string, ToolDecision>()
   readonly #batches = new Map<number, ToolDecision[]>()
-  /** Batches that calls with the same label may still join. */
+  /** Batches that further calls with the same label join. */
   #open: { readonly label: number; readonly batch: number }[] = []
   #dispatched = 0
   #begun = 0
@@ -50,18 +50,18 @@ export class Decisions {
     return this.#pending > 0
   }
 
-  /** Whether a call of this id was made, and not refused. */
+  /** Whether a call with this id was made and not refused. */
   has(id: string, isRefused: (source: Source) => boolean): boolean {
     const decision = this.#latest.get(id)
     return decision !== undefined && !isRefused(decision.source)
   }
 
-  /** Adds a call. A refused one that is tried again under the same id takes its own place. */
+  /** Adds a call. A retry under the id of a refused call replaces that one. */
   dispatch({ label, ...call }: Dispatch): void {
     const replaced = this.#latest.get(call.id)
     if (replaced !== undefined) replaced.isCurrent = false
     const batch = this.#batchFor(label)
-    const members = this.#membersOf(batch)
+    const members = this.#getMembers(batch)
     const parallelGroup = this.#groupIn(members)
     const decision = { number: this.#dispatched++, ...call, ...fresh, batch, parallelGroup }
     this.list.push(decision)
@@ -73,31 +73,31 @@ export class Decisions {
     this.#drop(Math.max(over, 0))
   }
 
-  /** Ends a call. Whether that was the last of its batch. */
+  /** Ends a call. Returns whether it was the last one open in its batch. */
   settle(id: string, { outcome, size = null, cancelled = null, isAnswer }: End): boolean {
     const decision = this.#latest.get(id)
     if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer))
       return false
     if (isPending(decision)) this.#pending--
     Object.assign(decision, { outcome, size, cancelled, isAnswered: isAnswer })
-    const members = this.#membersOf(decision.batch)
+    const members = this.#getMembers(decision.batch)
     if (decision.isReported || members.some(isPending)) return false
     for (const each of members) each.isReported = true
     if (members.length > 1) this.#open = this.#open.filter((each) => each.batch !== decision.batch)
     return true
   }
 
-  /** The agent does something else than to call `label`: batches that have ended are not joined any more. */
+  /** The agent does anything but call `label`: closes batches that have ended to further calls. */
   moveOn(label?: number): void {
     if (this.#open.length === 0) return
     this.#open = this.#open.filter(
-      (each) => each.label === label || this.#membersOf(each.batch).some(isPending),
+      (each) => each.label === label || this.#getMembers(each.batch).some(isPending),
     )
   }
 
   /**
-   * A label stands for the same batch until the agent moves on, or until the batch, if it has more than one call, has
-   * ended: agents number their batches as they like.
+   * Calls with the same label join one batch until the agent moves on, or until a batch of several calls has ended. Agents
+   * may reuse labels.
    */
   #batchFor(label: number | undefined): number {
     const open = this.#open.find((each) => each.label === label)
@@ -107,7 +107,7 @@ export class Decisions {
     return batch
   }
 
-  /** The second call makes a group of a batch. */
+  /** A batch becomes a parallel group with its second call. */
   #groupIn(members: readonly ToolDecision[]): number | null {
     if (members.length === 0) return null
     const parallelGroup = members[0]?.parallelGroup ?? this.#groups++
@@ -115,7 +115,7 @@ export class Decisions {
     return parallelGroup
   }
 
-  #membersOf(batch: number): ToolDecision[] {
+  #getMembers(batch: number): ToolDecision[] {
     const members = this.#batches.get(batch) ?? []
     this.#batches.set(batch, members)
     return members
@@ -126,7 +126,7 @@ export class Decisions {
     if (dropped === undefined) return
     if (isPending(dropped)) this.#pending--
     if (this.#latest.get(dropped.id) === dropped) this.#latest.delete(dropped.id)
-    const others = this.#membersOf(dropped.batch).filter((each) => each !== dropped)
+    const others = this.#getMembers(dropped.batch).filter((each) => each !== dropped)
     if (others.length > 0) this.#batches.set(dropped.batch, others)
     else this.#batches.delete(dropped.batch)
   }

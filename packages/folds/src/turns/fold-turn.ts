@@ -44,11 +44,11 @@ export interface TurnOptions {
   readonly space: string
   /** Id of the log; the `session_id` of its turns. */
   readonly epoch: string
-  /** What texts of MCP payloads pass on their way into the view; default: the rules of @meup/safety. */
+  /** Masks texts of MCP payloads in the view; default: the rules of @meup/safety. */
   readonly guard?: Guard | undefined
 }
 
-/** A request or a proposal of the turn, and the decisions that its answer ends. */
+/** A request or a proposal of the turn. `settles`: the decisions that its answer ends. */
 interface Call {
   readonly from: string
   readonly isProposal: boolean
@@ -57,29 +57,29 @@ interface Call {
   readonly tool: string
 }
 
-/** Characters of a request's parameters where it stands for what was asked. */
+/** Characters of the parameters of a request that triggered the turn. */
 const maxQuestionChars = 200
 
 /**
- * A turn or job, folded from its own envelopes alone: those that `Assigner` gave it, in log order, each with what it does
- * there. Told fewer of them, it is the turn of a log that has no others.
+ * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. A reader who may not read all of them
+ * gets the turn of a log without the others.
  */
 export class FoldedTurn {
   readonly record: TurnRecord
-  /** Seq of the last envelope that it was told of. */
+  /** Seq of the last envelope that was applied. */
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new Decisions()
   readonly #calls = new Bounded<Call>(maxCalls)
   readonly #deadlines = new Deadlines()
-  /** Contexts that are open in it, also those that others have opened. */
+  /** Open contexts in it, also those of other participants. */
   readonly #contexts = new Set<string>()
-  /** Roots of free paths that its agent works in. */
+  /** Roots of the free paths that its agent works in. */
   readonly #free = new Set<string>()
   #ts = ''
   #hasEnded = false
 
-  /** `trigger`: the envelope that it answers, where the reader may read it and the log still has it. */
+  /** `trigger`: the envelope that it answers; absent if it is pruned or the reader may not read it. */
   constructor(beginning: Beginning, { space, epoch, guard = defaultGuard }: TurnOptions, trigger?: Envelope) {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
     const identity = { id, sessionId: epoch, threadId: `${space}/${agent}`, agent, turnNumber, jobId }
@@ -100,7 +100,7 @@ export class FoldedTurn {
     }
   }
 
-  /** What the next envelope does, by the roles of its marks. Whether it ended a batch of calls: `reasoningEvent` tells of that. */
+  /** Applies an envelope by the roles of its marks. Returns whether it ended a batch of calls: then `reasoningEvent` is due. */
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
@@ -118,34 +118,34 @@ export class FoldedTurn {
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
     else if (roles & Role.turn) this.#thought(envelope)
-    if ((roles & ~(Role.call | Role.fulfil | Role.hear)) !== 0) this.#rest()
+    if ((roles & ~(Role.call | Role.fulfil | Role.speak)) !== 0) this.#rest()
     return this.#hasEnded
   }
 
-  /** What comes next did not come right after what it was told of last: runs may have called tools meanwhile. */
+  /** Envelopes of the turn were left out before the next one: runs may have called tools in them. */
   skip(): void {
     this.#decisions.moveOn()
     for (const run of this.record.runs) run.hasCalled = true
   }
 
-  /** The tool of a request or a proposal that it was told of, as it may be shown. */
-  toolOf(id: string): string | undefined {
+  /** The guarded tool name of a request or a proposal of the turn. */
+  findTool(id: string): string | undefined {
     return this.#calls.get(id)?.tool
   }
 
-  /** Whether time may end something in it. */
+  /** Whether a proposal in it may expire. */
   get mayExpire(): boolean {
     return this.#decisions.arePending
   }
 
-  /** It is this time, by which its proposals may have expired; nothing else is told of that. */
+  /** Ends the proposals that have expired by `ts`; no envelope of the turn does that. */
   expire(ts: string): void {
     if (!this.#decisions.arePending) return
     this.#expire(ts)
     this.#rest()
   }
 
-  /** A job of which nothing more is to come is done. */
+  /** Completes a job that waits for nothing. */
   #rest(): void {
     if (!this.#isIdle) return
     this.record.state = 'completed'
@@ -163,18 +163,18 @@ export class FoldedTurn {
     const { record } = this
     if (!(roles & Role.answer)) return
     this.#decisions.moveOn()
-    if (record.inputSource === Kind.mcpRequest) return // It is answered by a response.
+    if (record.inputSource === Kind.mcpRequest) return // A response answers it.
     const said = { source: getSource(envelope), text: getMessage(envelope.payload) }
     this.#answer(said, 'completed')
   }
 
-  /** What the agent does in free paths ends with its answer. */
+  /** The answer also ends the work of the agent in free paths. */
   #answer(said: Quoted, state: TurnState): void {
     answer(this.record, said, state, this.#ts)
     for (const root of this.#free) this.#endRun(root, 'completed')
   }
 
-  /** In a free path the agent works as in a run, which its answer or its conclusion ends. */
+  /** Work in a free path counts as a run, which the answer or a conclusion ends. */
   #takeUp(envelope: Envelope): void {
     const { context = '' } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
     const root = contextRoot(context)
@@ -188,14 +188,14 @@ export class FoldedTurn {
     this.#abandon(this.#unanswered('cancelled', reason))
   }
 
-  /** Its asker takes a call back, or the trigger. */
+  /** An asker cancels a call, or the trigger of the turn. */
   #cancel(envelope: Envelope, roles: number): void {
     const named = findCancelledCall(envelope, this.#calls, ({ from }) => from)
     if (roles & Role.settle && named) this.#settle(named.call, this.#unanswered('cancelled', named.reason))
     this.#takeBack(roles, getCancellation(envelope.payload)?.reason)
   }
 
-  /** A request or a proposal. What fulfils a proposal ends it as well. */
+  /** A request or a proposal. The answer to a request that fulfils a proposal ends both. */
   #call(envelope: Envelope, roles: number): void {
     const { id, from, kind, parallelGroup: label, context, payload } = envelope
     const isProposal = kind === Kind.mcpProposal
@@ -214,7 +214,7 @@ export class FoldedTurn {
     if (isProposal) this.#deadlines.set(id, payload.expiresAt)
   }
 
-  /** Ends what it answers, and is itself the answer of the responder's turn. */
+  /** Ends the calls that it answers; in the turn of the responder it is the answer. */
   #response(envelope: Envelope, roles: number): void {
     const { outcome, size } = measure(envelope.payload)
     if (roles & Role.settle)
@@ -253,7 +253,7 @@ export class FoldedTurn {
     think(record, envelope.context, quote(envelope))
   }
 
-  /** A conclusion or a cancel. What a cancelled context still waits for has ended with it. */
+  /** A conclusion or a cancel. A cancel also ends the open calls of the context. */
   #close(envelope: Envelope, roles: number): void {
     if (roles & Role.turn) this.#decisions.moveOn()
     if (!(roles & Role.close)) return
@@ -266,7 +266,7 @@ export class FoldedTurn {
     else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state, end)
   }
 
-  /** A run has ended whose start it was not told of: that was pruned, or may not be read. */
+  /** Ends a run whose start is pruned, or which the reader may not read. */
   #endUnknown(context: string, state: TurnState, end: End): void {
     if (state !== 'completed') this.#abandon(end, context)
     endRuns(this.record, state, this.#ts)
@@ -285,12 +285,12 @@ export class FoldedTurn {
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
-  /** With its last run the turn has ended as well: so have its calls outside of them. */
+  /** If the last run ended the turn, ends the calls outside of runs as well. */
   #leave(state: TurnState, end: End): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }
 
-  /** How a call ends that nobody waits for any more [MEUP-11.17]. */
+  /** The end of a call that gets no answer because its context or turn has ended [MEUP-11.17]. */
   #unanswered(state: TurnState, reason: unknown): End {
     if (state !== 'cancelled') return { outcome: 'error', isAnswer: false }
     const cancelled = typeof reason === 'string' ? guarded(reason, this.#guard) : ''
@@ -303,7 +303,7 @@ export class FoldedTurn {
     const payload = envelope.payload as Partial<DecisionPayload>
     if (!(roles & Role.dispatch) || attempt === undefined || !isRefusedCall(payload)) return
     const { attemptedId, attemptedRationale, attemptedArguments } = payload
-    // An id may be refused because a call has it already.
+    // A call is also refused if its id is in use.
     const isFree = attemptedId !== undefined && !this.#decisions.has(attemptedId, isRefusal)
     const id = isFree ? attemptedId : envelope.id
     const parameters = attemptedArguments ?? {}
@@ -335,7 +335,7 @@ export class FoldedTurn {
     if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
-  /** Ends those of its calls that nobody waits for any more; `context`: only those in it or below it. */
+  /** Ends the open calls; `context`: only those in it or below it. */
   #abandon(end: End, context?: string): void {
     for (const { id, outcome, source } of this.record.decisions) {
       const isMeant = context === undefined || isInside(context, source.context)

@@ -1,7 +1,7 @@
 import type { Phase } from '@meup/protocol'
 import { phaseBits } from '../steps/steps.js'
 
-/** What an envelope does to a turn: bits of `Mark.roles`. */
+/** The effects of an envelope on a turn, as bits of `Mark.roles`. */
 export const Role = {
   /** The turn begins with it. */
   begin: 1,
@@ -17,7 +17,7 @@ export const Role = {
   dispatch: 32,
   /** A request that fulfils a proposal of the turn. */
   fulfil: 64,
-  /** It tells what calls of the turn came to. */
+  /** It ends calls of the turn. */
   settle: 128,
   /** The answer to a call, whose step is made here. */
   home: 256,
@@ -27,22 +27,22 @@ export const Role = {
   takeBack: 1024,
   /** A proposal of the turn has expired when it comes. */
   expire: 2048,
-  /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
+  /** With it the turn continues in a free path, whose other envelopes of the agent belong to it. */
   free: 4096,
-  /** With it no context is open in the turn any more. */
+  /** It closes the last open context of the turn. */
   last: 8192,
-  /** It is said in a run of the turn, and may change nothing. */
-  hear: 16384,
+  /** It is sent in a run of the turn, and may change nothing. */
+  speak: 16384,
 } as const
 
-/** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
+/** Roles that may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
 export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expire
 
-/** One envelope in one turn. There is a second one where its steps in the turn do not follow each other. */
+/** One envelope in one turn. It has a second mark if its steps in the turn are not consecutive. */
 export interface Mark {
   readonly beginning: Beginning
   readonly roles: number
-  /** Steps that are made of it: the number of the first, how many, their phases as bits, and where their ids begin. */
+  /** Its steps: number of the first, count, phases as bits, and index of the first among all steps of the envelope. */
   readonly step: number
   readonly steps: number
   readonly phases: number
@@ -51,7 +51,7 @@ export interface Mark {
 
 /** A turn or job, as it began. */
 export interface Beginning {
-  /** Which one of the space it is, from 1 in the order in which they began. */
+  /** From 1 in the space, in the order in which turns begin. */
   readonly turn: number
   /** A ULID. */
   readonly id: string
@@ -64,27 +64,27 @@ export interface Beginning {
   readonly inputSource: string
   /** Seq of the trigger; `null` for a job. */
   readonly trigger: number | null
-  /** Of the envelope that it began with. */
+  /** Seq of the envelope that it began with. */
   readonly seq: number
   readonly startedAt: string
 }
 
-/** What one envelope did. */
+/** The effects of one envelope. */
 export interface Assigned {
   readonly begun: readonly Beginning[]
-  /** In the order of what they end, then of what they do. */
+  /** Those that end calls come first, in the order in which they end them. */
   readonly marks: readonly Mark[]
-  /** Time of the log (RFC 3339), which never goes back; empty where there are no marks. */
+  /** The latest time of the log so far (RFC 3339); empty without marks. */
   readonly at: string
 }
 
 /** A turn that envelopes may still belong to. */
 export interface OpenTurn {
   readonly heading: Beginning
-  /** Number of its steps so far, and of contexts that are open in it. */
+  /** Numbers of its steps so far and of its open contexts. */
   steps: number
   open: number
-  /** Rises with each envelope that does something to it. */
+  /** Increases with each envelope that changes it. */
   touched: number
 }
 
@@ -95,25 +95,25 @@ interface Draft extends Mark {
   steps: number
   phases: number
   index: number
-  /** Place among those that may end a batch. */
+  /** Position among the marks that may end a batch. */
   end: number
 }
 
-/** Roles that change a turn; who only calls or speaks in it, or fulfils, changes nothing yet. */
-const touching = ~(Role.call | Role.fulfil | Role.hear)
+/** Roles that change a turn. A call, a fulfilment or a chat alone changes nothing. */
+const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const nothing: Assigned = { begun: [], marks: [], at: '' }
 
-/** Collects what one envelope does. */
+/** Collects the effects of one envelope. */
 export class Marking {
-  /** How often envelopes have done something to a turn. */
+  /** Number of changes of turns so far. */
   touches = 0
   #begun: Beginning[] = []
   #marks: Draft[] = []
   #index = 0
   #ends = 0
 
-  /** The place among all that is made of the envelope that its id tells. */
+  /** The next index among the steps and turns made of the envelope; it becomes part of the ULID. */
   place(): number {
     return this.#index++
   }
@@ -130,7 +130,7 @@ export class Marking {
     return known
   }
 
-  /** Marks what may end a batch. */
+  /** Marks a turn of which the envelope may end a batch. */
   end(turn: OpenTurn, roles: number): void {
     const mark = this.mark(turn, roles)
     if (mark.end === Number.POSITIVE_INFINITY) mark.end = this.#ends++
@@ -147,7 +147,7 @@ export class Marking {
     this.#index++
   }
 
-  /** All of it, in the order of what it ends, then of what it does; the next envelope begins anew. */
+  /** Returns the effects, sorted as `Assigned.marks`, and resets for the next envelope. */
   done(at: string): Assigned {
     if (this.#marks.length === 0) return nothing
     const marks = this.#marks

@@ -6,46 +6,46 @@ import { getMessage, isBlank, isObject } from '../text.js'
 export type TurnState = 'running' | 'completed' | 'cancelled' | 'abandoned' | 'error'
 export type Outcome = 'success' | 'error' | 'rejected'
 
-/** Why a tool was chosen, and what came of it. */
+/** A tool call, with its rationale and outcome. */
 export interface ToolDecision {
-  /** From 0 in the turn, in the order in which they were dispatched. */
+  /** From 0 in the turn, in the order of dispatch. */
   readonly number: number
-  /** Of the request or the proposal; where the gateway refused it, the id it would have had. */
+  /** Id of the request or the proposal, also of one that the gateway refused. */
   readonly id: string
-  /** The `system.decision` where the gateway refused it. */
+  /** The envelope of the call; if the gateway refused it, the `system.decision`. */
   readonly source: Source
   readonly toolName: string
   /** Never blank; `null` = none was given. */
   readonly rationale: string | null
-  /** As they are in the log: to be redacted where they are shown. */
+  /** As in the log: redact them before they are shown. */
   readonly parameters: unknown
-  /** `null` as long as nothing came of it. */
+  /** `null` while the call is under way. */
   outcome: Outcome | null
   size: ResultSize | null
-  /** Why it was cancelled, may be empty; `null` = it was not, or was answered all the same. */
+  /** The reason of a cancellation, may be empty; `null` = it was not cancelled, or answered nevertheless. */
   cancelled: string | null
-  /** From 0 in the turn, the same for all that were dispatched together; `null` for a single one. */
+  /** From 0 in the turn, the same for all calls of a batch; `null` for a single call. */
   parallelGroup: number | null
   readonly batch: number
-  /** Whether `outcome` is what the tool said. */
+  /** Whether `outcome` comes from the tool. */
   isAnswered: boolean
-  /** Whether its batch has ended: events tell of it from then on. */
+  /** Whether its batch has ended: events include it from then on. */
   isReported: boolean
-  /** Whether it counts: the agent has not tried again under its id. */
+  /** `false` after a retry under the same id. */
   isCurrent: boolean
 }
 
-/** A context that the agent opened for the turn, with all that is nested in it. */
+/** A context that the agent opened for the turn, with its nested contexts. */
 export interface Run {
   readonly context: string
   readonly opening: Quoted
   isOpen: boolean
-  /** Whether a tool was called in it: what is thought from then on is no narrative. */
+  /** Whether a tool was called in it: later thoughts are no narrative. */
   hasCalled: boolean
   lastThought: Quoted | null
 }
 
-/** One trigger, and what an agent made of it; or a job, which is work without a trigger. Owned by the fold. */
+/** A turn (one trigger and what an agent did about it) or a job (work without a trigger). Owned by the fold. */
 export interface TurnRecord {
   /** A ULID. */
   readonly id: string
@@ -67,27 +67,27 @@ export interface TurnRecord {
   isTakenBack: boolean
   readonly startedAt: string
   completedAt: string | null
-  /** What was thought before the tools of the latest run were called; `null` without tools. */
+  /** The last thought before the first call of the latest run; `null` without calls. */
   narrative: Quoted | null
-  /** In the order in which they were dispatched; the latest 1,000. Those that were replaced count no more. */
+  /** The latest 1,000 in the order of dispatch, including replaced ones. */
   readonly decisions: readonly ToolDecision[]
   runs: Run[]
 }
 
-/** The first answer ends a turn, unless the asker did not want it any more. */
+/** The first answer ends a turn, unless the trigger was taken back. */
 export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: string): void {
   if (turn.answer !== null) return
   turn.answer = said
   if (!turn.isTakenBack && turn.turnNumber !== null) finish(turn, state, now)
 }
 
-/** One of its runs has ended. A job ends with its run; a turn whose runs were all cancelled is not answered any more. */
+/** Ends a run. The last one ends a job; if it was cancelled, also a turn, which gets no answer then. */
 export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {
   run.isOpen = false
   if (!turn.runs.some(({ isOpen }) => isOpen)) endRuns(turn, state, now)
 }
 
-/** None of its runs is open any more. */
+/** Ends the turn after its last run; a turn whose run completed still waits for the answer. */
 export function endRuns(turn: TurnRecord, state: TurnState, now: string): void {
   if (turn.state !== 'running' || (turn.turnNumber !== null && state === 'completed')) return
   finish(turn, state, now)
@@ -100,7 +100,7 @@ export function takeBack(turn: TurnRecord, now: string): void {
   finish(turn, 'cancelled', now)
 }
 
-/** More is done after the end; without an answer the turn is under way again. */
+/** A new run sets an unanswered turn to running again. */
 export function resume(turn: TurnRecord): void {
   if (turn.answer !== null || turn.isTakenBack || turn.turnNumber === null) return
   turn.state = 'running'
@@ -112,7 +112,7 @@ function finish(turn: TurnRecord, state: TurnState, now: string): void {
   turn.completedAt = now
 }
 
-/** How this ends its context. An agent that may not cancel concludes, and says that it was cancelled. */
+/** How an envelope ends its context. An agent that may not cancel concludes with `metadata.cancelled`. */
 export function getEnding({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
   if (kind === Kind.reasoningConclusion) {
     const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
@@ -122,16 +122,16 @@ export function getEnding({ kind, from, payload }: Envelope): [state: TurnState,
   return [from === GATEWAY && reason === 'abandoned' ? 'abandoned' : 'cancelled', reason]
 }
 
-/** Runs that are kept of one turn. */
+/** Runs kept for one turn. */
 const maxRuns = 100
 
-/** The run of the turn that this context is, or is nested in. */
+/** The run of this context, or around it. */
 const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefined =>
   context === undefined
     ? undefined
     : runs.find((run) => run.context === context || isContextAncestor(run.context, context))
 
-/** A context that is nested in a run of the turn is part of that run. */
+/** Adds a run, unless the context belongs to one already. */
 export function openRun(turn: TurnRecord, context: string, opening: Quoted): void {
   if (runIn(turn, context) !== undefined) return
   turn.runs.push({ context, opening, isOpen: true, hasCalled: false, lastThought: null })
@@ -145,7 +145,7 @@ export function think(turn: TurnRecord, context: string | undefined, thought: Qu
   if (run !== undefined && !run.hasCalled && !isEmpty(thought)) run.lastThought = thought
 }
 
-/** What was said before the first call of a run says why it is made; a run without words leaves what was said before. */
+/** Sets the narrative at the first call of a run: its last thought, or its opening. A run without texts keeps the former one. */
 export function narrate(turn: TurnRecord, context: string | undefined): void {
   const run = runIn(turn, context)
   if (run === undefined || run.hasCalled) return
@@ -154,5 +154,5 @@ export function narrate(turn: TurnRecord, context: string | undefined): void {
   if (!isEmpty(said)) turn.narrative = said
 }
 
-/** What was withheld is not empty: nothing else may stand in its place. */
+/** A withheld text is not empty: no other text may replace it. */
 const isEmpty = ({ text }: Quoted): boolean => text !== null && isBlank(text)

@@ -3,7 +3,7 @@ import { defaultGuard, type Guard, redact } from '../redact.js'
 import { FALLBACK_RATIONALE } from '../text.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
-/** Why a tool was chosen, as turns and events tell it. */
+/** The rationale of a call, as in turns and events. */
 export interface RationaleInfo {
   /** Never blank. */
   readonly rationale: string
@@ -11,14 +11,14 @@ export interface RationaleInfo {
   readonly rationale_given?: false
 }
 
-/** A tool that was chosen, as the HTTP API tells it. */
+/** A tool call, as in the HTTP API. */
 export interface ToolDecisionInfo extends RationaleInfo {
   readonly tool_name: string
   /** Redacted and bounded. */
   readonly parameters: unknown
-  /** `null` as long as there is none. */
+  /** `null` while the call is under way. */
   readonly outcome: Outcome | null
-  /** Present where it was cancelled: why, may be empty. */
+  /** The reason of a cancellation, may be empty; absent if it was not cancelled. */
   readonly cancelled?: string
   readonly parallel_group: number | null
 }
@@ -31,7 +31,7 @@ export interface TurnReasoning<Decision extends ToolDecisionInfo = ToolDecisionI
   readonly tool_decisions: readonly Decision[]
 }
 
-/** A turn, as the HTTP API tells it. */
+/** A turn, as in the HTTP API. */
 export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> {
   readonly turn_number: number
   readonly user_input: string | null
@@ -44,37 +44,37 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
     readonly has_result: boolean
     readonly has_error: boolean
   }[]
-  /** `null` where no tool was called. */
+  /** `null` if no tool was called. */
   readonly reasoning: TurnReasoning<Decision> | null
-  /** Present where its first envelopes have been pruned. */
+  /** Present if its first envelopes have been pruned. */
   readonly truncated?: boolean
-  /** The `calls_before` that asks for earlier calls; present where there may be more. */
+  /** The `calls_before` of the request for earlier calls; absent if there are none. */
   readonly next?: number
 }
 
-/** Which calls of a turn are told. */
+/** Which calls of a turn to include. */
 export interface CallPart {
-  /** Those whose seq is not smaller than `from`, and smaller than `before`: the latest `most` of them. */
+  /** The latest `maxCalls` calls with `from` <= seq < `before`. */
   readonly from: number
   readonly before: number
-  readonly most: number
+  readonly maxCalls: number
   /** Whether there may be calls before `from`. */
   readonly hasEarlier: boolean
 }
 
-/** With how much came back: for terminals and pages that fold the log themselves. */
+/** With the size of the result: for terminals and pages that fold the log themselves. */
 export interface DetailedDecision extends ToolDecisionInfo {
   readonly size: ResultSize | null
 }
 
-/** `undefined` for a job. What may not be shown of what tools were asked is masked by `guard`. */
+/** The turn as in the HTTP API; `undefined` for a job. `guard` masks secrets in parameters. */
 export const turnInfo = (
   turn: TurnRecord,
   guard: Guard = defaultGuard,
   part: CallPart = all,
 ): TurnInfo | undefined => describe(turn, part, (decision) => decisionInfo(turn, decision, guard))
 
-/** Like `turnInfo`, with how much each tool gave back. */
+/** Like `turnInfo`, with the size of each result. */
 export const turnDetail = (
   turn: TurnRecord,
   guard: Guard = defaultGuard,
@@ -82,20 +82,20 @@ export const turnDetail = (
 ): TurnInfo<DetailedDecision> | undefined =>
   describe(turn, part, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
 
-const all: CallPart = { from: 0, before: Infinity, most: Infinity, hasEarlier: false }
+const all: CallPart = { from: 0, before: Infinity, maxCalls: Infinity, hasEarlier: false }
 
 function describe<Decision extends ToolDecisionInfo>(
   turn: TurnRecord,
-  { from, before, most, hasEarlier }: CallPart,
-  tell: (decision: ToolDecision) => Decision,
+  { from, before, maxCalls, hasEarlier }: CallPart,
+  toInfo: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
   const { turnNumber, trigger, answer, narrative } = turn
   if (turnNumber === null) return undefined
   const current = turn.decisions.filter(({ isCurrent }) => isCurrent)
   const inPart = current.filter(({ source }) => source.seq >= from && source.seq < before)
-  const decisions = inPart.slice(-most)
-  const isMore = inPart.length > most || hasEarlier
-  const [first] = inPart.length > most ? decisions : []
+  const decisions = inPart.slice(-maxCalls)
+  const isMore = inPart.length > maxCalls || hasEarlier
+  const [first] = inPart.length > maxCalls ? decisions : []
   return {
     turn_number: turnNumber,
     user_input: trigger?.text ?? null,
@@ -116,17 +116,17 @@ function describe<Decision extends ToolDecisionInfo>(
             thread_id: turn.threadId,
             turn_number: turnNumber,
             narrative: narrative?.text ?? null,
-            tool_decisions: decisions.map(tell),
+            tool_decisions: decisions.map(toInfo),
           },
     ...(isMore && { next: first?.source.seq ?? from }),
   }
 }
 
-/** What came of a call; of one that a turn which is over has left without an answer, that nothing came [MEUP-11.17]. */
+/** The outcome of a call. One without an answer gets an outcome when its turn ends [MEUP-11.17]. */
 const outcomeIn = ({ state }: TurnRecord, { outcome }: ToolDecision): Outcome | null =>
   outcome ?? (state === 'running' ? null : state === 'cancelled' ? 'rejected' : 'error')
 
-/** Why it was cancelled; a call that a cancelled turn makes is so from the first. */
+/** The reason of a cancellation; a call made in a cancelled turn is cancelled without one. */
 const cancelledIn = ({ state }: TurnRecord, { outcome, cancelled }: ToolDecision): { cancelled?: string } => {
   const reason = cancelled ?? (outcome === null && state === 'cancelled' ? '' : null)
   return reason === null ? {} : { cancelled: reason }
@@ -144,7 +144,7 @@ const decisionInfo = (turn: TurnRecord, decision: ToolDecision, guard: Guard): T
   parallel_group: decision.parallelGroup,
 })
 
-/** What tools were chosen in a turn so far, and why. No event has parameters. */
+/** The tool calls of a turn so far, with their rationale. Events have no parameters. */
 export interface ReasoningUpdate {
   readonly type: 'reasoning_update'
   readonly thread_id: string
@@ -158,7 +158,7 @@ export interface ReasoningUpdate {
   })[]
 }
 
-/** The same of a run without a trigger. */
+/** The same of a job. */
 export interface JobReasoning {
   readonly type: 'job_reasoning'
   /** Id of the start of the run. */
@@ -171,8 +171,8 @@ export interface JobReasoning {
 }
 
 /**
- * What is told of a turn as a batch of its calls ends: all decisions of batches that have ended by now. `undefined` for a
- * single call that belongs to no run.
+ * The event that is sent when a batch of calls ends, with the decisions of all batches that have ended. `undefined` for a single
+ * call that belongs to no run.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
   const decisions = getReportedDecisions(turn)
@@ -197,6 +197,6 @@ export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }
 }
 
-/** The decisions that an event tells of. */
+/** The decisions that events include. */
 export const getReportedDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
   decisions.filter(({ isReported, isCurrent }) => isReported && isCurrent)

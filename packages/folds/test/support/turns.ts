@@ -23,12 +23,12 @@ import {
 import { correlations, type Envelope } from '@meup/protocol'
 import { type Fields, toLog } from './log.js'
 
-export interface Told {
+export interface FoldedTurns {
   readonly turns: readonly TurnInfo<DetailedDecision>[]
   readonly jobs: readonly TurnRecord[]
   readonly records: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
-  /** As they were told when the batches ended. */
+  /** The events at the ends of batches. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
   /** Seqs of the envelopes that ended batches, and ids of the turns. */
   readonly ends: readonly (readonly [seq: number, turn: string])[]
@@ -36,19 +36,19 @@ export interface Told {
 
 export const session = { space: 'main', epoch: 'epoch-1' }
 
-interface Telling {
+interface FoldOptions {
   readonly guard?: Guard
-  /** Which envelopes the turns are folded from. */
+  /** Which envelopes the reader may read. */
   readonly mayRead?: MayRead
 }
 
-/** What a log tells a reader of turns: those of one agent, and everybody's jobs, steps and events. */
-export function tell(
+/** Folds the turns of one agent, and all jobs, steps and events, for a reader. */
+export function foldTurns(
   log: readonly Fields[],
   agent = 'agent',
-  { guard = defaultGuard, mayRead = mayReadAll }: Telling = {},
-): Told {
-  const mayReadOf = (envelope: Envelope): boolean => mayRead(getSource(envelope))
+  { guard = defaultGuard, mayRead = mayReadAll }: FoldOptions = {},
+): FoldedTurns {
+  const isReadable = (envelope: Envelope): boolean => mayRead(getSource(envelope))
   const envelopes = toLog(log)
   const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]))
   const assigner = new Assigner(session.epoch)
@@ -57,24 +57,24 @@ export function tell(
   const events: (ReasoningUpdate | JobReasoning)[] = []
   const ends: [number, string][] = []
   for (const envelope of envelopes) {
-    const { begun, marks, at } = assigner.take(envelope)
+    const { begun, marks, at } = assigner.assign(envelope)
     for (const beginning of begun) {
       const trigger = envelopes[(beginning.trigger ?? 0) - 1]
-      const asked = trigger && mayReadOf(trigger) ? trigger : undefined
+      const asked = trigger && isReadable(trigger) ? trigger : undefined
       turns.set(beginning.turn, {
         beginning,
         folded: new FoldedTurn(beginning, { ...session, guard }, asked),
       })
     }
-    if (!mayReadOf(envelope)) continue
-    for (const [turn, roles] of rolesOf(marks)) {
+    if (!isReadable(envelope)) continue
+    for (const [turn, roles] of getRoles(marks)) {
       const { folded, beginning } = turns.get(turn) as { beginning: Beginning; folded: FoldedTurn }
       if (!folded.apply(envelope, roles)) continue
       events.push(...[structuredClone(reasoningEvent(folded.record)) ?? []].flat())
       ends.push([envelope.seq ?? 0, beginning.id])
     }
-    const idOf = (turn: number): string => turns.get(turn)?.beginning.id ?? ''
-    steps.push(...stepsIn(envelope, marks, at, byId, idOf, { guard, mayRead }))
+    const getId = (turn: number): string => turns.get(turn)?.beginning.id ?? ''
+    steps.push(...stepsIn(envelope, marks, at, byId, getId, { guard, mayRead }))
   }
   const records = [...turns.values()].map(({ folded }) => folded.record)
   return {
@@ -89,8 +89,8 @@ export function tell(
   }
 }
 
-/** What an envelope does to each turn. */
-export function rolesOf(marks: readonly Mark[]): Map<number, number> {
+/** The roles of an envelope by turn. */
+export function getRoles(marks: readonly Mark[]): Map<number, number> {
   const roles = new Map<number, number>()
   for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
   return roles
@@ -101,8 +101,8 @@ function stepsIn(
   marks: readonly Mark[],
   created_at: string,
   byId: ReadonlyMap<string, Envelope>,
-  idOf: (turn: number) => string,
-  { guard, mayRead }: Required<Telling>,
+  getId: (turn: number) => string,
+  { guard, mayRead }: Required<FoldOptions>,
 ): ReasoningStep[] {
   const places = marks
     .flatMap(({ beginning: { turn }, step, steps, index }) =>
@@ -125,7 +125,7 @@ function stepsIn(
     const source = getSource(envelope)
     return {
       id: ulid(Date.parse(created_at), envelope.seq ?? 0, place),
-      turn_id: idOf(turn),
+      turn_id: getId(turn),
       step_number,
       ...links,
       ...draft,
@@ -136,13 +136,13 @@ function stepsIn(
 }
 
 /** The only turn of the agent. */
-export function turnOf(log: readonly Fields[], agent = 'agent'): TurnInfo<DetailedDecision> {
-  const [turn, ...others] = tell(log, agent).turns
+export function foldTurn(log: readonly Fields[], agent = 'agent'): TurnInfo<DetailedDecision> {
+  const [turn, ...others] = foldTurns(log, agent).turns
   if (turn === undefined || others.length > 0)
     throw new Error(`${agent} has ${others.length + 1} turns, not 1`)
   return turn
 }
 
 /** The decisions of the only turn. */
-export const decisionsOf = (log: readonly Fields[]): readonly DetailedDecision[] =>
-  turnOf(log).reasoning?.tool_decisions ?? []
+export const foldDecisions = (log: readonly Fields[]): readonly DetailedDecision[] =>
+  foldTurn(log).reasoning?.tool_decisions ?? []

@@ -21,7 +21,7 @@ export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uin
   const turns = new Assigner(log.epoch)
   const { snapshot } = log
   if (snapshot !== undefined) turns.restore(turnMemoryIn(snapshot.bytes, snapshot.through, log.epoch))
-  const state = await follow(restoreState(log), log, through, (envelope) => void turns.take(envelope))
+  const state = await follow(restoreState(log), log, through, (envelope) => void turns.assign(envelope))
   const text = decoder.decode(state.toSnapshot())
   return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
 }

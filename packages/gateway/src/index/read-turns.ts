@@ -69,7 +69,7 @@ export async function readTurns(
   }
 }
 
-const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, most: mostCalls }
+const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: mostCalls }
 
 function describeView(
   { record, isTruncated }: TurnView,

@@ -266,7 +266,7 @@ export class TurnIndex {
   }
 
   #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
-    const { begun, marks, at } = this.#assigner.take(parseEnvelope(row))
+    const { begun, marks, at } = this.#assigner.assign(parseEnvelope(row))
     if (marks.length === 0) return
     for (const beginning of begun) this.#insertTurn(beginning)
     const ms = Date.parse(at)

@@ -121,7 +121,7 @@ export class WholeTurns {
   /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
   callIn(turn: number, id: string): CallInTurn | undefined {
     const known = this.#kept.get(turn)?.value
-    const tool = known?.folded.toolOf(id)
+    const tool = known?.folded.findTool(id)
     const said = tool === undefined ? undefined : known?.envelopes.find(({ source }) => source.id === id)
     return tool === undefined || said === undefined ? undefined : { source: said.source, tool }
   }

@@ -4,7 +4,7 @@ import { type Fields, feed } from '../../../folds/test/support/log.js'
 export const epoch = 'epoch-1'
 
 /** The spans of a log, in the order in which they end. */
-export function spansOf(log: readonly Fields[], options: Partial<TraceOptions> = {}): TraceSpan[] {
+export function foldSpans(log: readonly Fields[], options: Partial<TraceOptions> = {}): TraceSpan[] {
   return feed(createTraceFold({ space: 'demo', epoch, ...options }), log).flat()
 }
 

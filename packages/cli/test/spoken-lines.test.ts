@@ -7,7 +7,7 @@ import { envelope } from './support/turns.js'
 test('what happens is told in sentences, without signs and without what cannot be heard', () => {
   const activity = new Activity()
   const words = new SpokenLines(() => activity.contexts)
-  const told = (each: AnyEnvelope): string[] => {
+  const speak = (each: AnyEnvelope): string[] => {
     activity.onEnvelope(each)
     return words.lines(each)
   }
@@ -38,7 +38,7 @@ test('what happens is told in sentences, without signs and without what cannot b
       payload: { event: 'join', participant: { id: 'ben' } },
     }),
   ]
-  const lines = all.flatMap(told)
+  const lines = all.flatMap(speak)
   expect(lines).toEqual([
     'ana says: Deploy?',
     'ana goes on: [2JNow?',

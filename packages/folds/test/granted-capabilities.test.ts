@@ -11,11 +11,11 @@ beforeEach(() => {
   configured({ ana: ['*'], lead: ['chat'], ben: ['mcp.proposal'] })
 })
 
-const tell = (fields: object): void =>
+const append = (fields: object): void =>
   log.apply({ ts: '2026-01-01T00:00:00.000Z', payload: {}, ...fields } as unknown as AnyEnvelope)
 
 const configured = (participants: Record<string, readonly Capability[]>): void =>
-  tell({
+  append({
     kind: 'system.space',
     payload: {
       event: 'configured',
@@ -26,10 +26,10 @@ const configured = (participants: Record<string, readonly Capability[]>): void =
   })
 
 const grant = (id: string, from: string, capabilities: readonly Capability[], rest: object = {}): void =>
-  tell({ id, from, kind: 'capability.grant', payload: { recipient: 'ben', capabilities, ...rest } })
+  append({ id, from, kind: 'capability.grant', payload: { recipient: 'ben', capabilities, ...rest } })
 
 const revoke = (from: string, what: object): void =>
-  tell({ id: 'r', from, kind: 'capability.revoke', payload: { recipient: 'ben', ...what } })
+  append({ id: 'r', from, kind: 'capability.revoke', payload: { recipient: 'ben', ...what } })
 
 const info = (id: string, ...capabilities: Capability[]): ParticipantInfo => ({
   id,
@@ -83,14 +83,14 @@ describe('a grant of which nothing is left does not stand', () => {
   test('or it was declined', () => {
     grant('g', 'ana', ['chat'])
     grant('h', 'lead', ['chat'])
-    tell({
+    append({
       id: 'd',
       from: 'ben',
       kind: 'capability.grant-ack',
       correlationId: 'h',
       payload: { status: 'declined' },
     })
-    tell({
+    append({
       id: 'a',
       from: 'ben',
       kind: 'capability.grant-ack',
@@ -114,7 +114,7 @@ describe('a grant of which nothing is left does not stand', () => {
 
   test('or its recipient was invited anew', () => {
     const invite = (id: string, rest: object = {}) =>
-      tell({
+      append({
         id,
         from: 'ana',
         kind: 'space.invite',
@@ -155,7 +155,7 @@ test('of a participant that the file does not name, everything that was not gran
 test('where the beginning of the log is gone nothing is guessed', () => {
   configured({ ana: ['*'] })
   grant('g', 'ana', ['chat'])
-  tell({ kind: 'system.space', payload: { event: 'pruned' } })
+  append({ kind: 'system.space', payload: { event: 'pruned' } })
   expect(sorted('reasoning.*', 'chat')).toMatchObject({
     configured: [],
     grants: ['g'],
