@@ -289,8 +289,8 @@ function Empty({ session }: { session: Session }): VNode {
 /** Where a reader's own filter lets nothing through. */
 const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
   <div class="empty">
-    <h2>Nothing of it matchesFilter your filter</h2>
-    <p>What comes and matchesFilter shows here.</p>
+    <h2>Nothing of it matches your filter</h2>
+    <p>What comes and matches shows here.</p>
     <button type="button" class="primary" onClick={widen}>
       Show everything
     </button>

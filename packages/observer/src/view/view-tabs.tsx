@@ -30,7 +30,7 @@ export const tabId = (view: ViewName): string => `view-${view}`
 
 /** Turns from one view to another; the arrows go through them. */
 export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
-  <div class="view-tabs" role="tablist" aria-label="SpaceFolds">
+  <div class="view-tabs" role="tablist" aria-label="Views">
     {views.map((each, index) => (
       <button
         key={each}
