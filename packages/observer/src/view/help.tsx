@@ -1,9 +1,10 @@
 import type { VNode } from 'preact'
 import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
+import { viewNames } from './view-tabs.js'
 
 const keys = [
   ['j k', 'next, previous line'],
-  ['1 2 3', 'stream, lanes, waterfall'],
+  [viewNames.map((_, index) => index + 1).join(' '), viewNames.join(', ')],
   ['l h', 'unfold, fold'],
   ['] [', 'unfold, fold everything'],
   ['Enter', 'look at the envelope'],

@@ -1,7 +1,7 @@
 import { contextParent } from '@meup/protocol'
 import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
-import { type ViewName, views } from './view-tabs.js'
+import { type ViewName, viewNames } from './view-tabs.js'
 
 /** What the keys of the page act on. */
 interface Actions {
@@ -48,7 +48,7 @@ export function createKeymap(actions: Actions): Keymap {
     '/': () => actions.search(),
     f: () => actions.toFilters(),
     '?': () => actions.help(),
-    ...Object.fromEntries(views.map((view, index) => [`${index + 1}`, () => actions.turn(view)])),
+    ...Object.fromEntries(viewNames.map((view, index) => [`${index + 1}`, () => actions.turn(view)])),
   }
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
