@@ -34,6 +34,3 @@ export const phrases: readonly (readonly [pattern: string, instead: string])[] =
   ['of no use', 'ignored, not needed'],
   ['now and then', 'regularly, every n seconds'],
 ]
-
-/** Sources that are still to be renamed. */
-export const unchecked: readonly RegExp[] = []

@@ -1,6 +1,6 @@
 /** Writes src/generated/validators.ts and dist/schema/*.json from the TypeBox schemas. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import { jsonSchemas, schemaDocument } from '../src/payload-schemas.js'
@@ -41,4 +41,10 @@ write(
 
 for (const [name, schema] of Object.entries(schemas)) {
   write(`dist/schema/${name}.json`, `${JSON.stringify(schemaDocument(name, schema), null, 2)}\n`)
+}
+
+// A kind that was renamed or removed leaves its file behind, and `dist` is published.
+const folder = new URL('dist/schema/', root)
+for (const file of readdirSync(folder)) {
+  if (!Object.hasOwn(schemas, file.replace(/\.json$/, ''))) rmSync(new URL(file, folder), { force: true })
 }

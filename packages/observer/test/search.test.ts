@@ -18,6 +18,8 @@ describe('a search', () => {
   const answer = script.answer(request, 'two problems')
   script.say({ from: 'eve', kind: 'acme.note', payload: { deep: [{ colour: 'teal', count: 4711 }] } })
   script.chat('ana', 'pass\u200bword\u202e reversed')
+  const progress = { method: 'notifications/progress', params: { message: 'half way' } }
+  script.say({ from: 'tools', kind: 'mcp.request', payload: progress })
 
   test.for([
     ['größe', 1],
@@ -30,6 +32,7 @@ describe('a search', () => {
     ['eve', 2],
     ['lint', 1],
     ['no such thing', 0],
+    ['half way', 0],
     ['   ', 0],
   ] as const)('for %s finds %i', ([query, count]) => {
     expect(found(script, query)).toBe(count)

@@ -1,8 +1,8 @@
 import { type AnyEnvelope, type EnvelopeOf, GATEWAY, Kind, type WelcomePayload } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
+import type { ClientHandler } from '../client/handler.js'
 import type { Status } from '../client/management.js'
 import { retryAfterPause } from '../client/retry.js'
-import type { ClientHandler } from '../client/types.js'
 import { endContext } from './reasoning.js'
 
 type Hook = (request: AnyEnvelope) => unknown

@@ -14,6 +14,7 @@ import { Calls, readToolResult, type ToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
 import {
   type Grant,
   type GrantOptions,
@@ -38,11 +39,9 @@ import type {
   CallOptions,
   ChatOptions,
   ClientContext,
-  ClientHandler,
   ConnectionStatus,
   Draft,
   SpaceEvents,
-  WelcomeInfo,
 } from './types.js'
 import { streamEvents, type WaitOptions } from './wait.js'
 

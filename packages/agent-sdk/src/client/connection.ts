@@ -10,9 +10,9 @@ import {
 } from '@meup/protocol'
 import { ConnectionError, errorDetails } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
+import type { WelcomeInfo } from './handler.js'
 import type { OutboundSafety } from './outbound-safety.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
-import type { WelcomeInfo } from './types.js'
 import type { Waiter } from './wait.js'
 
 interface ConnectionEvents {

@@ -1,6 +1,7 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler } from './handler.js'
 import {
   type Proposal,
   type ProposalDraft,
@@ -11,7 +12,7 @@ import {
 } from './proposal.js'
 import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
-import type { ClientContext, ClientHandler, Draft } from './types.js'
+import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
 
 /** The open proposals of this participant. */

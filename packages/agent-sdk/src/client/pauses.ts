@@ -1,5 +1,5 @@
 import { type AnyEnvelope, type EnvelopeOf, type ErrorPayload, Kind } from '@meup/protocol'
-import type { ClientHandler } from './types.js'
+import type { ClientHandler } from './handler.js'
 import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */

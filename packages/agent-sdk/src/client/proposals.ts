@@ -13,10 +13,11 @@ import { EventEmitter } from 'eventemitter3'
 import { defined } from './defined.js'
 import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
 import { pickReasons, prunedThrough, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
-import type { ClientContext, ClientHandler } from './types.js'
+import type { ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
 /** A proposal that waits for a decision. */

@@ -11,8 +11,9 @@ import {
 } from '@meup/protocol'
 import { errorDetails, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
-import type { ClientContext, ClientHandler, Draft, WelcomeInfo } from './types.js'
+import type { ClientContext, Draft } from './types.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>

@@ -18,7 +18,7 @@ import {
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
-import type { ClientHandler } from './types.js'
+import type { ClientHandler } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** The participants of the space, from the welcome and presence. */

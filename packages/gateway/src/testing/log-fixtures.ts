@@ -37,9 +37,17 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
+/** All rows. Their bytes are of one class, as `assert.deepEqual` tells a `Buffer` from a `Uint8Array`. */
 export async function all(log: EnvelopeLog): Promise<Row[]> {
-  return log.read({ limit: 10_000 })
+  const rows = await log.read({ limit: 10_000 })
+  return rows.map(({ body, salt, leaf, hash, digest, ...heading }) => ({
+    ...heading,
+    ...{ body: plain(body), salt: plain(salt) },
+    ...{ leaf: plain(leaf), hash: plain(hash), digest: plain(digest) },
+  }))
 }
+
+const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 export async function seqs(rows: Promise<readonly Row[]>): Promise<number[]> {
   return (await rows).map((row) => row.seq)

@@ -14,7 +14,7 @@ import {
 import { type CallOptions, createCalls, withRequestId } from './calls.js'
 import { describeFailure } from './failures.js'
 
-export interface McpServerInfo {
+interface McpServerInfo {
   readonly name: string
   readonly version: string
   readonly capabilities: object

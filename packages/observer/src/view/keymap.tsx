@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
 import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
-import { type ViewName, views } from './view-tabs.js'
+import { type ViewName, viewNames } from './view-tabs.js'
 
 /** What the keys of the page act on. */
 interface Actions {
@@ -50,7 +50,7 @@ export function createKeymap(actions: Actions): Keymap {
     '/': () => actions.search(),
     f: () => actions.toFilters(),
     '?': () => actions.help(),
-    ...Object.fromEntries(views.map((view, index) => [`${index + 1}`, () => actions.turn(view)])),
+    ...Object.fromEntries(viewNames.map((view, index) => [`${index + 1}`, () => actions.turn(view)])),
   }
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
@@ -144,7 +144,7 @@ export function listenToKeys(keymap: () => Keymap): () => void {
 /** What the help says of each key. */
 const keyHelp = [
   ['j k', 'next, previous line'],
-  ['1 2 3', 'stream, lanes, waterfall'],
+  [viewNames.map((_, index) => index + 1).join(' '), viewNames.join(', ')],
   ['l h', 'unfold, fold'],
   ['] [', 'unfold, fold everything'],
   ['Enter', 'look at the envelope'],

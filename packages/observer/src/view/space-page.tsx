@@ -1,14 +1,11 @@
 import { ToolError } from '@meup/agent-sdk/watch'
-import type { ComponentType, VNode } from 'preact'
+import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
 import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { Inspector } from './audit/inspector.js'
-import { Lanes } from './conversation/lanes.js'
 import { MessageBox } from './conversation/message-box.js'
-import { Stream } from './conversation/stream.js'
-import { Waterfall } from './conversation/waterfall.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { SearchBar } from './filters/search-bar.js'
 import { Header } from './header.js'
@@ -18,9 +15,9 @@ import { PersonPanel } from './participants/person.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
 import { type SpaceActions, SpaceProvider, useViewFilter } from './shared/use-space.js'
-import type { RowsHandle, ViewProps } from './shared/virtual-rows.js'
+import type { RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
-import { panelId, tabId, useView, type ViewName, ViewTabs } from './view-tabs.js'
+import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
 
 interface SpacePageProps {
   readonly session: Session
@@ -38,12 +35,6 @@ interface SpacePageProps {
 function isQuiet(list: RowList): boolean {
   const isEvent = (row: Row): boolean => row.type === 'said' && row.tone === 'event'
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
-}
-
-const viewComponents: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
-  stream: Stream,
-  lanes: Lanes,
-  waterfall: Waterfall,
 }
 
 const nextDetail: Readonly<Record<Detail, Detail>> = { full: 'boundaries', boundaries: 'none', none: 'full' }
@@ -71,7 +62,7 @@ export function SpacePage({
   const [keys, setKeys] = useStored('meup-keys', 'on')
   const shown = useRef<RowsHandle | undefined>(undefined)
   const [view, turn] = useView()
-  const View = viewComponents[view]
+  const View = views[view].component
   const isLive = session.client !== undefined
   const envelope = inspectedId === undefined ? undefined : model.log.get(inspectedId)
 
@@ -285,8 +276,8 @@ function Empty({ session }: { session: Session }): VNode {
 /** Where a reader's own filter lets nothing through. */
 const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
   <div class="empty">
-    <h2>Nothing of it matchesFilter your filter</h2>
-    <p>What comes and matchesFilter shows here.</p>
+    <h2>Nothing of it matches your filter</h2>
+    <p>What comes and matches shows here.</p>
     <button type="button" class="primary" onClick={widen}>
       Show everything
     </button>

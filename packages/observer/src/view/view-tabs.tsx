@@ -1,13 +1,26 @@
-import type { VNode } from 'preact'
+import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { readRoute } from '../model/index.js'
+import { Lanes } from './conversation/lanes.js'
+import { Stream } from './conversation/stream.js'
+import { Waterfall } from './conversation/waterfall.js'
 import { updateAddress } from './shared/hooks.js'
+import type { ViewProps } from './shared/virtual-rows.js'
 
-const labels: Readonly<Record<ViewName, { readonly mark: string; readonly title: string }>> = {
-  stream: { mark: '≡', title: 'Everything in its order' },
-  lanes: { mark: '▥', title: 'One lane for each agent' },
-  waterfall: { mark: '▤', title: 'Contexts and tool calls over time' },
+interface View {
+  readonly mark: string
+  readonly title: string
+  readonly component: ComponentType<ViewProps>
 }
+
+/** The ways to look at a space, in the order of their tabs and keys. */
+export const views = {
+  stream: { mark: '≡', title: 'Everything in its order', component: Stream },
+  lanes: { mark: '▥', title: 'One lane for each agent', component: Lanes },
+  waterfall: { mark: '▤', title: 'Contexts and tool calls over time', component: Waterfall },
+} satisfies Readonly<Record<string, View>>
+export type ViewName = keyof typeof views
+export const viewNames = Object.keys(views) as readonly ViewName[]
 
 /** Which view is shown, as the address says, and what turns to another one. */
 export function useView(): readonly [ViewName, (view: ViewName) => void] {
@@ -31,7 +44,7 @@ export const tabId = (view: ViewName): string => `view-${view}`
 /** Turns from one view to another; the arrows go through them. */
 export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
   <div class="view-tabs" role="tablist" aria-label="Views">
-    {views.map((each, index) => (
+    {viewNames.map((each, index) => (
       <button
         key={each}
         type="button"
@@ -40,11 +53,11 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
         aria-selected={each === view}
         aria-controls={panelId}
         tabIndex={each === view ? 0 : -1}
-        title={`${labels[each].title} (${index + 1})`}
+        title={`${views[each].title} (${index + 1})`}
         onClick={() => turn(each)}
         onKeyDown={(event) => {
-          const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? views.length - 1 : 0
-          const next = views[(index + by) % views.length]
+          const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? viewNames.length - 1 : 0
+          const next = viewNames[(index + by) % viewNames.length]
           if (by === 0 || next === undefined) return
           event.preventDefault()
           event.stopPropagation()
@@ -52,15 +65,11 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
           document.getElementById(tabId(next))?.focus()
         }}
       >
-        <span aria-hidden="true">{labels[each].mark}</span> {each}
+        <span aria-hidden="true">{views[each].mark}</span> {each}
       </button>
     ))}
   </div>
 )
 
-/** The ways to look at a space. */
-export const views = ['stream', 'lanes', 'waterfall'] as const
-export type ViewName = (typeof views)[number]
-
 /** What the address names; the stream where it names nothing that there is. */
-const viewNamed = (name: string | undefined): ViewName => views.find((each) => each === name) ?? 'stream'
+const viewNamed = (name: string | undefined): ViewName => viewNames.find((each) => each === name) ?? 'stream'

@@ -8,8 +8,9 @@ import {
   openedContext,
   type PresencePayload,
 } from '@meup/protocol'
+import { getLineId } from '../log/lines.js'
 import type { Log } from '../log/log.js'
-import { getLineId, Search } from './search.js'
+import { Search } from './search.js'
 
 /** Envelopes between two looks at the clock, and how many times as many are counted at once. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]

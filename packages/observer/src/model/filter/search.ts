@@ -1,5 +1,6 @@
 import { printable } from '@meup/folds'
-import { correlations, type Envelope, Kind } from '@meup/protocol'
+import type { Envelope } from '@meup/protocol'
+import { getLineId } from '../log/lines.js'
 import { getFullSize } from '../log/truncate.js'
 
 /** A line that has what was searched for. */
@@ -110,20 +111,3 @@ function searchedText({ from, kind, context = '', rationale = '', payload }: Env
 
 /** As it shows: without what cannot be seen. */
 const normalizeText = (text: string): string => (plain.test(text) ? text : printable(text)).toLowerCase()
-
-/** Kinds that show nowhere by themselves. */
-const lineless: ReadonlySet<string> = new Set([
-  Kind.systemPresence,
-  Kind.chatAcknowledge,
-  Kind.chatCancel,
-  Kind.participantStatus,
-  Kind.participantRequestStatus,
-])
-
-/** Id of the envelope in whose line this one shows; `undefined`: it shows in none. */
-export function getLineId(envelope: Envelope): string | undefined {
-  const { id, kind } = envelope
-  if (lineless.has(kind)) return undefined
-  const isAnswer = kind === Kind.mcpResponse || kind === Kind.mcpReject || kind === Kind.mcpWithdraw
-  return isAnswer ? (correlations(envelope)[0] ?? id) : id
-}

@@ -7,6 +7,7 @@ import {
   Kind,
   openedContext,
 } from '@meup/protocol'
+import { hasNoLine } from '../log/lines.js'
 
 /** One item of a block, in log order. */
 export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
@@ -270,21 +271,6 @@ function getRoot(envelope: Envelope): string | undefined {
   if (kind === Kind.reasoningStart) return contextRoot(openedContext(envelope))
   const about = kind === Kind.systemDecision ? payload.context : context
   return typeof about === 'string' ? contextRoot(about) : undefined
-}
-
-const kindsWithoutLine: ReadonlySet<string> = new Set([
-  Kind.mcpReject,
-  Kind.mcpWithdraw,
-  Kind.chatAcknowledge,
-  Kind.chatCancel,
-  Kind.participantStatus,
-  Kind.participantRequestStatus,
-])
-
-/** Whether an envelope has no line of its own. */
-function hasNoLine({ kind, payload }: Envelope): boolean {
-  if (kind === Kind.systemPresence) return payload.event === 'update'
-  return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }
 
 /** A start that the block begins with is its heading. */

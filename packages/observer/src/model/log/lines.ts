@@ -1,0 +1,25 @@
+import { isNotification } from '@meup/folds'
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+
+const kindsWithoutLine: ReadonlySet<string> = new Set([
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.chatAcknowledge,
+  Kind.chatCancel,
+  Kind.participantStatus,
+  Kind.participantRequestStatus,
+])
+
+/** Whether an envelope has no line of its own. */
+export function hasNoLine({ kind, payload }: Envelope): boolean {
+  if (kind === Kind.systemPresence) return payload.event === 'update'
+  return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
+}
+
+/** Id of the envelope in whose line this one shows; `undefined`: it shows in none, or in one with others. */
+export function getLineId(envelope: Envelope): string | undefined {
+  const { id, kind } = envelope
+  if (kind === Kind.mcpResponse || kind === Kind.mcpReject || kind === Kind.mcpWithdraw)
+    return correlations(envelope)[0] ?? id
+  return kind === Kind.systemPresence || hasNoLine(envelope) ? undefined : id
+}
