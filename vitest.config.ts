@@ -8,7 +8,7 @@ const shared = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // The machine may be busy: what is awaited may take longer than the second that is usual.
-  expect: { poll: { timeout: 15_000 } },
+  expect: { poll: { timeout: 30_000 } },
   // Files of one worker share their modules: loading them takes longer than most tests.
   isolate: false,
 }

@@ -169,11 +169,12 @@ describe('meup audit', () => {
   })
 
   test('keeps an older export where the new one breaks off', async () => {
-    const url = await gatewayThat((_, response) => {
+    const cwd = temporaryFolder({ out: 'as it was' })
+    const url = await gatewayThat(async (_, response) => {
       response.write('{"epoch":"x"')
+      await expect.poll(() => readdirSync(cwd)).toHaveLength(2) // The new export has begun.
       response.socket?.end() // Behind what was written: to destroy it might take that back.
     })
-    const cwd = temporaryFolder({ out: 'as it was' })
     const broken = await meup(['audit', 'export', '-o', 'out', '--url', url, '--space', 'demo'], { cwd })
     expect(broken).toMatchObject({ code: 3, stderr: expect.stringContaining('broke off before its end') })
     expect([readdirSync(cwd), readFileSync(join(cwd, 'out'), 'utf8')]).toEqual([['out'], 'as it was'])
