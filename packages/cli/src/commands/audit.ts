@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs'
+import { createReadStream, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
 import { brief, onOneLine, printable } from '@meup/folds'
@@ -203,7 +204,9 @@ function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread
 async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const part = `${path}.part`
   try {
-    await pipeline(pieces, createWriteStream(part, { mode: 0o600 }))
+    // Opened before anything can fail: a stream that opens it itself may do so after it was removed.
+    const file = await open(part, 'w', 0o600)
+    await pipeline(pieces, file.createWriteStream())
     renameSync(part, path)
   } catch (error) {
     rmSync(part, { force: true })
