@@ -151,7 +151,7 @@ export class Watchers {
 /** Between two attempts: doubled each time, up to the second. */
 const [shortestMs, longestMs] = [500, 10_000]
 
-/** Tries something until it succeeds: at once, then ever more seldom. */
+/** Repeats a task until it succeeds, with growing pauses. */
 export class Recovery {
   readonly #clock: Clock
   readonly #failed: (error: unknown, retryMs: number) => void

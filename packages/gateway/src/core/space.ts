@@ -380,7 +380,7 @@ export interface RemoteSequencer {
   submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal>
   /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
   emit(fields: object): Promise<number>
-  /** Whoever is present here has changed. */
+  /** The participants who are present here changed. */
   present(): void
 }
 

@@ -42,7 +42,7 @@ export function checkRate(
   }
 }
 
-/** Whoever was kicked does nothing more, on whichever line: before its connections are closed, too [MEUP-3.14]. */
+/** A kicked participant is refused on every connection, even before they are closed [MEUP-3.14]. */
 function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal | undefined {
   const kick = state.trust.kicks.get(sender.participant)
   return kick && { code: 'forbidden', message: explainKick(kick) }

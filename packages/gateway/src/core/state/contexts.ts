@@ -266,7 +266,7 @@ function shownCounts(counted: Counted, hiding: Hiding | undefined): ContextCount
   }
 }
 
-/** Whoever says more than thoughts is no mere thinker any more. */
+/** A participant that says more than thoughts moves from `thinkers` to `contributors`. */
 function countContributor({ contributors, thinkers }: Counted, id: string, isThought: boolean): void {
   if (contributors.includes(id)) return
   const at = thinkers.indexOf(id)

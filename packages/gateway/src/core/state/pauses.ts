@@ -42,7 +42,7 @@ export class Pauses {
     return pause !== undefined && isOver(pause, now) ? undefined : pause
   }
 
-  /** Whoever is paused already is paused anew. Pauses that are over make room. */
+  /** A second pause replaces the first. Pauses that are over are removed. */
   #pause({ from, to, ts, payload }: Envelope): void {
     const { reason, timeoutSeconds } = payload as PausePayload
     const now = Date.parse(ts)

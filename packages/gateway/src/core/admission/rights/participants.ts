@@ -7,7 +7,7 @@ import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
 /** Invitations to one space that may be open. */
 const maxOpenInvitations = 1000
 
-/** Whoever is new to the space, or may begin anew in it, is given what its inviter holds [MEUP-3.15]. */
+/** An invited participant gets at most what its inviter holds [MEUP-3.15]. */
 export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
   if (Object.hasOwn(envelope.payload, 'tokenSha256')) return setByGateway('/payload/tokenSha256')
   const { participantId: to, ...given } = envelope.payload as InvitePayload
@@ -21,7 +21,7 @@ export const invitationRights: Right = ({ envelope, now, meter }, { state }) => 
 
 const name = '/payload/participantId'
 
-/** Whoever belongs to the space is not invited again, unless it was kicked or has never come. */
+/** A participant of the space is not invited again, unless it was kicked or never joined. */
 function checkInvitedName(id: string, { participants, trust }: SpaceState): Refusal | undefined {
   const { invitations, kicks } = trust
   const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
@@ -36,7 +36,7 @@ function checkInvitedName(id: string, { participants, trust }: SpaceState): Refu
   return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
 }
 
-/** Whoever takes over a name may read what is addressed to it: that is for those who hold as much as it does. */
+/** A name gives access to what is addressed to it, so its inviter must hold as much as it does. */
 function checkInviterHoldings(
   inviter: string,
   id: string,
@@ -61,7 +61,7 @@ export const kickRights: Right = ({ envelope, now }, { state }) => {
   return notInFuture('/payload/untilTs', untilTs, now)
 }
 
-/** Whoever is paused cannot let itself go on: so nobody pauses itself without an end [MEUP-3.13]. */
+/** A paused participant cannot resume itself, so it may pause itself only with a timeout [MEUP-3.13]. */
 export const pauseRights: Right = ({ envelope: { from, to, payload } }) => {
   if (payload.timeoutSeconds !== undefined) return undefined
   const own = to?.indexOf(from) ?? -1

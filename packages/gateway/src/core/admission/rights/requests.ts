@@ -2,7 +2,7 @@ import { isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { type Exemption, forbidden, type Right } from './right.js'
 
-/** Whoever was asked by name answers, whatever it may send otherwise: nobody is left waiting [MEUP-3.7]. */
+/** An addressee of a request may answer it without a capability [MEUP-3.7]. */
 export const answersAddressed: Exemption = (envelope, { state }) =>
   envelope.kind === Kind.mcpResponse &&
   correlations(envelope).every((id) => state.requests.get(id)?.to?.has(envelope.from))

@@ -47,7 +47,7 @@ function revoke(revocation: Envelope, trust: Trust): void {
   trust.fall(({ id }) => revoked.has(id))
 }
 
-/** Whoever declines a grant does not have it. */
+/** A declined grant is removed. */
 function acknowledge(answer: Envelope, trust: Trust): void {
   if ((answer.payload as GrantAckPayload).status !== 'declined') return
   const declined = correlations(answer)
@@ -55,7 +55,7 @@ function acknowledge(answer: Envelope, trust: Trust): void {
 }
 
 /**
- * Lifts a kick. Whoever the operator has not configured begins anew, with this token and what the invitation gives:
+ * Lifts a kick. A participant that the operator has not configured begins anew, with this token and what the invitation gives:
  * what others gave is not handed on to somebody whom only the inviter knows.
  */
 function invite(envelope: Envelope, trust: Trust): void {
@@ -118,7 +118,7 @@ function configure({ payload }: Envelope, trust: Trust): void {
   trust.changed()
 }
 
-/** Guests are known while they are there. Whoever comes or goes after its removal does not become known again. */
+/** Guests are known while they are there. Joining or leaving after removal does not make a participant known again. */
 function presence({ payload }: Envelope, trust: Trust): void {
   const { event, participant, vouched } = payload as PresencePayload
   const { id, capabilities = [] } = participant
