@@ -7,7 +7,7 @@ export {
 } from './capability/compile.js'
 export type { Subject } from './capability/conditions.js'
 export { Coverage, covers } from './capability/covers.js'
-export * from './capability/pattern.js'
+export { PatternError, patternLimits } from './capability/parse.js'
 export * from './capability/schema.js'
 export { checkMetered, checkWithin } from './capability/value.js'
 export * from './context.js'

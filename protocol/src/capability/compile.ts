@@ -9,8 +9,7 @@ import {
   getHeads,
 } from './candidates.js'
 import { type AddresseesTest, type Conditions, compileQuestions, type Subject } from './conditions.js'
-import { COMPILED, type Node, parseStrings } from './parse.js'
-import { patternLimits } from './pattern.js'
+import { COMPILED, type Node, parseStrings, patternLimits } from './parse.js'
 import { dotted, parseRules, type Rule } from './rules.js'
 import type { Capability, Pattern } from './schema.js'
 import { beginCheck, compileNode } from './value.js'

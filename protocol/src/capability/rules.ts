@@ -6,11 +6,12 @@ import {
   isPlainObject,
   type Meter,
   type Node,
+  PatternError,
   parseStrings,
   parseValue,
+  patternLimits,
   pointer,
 } from './parse.js'
-import { PatternError, patternLimits } from './pattern.js'
 import type { Capability } from './schema.js'
 
 /** A capability, read. `**` for `to` and `context` matches everything, absence included, so it leaves them out. */

@@ -1,7 +1,6 @@
 import type { WorkMeter } from '../work.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
-import type { Choice, Node, Regex } from './parse.js'
-import { PatternError } from './pattern.js'
+import { type Choice, type Node, PatternError, type Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
 
 /** Whether a value matches; `undefined` is what is missing, and matches nothing. */

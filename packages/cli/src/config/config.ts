@@ -11,6 +11,7 @@ import {
   type FileSpace,
   toRules,
 } from './schema.js'
+import type { StorageSettings } from './storage.js'
 
 /** The content of `space.yaml`, with defaults and absolute paths. */
 export interface Config {
@@ -32,21 +33,6 @@ interface GatewaySettings {
   readonly port: number
   readonly origins: readonly string[]
   readonly trustProxy: boolean
-}
-
-export type StorageSettings =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'process' | 'power' }
-  | JetStreamSettings
-
-/** A log that several machines share. `path`: the replica on this machine. */
-interface JetStreamSettings {
-  readonly kind: 'jetstream'
-  readonly servers: readonly string[]
-  readonly replicas: number
-  /** Path of a NATS credentials file; absent = the servers need none. */
-  readonly credentials?: string
-  readonly path: string
 }
 
 export interface AuthSettings {
@@ -109,22 +95,6 @@ export function toGateway({
   trustProxy = false,
 }: NonNullable<FileShared['gateway']>): GatewaySettings {
   return { ...parseListen(listen), origins, trustProxy }
-}
-
-export function toStorage(storage: NonNullable<FileShared['storage']>, directory: string): StorageSettings {
-  if (storage.kind === 'memory') return { kind: 'memory' }
-  if (storage.kind === 'jetstream') {
-    const { servers, replicas = 1, credentials, path = '.meup/replica.db' } = storage
-    return {
-      kind: 'jetstream',
-      servers,
-      replicas,
-      ...(credentials !== undefined && { credentials: resolve(directory, credentials) }),
-      path: resolve(directory, path),
-    }
-  }
-  const { path = '.meup/space.db', durability = 'process' } = storage
-  return { kind: 'sqlite', path: resolve(directory, path), durability }
 }
 
 export function toAuth({ jwt }: NonNullable<FileShared['auth']>, directory: string): AuthSettings {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { imitationsIn } from '@meup/protocol'
-import { type Config, toAuth, toGateway, toSpaceEntry, toStorage } from './config.js'
+import { type Config, toAuth, toGateway, toSpaceEntry } from './config.js'
 import { ConfigError } from './config-error.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
+import { toStorage } from './storage.js'
 import { isMapValue, validate } from './validate.js'
 import { expandVariables, type Finding, locate, plainValue, readYaml, type Source } from './yaml-source.js'
 

@@ -7,24 +7,24 @@ import {
   SpaceName,
 } from '@meup/protocol'
 import { compileSafety, defaultSafety, SafetyError, type SafetySettings } from '@meup/safety'
-import {
-  Kind,
-  type Static,
-  type TProperties,
-  type TSchema,
-  type TString,
-  Type,
-  TypeRegistry,
-} from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { addressPattern, durationPattern, headerPattern, keysPattern, listenPattern } from './notation.js'
-
-/** A mistake inside a value of the right shape. */
-export interface ProblemInside {
-  /** JSON pointer into the value. */
-  readonly pointer: string
-  readonly message: string
-}
+import {
+  atLeast,
+  byKind,
+  checked,
+  flag,
+  list,
+  map,
+  named,
+  oneOf,
+  type ProblemInside,
+  refused,
+  text,
+  word,
+} from './shapes.js'
+import { storage } from './storage.js'
 
 /** An interface, so that types inferred from the schemas can refer to it by name. */
 interface CapabilityList extends ReadonlyArray<Capability> {}
@@ -76,47 +76,6 @@ function compileRules(settings: Partial<SafetySettings>): ProblemInside[] {
   }
 }
 
-// A description completes the sentence "must be …", which validate.ts writes.
-
-const flag = Type.Boolean({ description: 'true or false' })
-const text = Type.String({ description: 'text; numbers, true and false need quotes here' })
-const word = Type.String({ minLength: 1, description: 'text, and not empty' })
-
-const atLeast = (minimum: number) =>
-  Type.Integer({ minimum, description: `a whole number, ${minimum} or more` })
-
-const oneOf = <T extends string>(...values: T[]) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { description: `one of ${values.join(', ')}` },
-  )
-
-const list = <T extends TSchema>(items: T) => Type.Array(items, { description: 'a list' })
-
-const map = <T extends TProperties>(keys: T) =>
-  Type.Object(keys, { additionalProperties: false, description: 'a map of keys and values' })
-
-/** A map of at least `least` things by name; `names` completes "must be …" for a name. */
-const named = <T extends TSchema>(name: TString, names: string, values: T, least = 0) =>
-  Type.Record(name, values, {
-    additionalProperties: false,
-    minProperties: least,
-    names,
-    description: `a map of names and values${least > 0 ? `, with ${least} or more` : ''}`,
-  })
-
-/** Maps whose key `kind` says which other keys they have; `kinds` completes "must be …" for it. */
-const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
-  Type.Union(variants, { kinds, description: 'a map of keys and values' })
-
-/** A key that may not be there; the description is all that there is to say. */
-const refused = (description: string) => Type.Optional(Type.Never({ description }))
-
-/** Defines a custom schema; `problemsIn` lists the mistakes in a value. */
-function checked<T>(name: string, problemsIn: (value: unknown) => ProblemInside[]) {
-  TypeRegistry.Set(name, (_schema, value) => problemsIn(value).length === 0)
-  return Type.Unsafe<T>({ [Kind]: name, problemsIn })
-}
 const capabilities = checked<CapabilityList>('meup.capabilities', capabilityProblems)
 
 const name = Type.String({
@@ -169,31 +128,6 @@ const gateway = Type.Optional(
     origins: Type.Optional(list(origin)),
     trustProxy: Type.Optional(flag),
   }),
-)
-
-const server = Type.String({
-  pattern: '^(nats|tls)://[^/\\s@]+$',
-  description: 'an address such as nats://127.0.0.1:4222; credentials belong in a file',
-})
-const replicas = Type.Union([Type.Literal(1), Type.Literal(3), Type.Literal(5)], {
-  description: '1, 3 or 5',
-})
-const storage = Type.Optional(
-  byKind('memory, sqlite or jetstream', [
-    map({ kind: oneOf('memory') }),
-    map({
-      kind: oneOf('sqlite'),
-      path: Type.Optional(word),
-      durability: Type.Optional(oneOf('process', 'power')),
-    }),
-    map({
-      kind: oneOf('jetstream'),
-      servers: Type.Array(server, { minItems: 1, description: 'a list of one address or more' }),
-      replicas: Type.Optional(replicas),
-      credentials: Type.Optional(word),
-      path: Type.Optional(word),
-    }),
-  ]),
 )
 
 const keys = Type.String({
@@ -317,7 +251,12 @@ const oneSpace = map(space)
 export type FileSpace = Static<typeof oneSpace>
 
 /** Settings shared by all spaces. */
-const shared = { version: Type.Literal(1, { description: '1' }), gateway, storage, auth }
+const shared = {
+  version: Type.Literal(1, { description: '1' }),
+  gateway,
+  storage: Type.Optional(storage),
+  auth,
+}
 
 export const OneSpaceFile = map({
   ...shared,

@@ -1,6 +1,6 @@
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import type { ProblemInside } from './schema.js'
+import type { ProblemInside } from './shapes.js'
 import type { Finding, Path } from './yaml-source.js'
 
 /** Whether the value matches the schema; reports every mistake. */

@@ -2,33 +2,15 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { inspectLog, LogError, type LogReport } from '@meup/gateway'
-import type { JetStreamReport } from '@meup/jetstream'
+import { type Check, fail, pass } from '../config/check.js'
 import type { Config } from '../config/config.js'
+import { logPath } from '../config/storage.js'
 import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
 import { findCommand } from '../lib/executables.js'
 import { acceptsToken, fetchHealth, type GatewayFile } from '../lib/running-gateway.js'
 import type { Address } from './settings.js'
 import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
-
-/** The result of a check. */
-export interface Check {
-  readonly name: string
-  readonly ok: boolean
-  /** The finding. */
-  readonly detail: string
-  /** The remedy. */
-  readonly advice?: string
-}
-
-export const pass = (name: string, detail: string): Check => ({ name, ok: true, detail })
-
-export const fail = (name: string, detail: string, advice: string): Check => ({
-  name,
-  ok: false,
-  detail,
-  advice,
-})
 
 /** Checks that the gateway that commands would use answers and accepts the token. `time`: its clock, in milliseconds. */
 export async function gatewayChecks(
@@ -67,10 +49,8 @@ export function logCheck(
   { storage }: Config,
   running: GatewayFile | undefined,
 ): { check: Check; newest?: number } {
-  if (storage.kind === 'memory') {
-    return { check: pass('log', 'is kept in memory: it ends with the gateway') }
-  }
-  const { path } = storage
+  const path = logPath(storage)
+  if (path === undefined) return { check: pass('log', 'is kept in memory: it ends with the gateway') }
   try {
     const report = inspectLog(path)
     if (report === undefined) return { check: pass('log', `${path} is made at the first start`) }
@@ -162,42 +142,6 @@ function filesIn(folder: string): string[] {
   const below = readdirSync(folder, { withFileTypes: true, recursive: true })
   const files = below.map((entry) => join(entry.parentPath, entry.name))
   return [folder, ...files.filter((file) => file !== join(folder, '.gitignore'))]
-}
-
-/** Checks the NATS servers and the streams of the spaces; none with another storage. */
-export async function natsChecks({ storage, spaces }: Config): Promise<Check[]> {
-  if (storage.kind !== 'jetstream') return []
-  const { inspectJetStream } = await import('@meup/jetstream')
-  const names = spaces.map(({ config }) => config.name)
-  const { servers, streams } = await inspectJetStream(storage, names)
-  return [...servers.map(serverCheck), ...streams.map((stream) => streamCheck(stream, storage.replicas))]
-}
-
-function serverCheck({ server, found }: JetStreamReport['servers'][number]): Check {
-  if (typeof found === 'string') return pass('nats', `${server} answers (version ${found}, with JetStream)`)
-  // The message of a refusal contains the remedy.
-  const advice =
-    found.code === 'unavailable' ? 'is it running, and is this its address? (storage.servers)' : 'see above'
-  return fail('nats', found.message, advice)
-}
-
-function streamCheck({ stream, spaces, found }: JetStreamReport['streams'][number], replicas: number): Check {
-  const kept = `${stream} (${spaces.join(', ')})`
-  if (found === undefined) return pass('stream', `${kept} is made at the first start`)
-  if (found instanceof LogError) return fail('stream', found.message, 'see above')
-  const { leader, current, behind } = found
-  if (replicas === 1) return pass('stream', `${kept} is there`)
-  const whole = 1 + current.length
-  if (leader === '') {
-    return fail('stream', `${kept} has no leader`, 'see that most of its servers run and reach each other')
-  }
-  const detail = `${kept} is led by ${leader}; ${whole} of ${replicas} servers have everything`
-  if (whole >= replicas) return pass('stream', detail)
-  return fail(
-    'stream',
-    `${detail}, but not ${behind.join(', ')}`,
-    'see that these servers run, and reach the others',
-  )
 }
 
 /** Checks that the gateway can listen at its address, or does already. */

@@ -1,21 +1,19 @@
 import { dirname, resolve } from 'node:path'
+import { type Check, fail, pass } from '../config/check.js'
 import { ConfigError } from '../config/config-error.js'
 import { type ConfigFile, readConfig } from '../config/load.js'
+import { checkStorage, logPath } from '../config/storage.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
 import { withListen } from '../lib/options.js'
 import { print, table } from '../lib/output.js'
 import { findGateway, readGatewayFile } from '../lib/running-gateway.js'
 import {
-  type Check,
   clockCheck,
-  fail,
   gatewayChecks,
   logCheck,
   modeChecks,
-  natsChecks,
   nodeCheck,
-  pass,
   portCheck,
   programChecks,
   tokenChecks,
@@ -72,14 +70,14 @@ async function examine(
   }
   const { config } = file
   const log = logCheck(config, running)
-  const logFile = config.storage.kind === 'memory' ? undefined : config.storage.path
+  const spaces = config.spaces.map((space) => space.config.name)
   return [
     node,
     pass('config', 'has no mistakes'),
-    ...modeChecks(directory, logFile),
+    ...modeChecks(directory, logPath(config.storage)),
     await portCheck(config, running),
     log.check,
-    ...(await natsChecks(config)),
+    ...(await checkStorage(config.storage, spaces)),
     ...programChecks(config),
     ...tokenChecks(config, running !== undefined),
     ...checks,

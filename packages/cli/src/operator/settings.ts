@@ -4,6 +4,7 @@ import { formatCapability } from '@meup/folds'
 import type { Capability, Rate } from '@meup/protocol'
 import type { Config, SpaceEntry } from '../config/config.js'
 import type { ConfigFile } from '../config/load.js'
+import { formatStorage } from '../config/storage.js'
 import { findOrigin, type Path, readWrittenText, type Source } from '../config/yaml-source.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { table } from '../lib/output.js'
@@ -129,7 +130,7 @@ interface ParticipantSummary {
 export function summarize({ config, source }: ConfigFile): Summary {
   return {
     listen: formatListen(config),
-    storage: formatStorage(config),
+    storage: formatStorage(config.storage),
     spaces: config.spaces.map((entry) => ({
       name: entry.config.name,
       participants: summarizeParticipants(entry, source, participantsPath(config, entry)),
@@ -169,19 +170,6 @@ const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
 
 export const formatListen = ({ gateway: { host, port } }: Config): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
-
-function formatStorage({ storage }: Config): string {
-  switch (storage.kind) {
-    case 'memory':
-      return storage.kind
-    case 'sqlite':
-      return `${storage.path} (sqlite, ${storage.durability})`
-    case 'jetstream': {
-      const { servers, replicas, path } = storage
-      return `JetStream at ${servers.join(', ')} (replicas: ${replicas}), read from ${path}`
-    }
-  }
-}
 
 /** A value and its origin. */
 export interface Sourced {

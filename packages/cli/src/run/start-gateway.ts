@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Authenticator, Identity, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
+import type { Authenticator, Identity, Logger, Served, ServeOptions } from '@meup/gateway'
 import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
 import { pageDirectory } from '@meup/observer'
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
-import type { AuthSettings, Config, StorageSettings } from '../config/config.js'
+import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
+import { loadBackend } from '../config/storage.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
@@ -39,7 +40,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   let tokens = readTokens(config, logger)
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
-  const openStore = await loadStore(config.storage, logger)
+  const openStore = await loadBackend(config.storage, logger)
   // The threads of the store start while the gateway is loaded.
   const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
   if (opened.status === 'rejected') throw opened.reason
@@ -112,24 +113,6 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       await served.close()
       await closeTracing()
     },
-  }
-}
-
-/** Loads only the storage backend in use. */
-async function loadStore(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
-  switch (storage.kind) {
-    case 'memory': {
-      const { memoryStore } = await import('@meup/gateway/server')
-      return async () => memoryStore()
-    }
-    case 'sqlite': {
-      const { sqliteStore } = await import('@meup/gateway/sqlite')
-      return () => sqliteStore(storage)
-    }
-    case 'jetstream': {
-      const { jetstreamStore } = await import('@meup/jetstream')
-      return () => jetstreamStore({ ...storage, logger })
-    }
   }
 }
 

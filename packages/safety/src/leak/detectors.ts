@@ -3,8 +3,7 @@ import { blanks, charSet, charSetExcept, codeAt, findStretches, type Span } from
 import { assignments } from './assignment.js'
 import type { Detector } from './detector.js'
 import { builtInRules } from './generated/rules.js'
-import { createOwnDetector } from './own-rule.js'
-import { createDetector } from './rule.js'
+import { createDetector, createOwnDetector } from './rule.js'
 
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'

@@ -1,5 +1,7 @@
-import type { LeakAction } from '../settings.js'
-import type { Span } from '../spans.js'
+import type { Matcher, RE2JS } from 're2js'
+import { compilePattern } from '../pattern.js'
+import type { LeakAction, SecretRule } from '../settings.js'
+import { type Span, surroundings } from '../spans.js'
 import { behindMatch, type Detector } from './detector.js'
 import { isPlaceholder, looksBegun, looksMadeUp, looksRandom } from './looks.js'
 
@@ -77,4 +79,68 @@ export function createDetector({
       return secrets
     },
   }
+}
+
+/** The name of the group around what must not be seen; without it, that is the whole match. */
+const secretGroup = 'secret'
+/** Characters of a match that leaves its span; one that goes on behind them is taken to never end. */
+const maxMatchChars = 8192
+
+/** Finds what the pattern of an operator's rule matches, as RE2 does: around its keywords, or everywhere. */
+export function createOwnDetector(
+  { name, action, pattern, keywords, generic }: SecretRule,
+  path: string,
+): Detector {
+  const { compiled, test } = compilePattern(pattern, path)
+  return {
+    name,
+    action,
+    words: keywords ?? [],
+    find(text, words, { isWanted }) {
+      const places = words.map(({ end }) => end).sort((one, other) => one - other)
+      const whole = { start: 0, end: text.length }
+      const spans = keywords === undefined ? [whole] : surroundings(text, places).filter(isWanted)
+      const secrets: Span[] = []
+      let at = 0
+      for (const { start: first, end } of spans) {
+        // With the character before, which tells whether a word begins.
+        const from = Math.max(0, first - 1)
+        const part = text.slice(from, end)
+        // Where a match is takes ten times as long to tell as that there is one.
+        if (!test(part)) continue
+        const matcher = compiled.matcher(part)
+        at = Math.max(at, first)
+        while (at < end && matcher.find(at - from)) {
+          const start = from + matcher.start()
+          const goesOn = from + matcher.end() === end && end < text.length
+          const secret = goesOn ? secretFrom(compiled, text, start) : secretOf(compiled, matcher, from)
+          if (secret === undefined) {
+            at = start + 1
+            continue
+          }
+          const value = text.slice(secret.start, secret.end)
+          const isFound = value !== '' && (generic !== true || !isPlaceholder(value))
+          if (isFound) secrets.push(secret)
+          at = behindMatch(text, start, secret, isFound)
+        }
+      }
+      return secrets
+    },
+  }
+}
+
+/** What must not be seen of a match in the part of a text that begins at `from`. */
+function secretOf(pattern: RE2JS, matcher: Matcher, from: number): Span {
+  const isNamed = Object.hasOwn(pattern.namedGroups(), secretGroup) && matcher.start(secretGroup) >= 0
+  const group = isNamed ? secretGroup : 0
+  return { start: from + matcher.start(group), end: from + matcher.end(group) }
+}
+
+/** Of a match that goes up to the end of its part, which may be longer, or none. */
+function secretFrom(pattern: RE2JS, text: string, start: number): Span | undefined {
+  const rest = text.slice(start, start + maxMatchChars)
+  const matcher = pattern.matcher(rest)
+  if (!matcher.lookingAt()) return undefined
+  const secret = secretOf(pattern, matcher, start)
+  return matcher.end() < rest.length ? secret : { ...secret, end: text.length }
 }

@@ -1,5 +1,5 @@
 import { checkMetered, getKindRule, isKnownKind, Kind, namespaceOf } from '@meup/protocol'
-import type { Admission, AdmissionContext, Outcome } from './context.js'
+import type { Admission, AdmissionContext, Exemption, Outcome, Right } from './context.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
 import {
   decidesVisibility,
@@ -11,7 +11,6 @@ import {
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
 import { answersAddressed, notificationRights, reportsOnCall, responseRights } from './rights/requests.js'
-import type { Exemption, Right } from './rights/right.js'
 
 /** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
 const rights: { readonly [K in Kind]?: readonly Right[] } = {

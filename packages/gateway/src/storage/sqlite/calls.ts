@@ -1,6 +1,8 @@
-import type { LogErrorCode } from '../../log/error.js'
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import type { LogError, LogErrorCode } from '../../log/error.js'
 import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
 import type { OpenedSpace } from './chain-writer.js'
+import { asLogError } from './failure.js'
 import type { Durability, Role } from './files.js'
 import type { Packed, PackedBatch } from './pack.js'
 
@@ -55,4 +57,23 @@ export interface Reply {
   readonly id: number
   readonly result?: unknown
   readonly failure?: { readonly code: LogErrorCode; readonly message: string }
+}
+
+/** The worker's end of its channel. */
+export function portOfThread(): MessagePort {
+  if (parentPort === null) throw new Error('This file is the script of a worker: start it as one.')
+  return parentPort
+}
+
+export function reply(id: number, perform: () => unknown): Reply {
+  try {
+    return { id, result: perform() }
+  } catch (error) {
+    return refusal(id, asLogError(error))
+  }
+}
+
+/** The class of an error does not survive the way between threads: its code and message do. */
+export function refusal(id: number, { code, message }: LogError): Reply {
+  return { id, failure: { code, message } }
 }

@@ -1,9 +1,8 @@
 import { workerData } from 'node:worker_threads'
-import type { Call, ReaderCalls, WriterOptions } from './calls.js'
+import { type Call, portOfThread, type ReaderCalls, reply, type WriterOptions } from './calls.js'
 import { readCheckpoint } from './checkpoints.js'
 import { openForReading } from './files.js'
 import { createPageReader } from './pages.js'
-import { portOfThread, reply } from './thread.js'
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])

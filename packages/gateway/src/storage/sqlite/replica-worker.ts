@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 import { genesis, hashLeaf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
-import type { Call } from './calls.js'
+import { type Call, portOfThread, reply } from './calls.js'
 import { keepCheckpoint } from './checkpoints.js'
 import { columns, toJson } from './columns.js'
 import { isRepeatedId } from './failure.js'
@@ -13,7 +13,6 @@ import { unpackPage } from './pack.js'
 import { readSnapshot } from './pruning.js'
 import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-file.js'
 import { rewriteVersion } from './schema.js'
-import { portOfThread, reply } from './thread.js'
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])

@@ -1,5 +1,13 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
+import {
+  type Call,
+  portOfThread,
+  type Reply,
+  refusal,
+  reply,
+  type WriterCalls,
+  type WriterOptions,
+} from './calls.js'
 import { keepCheckpoint, readCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
@@ -7,7 +15,6 @@ import { createTidier, LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack.js'
 import { createPageReader } from './pages.js'
 import { rewriteVersion } from './schema.js'
-import { portOfThread, refusal, reply } from './thread.js'
 
 type WriterCall = Call<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>

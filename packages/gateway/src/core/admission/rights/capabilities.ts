@@ -15,8 +15,15 @@ import {
 import type { SpaceState } from '../../state/state.js'
 import { measureCapabilities } from '../../state/trust/grants.js'
 import { namedIn, revocable } from '../../state/trust/trust-fold.js'
-import { chargeRows, type Refusal } from '../context.js'
-import { type Exemption, forbidden, notInFuture, type Right, setByGateway } from './right.js'
+import {
+  chargeRows,
+  type Exemption,
+  forbidden,
+  notInFuture,
+  type Refusal,
+  type Right,
+  setByGateway,
+} from '../context.js'
 
 /** Capabilities are given to those who belong to the space, by those who hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {

@@ -1,5 +1,5 @@
 import { checkMetered, contextRoot, Kind, openContexts, type VisibilityPayload } from '@meup/protocol'
-import { type Exemption, forbidden, type Right } from './right.js'
+import { type Exemption, forbidden, type Right } from '../context.js'
 
 /** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
 export const reasoningRights: Right = ({ envelope: { kind, from, context } }, space) => {

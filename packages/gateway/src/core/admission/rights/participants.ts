@@ -1,8 +1,7 @@
 import { type InvitePayload, imitatedBy, type KickPayload, type WorkMeter } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
-import type { Refusal } from '../context.js'
+import { forbidden, notInFuture, type Refusal, type Right, setByGateway } from '../context.js'
 import { checkGift, firstBeyond, stranger } from './capabilities.js'
-import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
 /** Invitations to one space that may be open. */
 const maxOpenInvitations = 1000

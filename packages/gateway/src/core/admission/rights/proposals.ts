@@ -1,8 +1,14 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
 import { parseEnvelope } from '../../replay.js'
 import { type Call, digestCall } from '../../state/proposals.js'
-import type { Admission, AdmissionContext, Refusal } from '../context.js'
-import { forbidden, notInFuture, type Right } from './right.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  forbidden,
+  notInFuture,
+  type Refusal,
+  type Right,
+} from '../context.js'
 
 /** A proposal ends in the future [MEUP-3.11]. */
 export const proposalRights: Right = ({ envelope, now }) =>

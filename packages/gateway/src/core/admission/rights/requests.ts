@@ -1,6 +1,6 @@
 import { isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { type Exemption, forbidden, type Right } from './right.js'
+import { type Exemption, forbidden, type Right } from '../context.js'
 
 /** An addressee of a request may answer it without a capability [MEUP-3.7]. */
 export const answersAddressed: Exemption = (envelope, { state }) =>
