@@ -5,9 +5,9 @@ import { requirementsReporter, totalsReporter } from './test/support/reporter.js
 
 const shared = {
   setupFiles: ['test/support/seed.ts'],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
   // The machine may be busy: what is awaited may take longer than the second that is usual.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
   expect: { poll: { timeout: 30_000 } },
   // Files of one worker share their modules: loading them takes longer than most tests.
   isolate: false,

@@ -37,10 +37,17 @@ interface Trial {
   readonly reader: string
   readonly log: readonly Fields[]
   readonly asked: readonly Asked[]
+  /** Fewer turns and steps than this are not asked for: each page of a long turn folds all of it. */
+  readonly leastLimit?: number
 }
 
 /** All that is told, as it would be told of a log whose seqs are counted in another way. */
-export async function everythingTold(stand: Stand, { reader, log, asked }: Trial, count: Count, own: Count) {
+export async function everythingTold(
+  stand: Stand,
+  { reader, log, asked, leastLimit = 1 }: Trial,
+  count: Count,
+  own: Count,
+) {
   const { get } = stand
   const epoch = ((await (await get(reader, '/participants')).json()) as { epoch: string }).epoch
   const received: [route: string, answer: unknown][] = []
@@ -90,11 +97,15 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
 
   for (const each of ['ana', 'ben', 'cleo', 'dora']) {
     for (const limit of [1, 3, 100]) {
-      const path = `/turns?thread_id=test/${each}&limit=${limit}`
+      const path = `/turns?thread_id=test/${each}&limit=${Math.max(limit, leastLimit)}`
       notify(path, inOrder(await pagesOf(stand, reader, path), own))
     }
   }
-  for (const query of auditQueries(log)) notify(query, inOrder(await pagesOf(stand, reader, query), own))
+  const atLeast = (query: string): string =>
+    query.replace(/limit=(\d+)/, (_, limit) => `limit=${Math.max(Number(limit), leastLimit)}`)
+  for (const query of new Set(auditQueries(log).map(atLeast))) {
+    notify(query, inOrder(await pagesOf(stand, reader, query), own))
+  }
 
   const after = asked[0]?.after ?? 0
   const queries = ['reasoning=boundaries', 'reasoning=none', 'kind=chat,reasoning.thought']
