@@ -34,7 +34,8 @@ export function errorTable(): string {
 
 const costs: Readonly<Record<RateClass, string>> = {
   reasoning: '`reasoning.*`: one each',
-  chat: '`chat` and `chat.*`: one each',
+  chat: '`chat` and `chat.*` but deltas: one each',
+  deltas: '`chat.delta`: one each',
   mcp: '`mcp.*`: one each',
   control: '`capability.*`, `space.*`, `participant.*`, `observe.*`: one each',
   other: 'all other kinds, and frames that cannot be read: one each',
@@ -74,8 +75,14 @@ export function limitTable(): string {
   return markdownTable(['limit', 'of what', 'default'], rows)
 }
 
-const standingOf = ({ gateway, free, ephemeral, toolCall }: KindRule): string =>
-  [gateway && 'gateway', free && 'free', ephemeral && 'not logged', toolCall && 'tool call']
+const standingOf = ({ gateway, free, ephemeral, live, toolCall }: KindRule): string =>
+  [
+    gateway && 'gateway',
+    free && 'free',
+    ephemeral && 'not relayed',
+    (ephemeral || live) && 'not logged',
+    toolCall && 'tool call',
+  ]
     .filter((word) => word !== undefined)
     .join(', ')
 

@@ -11,6 +11,8 @@ export interface KindRule {
   readonly free?: true
   /** Neither logged nor relayed. */
   readonly ephemeral?: true
+  /** Relayed at once and not logged; it is about one envelope, and in no context. */
+  readonly live?: true
   /** Sent by the gateway alone. */
   readonly gateway?: true
 }
@@ -31,6 +33,7 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.chat]: rule('a message; the final answer to X has no context and correlationId X'),
   [Kind.chatAcknowledge]: rule('says that a message was taken note of', correlated),
   [Kind.chatCancel]: rule('takes a message back', correlated),
+  [Kind.chatDelta]: rule('part of an answer, as it is written', { ...correlated, live: true }),
   [Kind.mcpRequest]: rule('an MCP request or notification, untouched', toolCall),
   [Kind.mcpResponse]: rule('an MCP response, untouched', correlated),
   [Kind.mcpProposal]: rule('asks someone with the capability to do it', toolCall),

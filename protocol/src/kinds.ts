@@ -3,6 +3,7 @@ export const Kind = {
   chat: 'chat',
   chatAcknowledge: 'chat.acknowledge',
   chatCancel: 'chat.cancel',
+  chatDelta: 'chat.delta',
   mcpRequest: 'mcp.request',
   mcpResponse: 'mcp.response',
   mcpProposal: 'mcp.proposal',
@@ -51,8 +52,8 @@ export const READ_TARGETED = 'observe.targeted'
 /** No kind either: in capabilities it stands for `reasoning.thought` alone [MEUP-4.4]. */
 export const STEP_ALIAS = 'reasoning.step'
 
-/** What the exact kind `chat` of a capability stands for [MEUP-4.7]. `chat.delta` is no kind of this version. */
-export const chatKinds: readonly string[] = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel, 'chat.delta']
+/** What the exact kind `chat` of a capability stands for [MEUP-4.7]. */
+export const chatKinds: readonly string[] = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel, Kind.chatDelta]
 
 /** Namespaces whose kinds this specification owns; all others are free [MEUP-3.1]. */
 export const reservedNamespaces: ReadonlySet<string> = new Set([

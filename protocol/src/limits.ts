@@ -5,13 +5,14 @@ export interface Rate {
 }
 
 /**
- * Classes of kinds with a bucket each, and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
+ * Classes of kinds with a bucket each (`deltas`: `chat.delta`), and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
  * responses over `maxEnvelopeBytes`; `work`, units of what envelopes cost to decide; `frames`, what is refused, malformed
  * or repeated, and pings.
  */
 export const rateClasses = [
   'reasoning',
   'chat',
+  'deltas',
   'mcp',
   'control',
   'other',
@@ -25,6 +26,7 @@ export type RateClass = (typeof rateClasses)[number]
 export const defaultRates: Readonly<Record<RateClass, Rate>> = {
   reasoning: { perSecond: 50, burst: 100 },
   chat: { perSecond: 10, burst: 30 },
+  deltas: { perSecond: 50, burst: 50 },
   mcp: { perSecond: 50, burst: 100 },
   control: { perSecond: 10, burst: 20 },
   other: { perSecond: 50, burst: 100 },

@@ -8,6 +8,7 @@ const schemas = {
   [Kind.chat]: payloads.ChatPayload,
   [Kind.chatAcknowledge]: payloads.AcknowledgePayload,
   [Kind.chatCancel]: payloads.ReasonPayload,
+  [Kind.chatDelta]: payloads.DeltaPayload,
   [Kind.mcpRequest]: payloads.McpRequestPayload,
   [Kind.mcpResponse]: payloads.McpResponsePayload,
   [Kind.mcpProposal]: payloads.McpProposalPayload,

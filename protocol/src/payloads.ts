@@ -19,6 +19,10 @@ export type ChatPayload = Static<typeof ChatPayload>
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
 export type AcknowledgePayload = Static<typeof AcknowledgePayload>
 
+/** `index` counts the deltas of one answer from 0; 0 again starts it over [MEUP-3.25]. */
+export const DeltaPayload = Type.Object({ index: Type.Integer({ minimum: 0 }), text: Type.String() })
+export type DeltaPayload = Static<typeof DeltaPayload>
+
 export const ReasonPayload = Type.Object({ reason: Type.Optional(Type.String()) })
 export type ReasonPayload = Static<typeof ReasonPayload>
 

@@ -39,9 +39,10 @@ export class Bounded<Value> {
     this.set(key, value)
   }
 
-  delete(key: string): void {
+  /** Whether it was there. */
+  delete(key: string): boolean {
     this.#weight -= this.#entries.get(key)?.weight ?? 0
-    this.#entries.delete(key)
+    return this.#entries.delete(key)
   }
 
   keys(): Iterable<string> {

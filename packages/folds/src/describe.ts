@@ -91,6 +91,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chat]: ({ payload }) => ['says', '', getText(payload), 'message'],
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
+  [Kind.chatDelta]: ({ payload }) => ['writes', '', payload.text, 'message'],
   [Kind.mcpRequest]: (envelope, guard) => {
     const [verb, tone] = isNotification(envelope.payload)
       ? (['sends', 'other'] as const)

@@ -1,3 +1,4 @@
+export { type LiveAnswer, LiveAnswers } from './answers.js'
 export { Bounded, Oldest } from './bounded.js'
 export {
   type ContextFold,

@@ -145,6 +145,7 @@ const rate = Type.Optional(
 const classes = {
   reasoning: rate,
   chat: rate,
+  deltas: rate,
   mcp: rate,
   control: rate,
   other: rate,

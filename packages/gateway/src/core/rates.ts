@@ -1,10 +1,11 @@
-import { namespaceOf, type Rate, type RateClass } from '@meup/protocol'
+import { Kind, namespaceOf, type Rate, type RateClass } from '@meup/protocol'
 import type { SpaceConfig } from './config.js'
 
-/** By the namespace of a kind. Kinds come from the wire: an object would know `constructor`, too. */
+/** By kind, or by its namespace. Kinds come from the wire: an object would know `constructor`, too. */
 const classes: ReadonlyMap<string, RateClass> = new Map([
   ['reasoning', 'reasoning'],
   ['chat', 'chat'],
+  [Kind.chatDelta, 'deltas'],
   ['mcp', 'mcp'],
   ['capability', 'control'],
   ['space', 'control'],
@@ -15,7 +16,8 @@ const classes: ReadonlyMap<string, RateClass> = new Map([
 /** A socket whose rateLimitKey owes one of these is not read [MEUP-7.1]. */
 const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly RateClass[]
 
-export const getRateClass = (kind: string): RateClass => classes.get(namespaceOf(kind)) ?? 'other'
+export const getRateClass = (kind: string): RateClass =>
+  classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096

@@ -15,7 +15,7 @@ import {
 import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictFor } from './decisions.js'
-import { broadcast, Delivery } from './delivery/broadcast.js'
+import { broadcast, Delivery, Relayed } from './delivery/broadcast.js'
 import { HiddenRuns } from './delivery/hidden-runs.js'
 import { LogReads } from './delivery/log-reads.js'
 import type { Session } from './delivery/session.js'
@@ -38,6 +38,8 @@ export interface SpaceListener {
   committed?(): void
   /** The batch was sent to every live session. */
   delivered?(batch: readonly Delivery[]): void
+  /** An envelope that is not logged was sent on; `isOwn`: this gateway has admitted it. */
+  relayed?(relayed: Relayed, isOwn: boolean): void
   /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
   recovered?(): void
 }
@@ -166,6 +168,21 @@ export class Space {
     this.#origins.push(origin)
     this.#fold(envelope, encoded.body)
     this.#commit.add(draft)
+  }
+
+  /** Sends on an envelope that is not logged, to all who may read it and keep up. */
+  relay(envelope: Envelope, encoded: Encoded, from: Sender): void {
+    this.offer(toDraft(envelope, 0, encoded), from)
+  }
+
+  /** The same, also where another gateway has admitted it: then `from` is nobody here. */
+  offer(entry: Entry, from?: Sender): void {
+    const relayed = new Relayed(entry, this.decideAudience(entry))
+    relayed.offer(
+      [...this.sessions].filter(({ live }) => live),
+      from,
+    )
+    for (const listener of this.#listeners) listener.relayed?.(relayed, from !== undefined)
   }
 
   /** Whatever was to last until now is over. */

@@ -1,7 +1,7 @@
 import type { MayRead } from '@meup/folds'
 import { closeCodes } from '@meup/protocol'
 import { splitPortions } from '../core/delivery/backfill.js'
-import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
+import { broadcast, type Delivery, type Relayed } from '../core/delivery/broadcast.js'
 import { turn } from '../core/delivery/log-reads.js'
 import type { Session } from '../core/delivery/session.js'
 import { mayRead } from '../core/may-read.js'
@@ -53,6 +53,10 @@ export class EventStreams implements SpaceListener {
       this.#bytes += delivery.entry.body.length
     }
     if (this.#bytes > mostWaiting) this.#forget()
+  }
+
+  relayed(relayed: Relayed): void {
+    relayed.offer(this.#upToDate)
   }
 
   /** Serves a feed from its position on; with `received`, first what else came with the envelope there. */

@@ -95,6 +95,7 @@ function checkDebt({ space, rateLimitKey }: Caller): Refusal | undefined {
 /** The sender of a post: its answer is the HTTP response, so replies and echoes are dropped. */
 export const createSender = (visitor: Caller): Sender => ({
   ...visitor,
+  isRequest: true,
   reply: () => {},
   echo: () => {},
 })

@@ -131,7 +131,7 @@ export class SseFeed implements Feed {
   }
 
   send(outboundBatch: OutboundBatch): void {
-    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(encodeEvent))
+    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isEvent).map(encodeEvent))
     this.#push(outboundBatch.event)
   }
 
@@ -207,12 +207,16 @@ export class SseFeed implements Feed {
 
 const encode = (text: string): Uint8Array => Buffer.from(text)
 
-const isLogged = ({ seq }: Message): boolean => seq !== undefined
+/** Not what the gateway tells one connection. */
+const isEvent = ({ seq, name }: Message): boolean => seq !== undefined || name !== undefined
+
+/** Only of what is logged: who resumes after it has got everything. */
+const idLine = ({ id, seq }: Message): string => (seq === undefined ? '' : `id: ${id ?? seq}\n`)
 
 /** Encodes a message once for all streams. */
 function encodeEvent(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
-    encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
+    encode(`event: ${message.name ?? 'envelope'}\n${idLine(message)}data: `),
     toSingleLine(message.text),
     encode('\n\n'),
   ])

@@ -29,7 +29,7 @@ export interface Message {
   readonly logged?: Entry
   /** Absent = not logged. */
   readonly seq?: number
-  /** Of its server-sent event; absent = `envelope`. */
+  /** Of its server-sent event; absent = `envelope`, and no event where it is not logged. */
   readonly name?: string
   /** Of its server-sent event; absent = its seq. */
   readonly id?: string
@@ -118,6 +118,8 @@ export interface Sender {
   readonly participant: string
   /** The participant, or the address of a guest. */
   readonly rateLimitKey: string
+  /** It is over with its answer: a request over HTTP. */
+  readonly isRequest?: boolean
   /** Sends a frame to this sender alone. */
   reply(message: Message): void
   /** Repeats an entry that the sender has received, unless its connection has yet to deliver it. */

@@ -55,12 +55,12 @@ export interface Receipt {
   readonly invitation?: InviteAckPayload
   /** Nothing was added to the log: it is there already, or nothing for it (seq 0). */
   readonly answered?: true
+  /** It was sent on, and is not for the log (seq 0). */
+  readonly relayed?: true
 }
 
-/** The envelope was answered and goes no further. */
-interface Answered extends Receipt {
-  readonly answered: true
-}
+/** The envelope was dealt with and goes no further. */
+type Settled = Receipt & ({ readonly answered: true } | { readonly relayed: true })
 
 /** Who is told if what was admitted is lost, and the id that it wrote; empty where it wrote none. */
 export interface Origin {
@@ -84,12 +84,14 @@ export interface Admission {
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */
   admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void
+  /** Sends on what is not logged; `from` need not get it back. */
+  relay(envelope: Envelope, encoded: Encoded, from: Sender): void
   /** Resolves to whether the log has this seq, as soon as that is certain. */
   committed(seq: number): Promise<boolean>
 }
 
 /** `undefined` = go on with the next step. */
-export type Outcome = Refusal | Answered | undefined
+export type Outcome = Refusal | Settled | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => Outcome
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { correlations, type InvitePayload, Kind } from '@meup/protocol'
+import { correlations, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { encode } from '../../log/encode.js'
 import { messageFrom } from '../../ports/connection.js'
@@ -27,6 +27,7 @@ export function identify({ envelope, sender, now }: AdmissionContext, space: Adm
 export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
   admission.encoded = encode(admission.envelope, admission.payload)
   const { id, kind } = admission.envelope
+  if (getKindRule(kind)?.live) return undefined
   // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
   chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
@@ -49,6 +50,20 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
 /** A run whose start was pruned may still go on: the state knows it. */
 const isContext = (root: string, { ids, state }: Admission): boolean =>
   state.contexts.get(root) !== undefined || ids.hasContext(root)
+
+/** What is not logged ends here: it is relayed at once, and nobody is told that it was [MEUP-3.25]. */
+export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): Outcome {
+  const { id, kind } = envelope
+  if (!getKindRule(kind)?.live) return undefined
+  if (sender.isRequest) {
+    return {
+      code: 'invalid_request',
+      message: `A request ends before an answer does. Send ${kind} over a socket.`,
+    }
+  }
+  space.relay(envelope, encoded, sender)
+  return { relayed: true, id, seq: 0 }
+}
 
 /** Gives the envelope its place, and folds it into the state: from here on it is admitted [MEUP-4.9]. */
 export function sequence(

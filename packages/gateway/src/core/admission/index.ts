@@ -4,7 +4,7 @@ import type { Logger } from '../../ports/logger.js'
 import { authorize } from './authorize.js'
 import type { Admission, AdmissionContext, Outcome, Step } from './context.js'
 import { decode } from './decode.js'
-import { deduplicate, deliverInviteToken, identify, invite, revoke, sequence } from './identity.js'
+import { deduplicate, deliverInviteToken, identify, invite, relay, revoke, sequence } from './identity.js'
 import { available, limit, subscribe, withRateLimit } from './limits.js'
 import { guard, record } from './safety.js'
 import { validate } from './validate.js'
@@ -22,6 +22,7 @@ export const pipeline: readonly Step[] = [
   validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees
   subscribe, //  observe.subscribe ends here
+  relay, //      chat.delta ends here
   guard, //      reasoning, rationales and metadata, made fit to be seen
   invite, //     space.invite gets a token
   revoke, //     capability.revoke gets the ids of what it takes back

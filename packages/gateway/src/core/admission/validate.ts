@@ -31,6 +31,9 @@ function checkKind({ kind }: Envelope): Refusal | undefined {
   return { code: 'unknown_kind', path: '/kind', message }
 }
 
+const ofToolCalls = ['rationale', 'parallelGroup'] as const
+const ofNoDelta = [...ofToolCalls, 'context'] as const
+
 function checkFields(envelope: Envelope): Refusal | undefined {
   const { kind } = envelope
   const rule = getKindRule(kind)
@@ -39,9 +42,13 @@ function checkFields(envelope: Envelope): Refusal | undefined {
     const code = field === 'context' ? 'invalid_context' : 'invalid_envelope'
     return { code, path: `/${field}`, message: `${kind} needs ${field}` }
   }
-  for (const field of ['rationale', 'parallelGroup'] as const) {
-    if (envelope[field] === undefined || rule?.toolCall) continue
+  for (const field of rule?.live ? ofNoDelta : rule?.toolCall ? [] : ofToolCalls) {
+    if (envelope[field] === undefined) continue
     return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}. Leave it out.` }
+  }
+  if (rule?.live && typeof envelope.correlationId !== 'string') {
+    const message = `${kind} is about one envelope. Send another for each.`
+    return { code: 'invalid_envelope', path: '/correlationId', message }
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import { createLoggedMessage, type Message, type OutboundBatch } from '../../ports/connection.js'
+import { createLoggedMessage, type Message, type OutboundBatch, type Sender } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
 import { type Audience, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
@@ -64,6 +64,29 @@ export function broadcast(
   if (batch.length === 0) return
   const whole = new Batch(batch)
   for (const session of sessions) if (isServed(session)) whole.serve(session)
+}
+
+/** An envelope that is sent on and not logged: its entry has no seq (0). */
+export class Relayed {
+  readonly #outboundBatch: OutboundBatch
+
+  constructor(
+    readonly entry: Entry,
+    readonly audience: Audience,
+  ) {
+    this.#outboundBatch = { messages: [{ text: entry.body, name: 'delta' }] }
+  }
+
+  /** Offers it to those who may read it and want its kind, but not to `from`. */
+  offer(sessions: Iterable<Session>, from?: Sender): void {
+    const { entry, audience } = this
+    for (const session of sessions) {
+      if (session === from || !mayRead(session, audience)) continue
+      if (session.selection.includes(entry) && session.subscription.wants(entry.kind)) {
+        session.offer(this.#outboundBatch)
+      }
+    }
+  }
 }
 
 const isLive = ({ live }: Session): boolean => live

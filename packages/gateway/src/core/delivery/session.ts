@@ -38,6 +38,9 @@ interface SessionSpace {
   readonly metrics: SpaceMetrics
 }
 
+/** A reader for whom more waits is behind. */
+const behindBytes = 64 * 1024
+
 /** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
 export class Session implements Sender, Reader, LogReader {
   readonly connection: Connection
@@ -121,6 +124,11 @@ export class Session implements Sender, Reader, LogReader {
     this.#excused = message.text.length
   }
 
+  /** Sends what nobody has to get, unless much waits to be read [MEUP-3.25]. */
+  offer(outboundBatch: OutboundBatch): void {
+    if (!this.closed && this.connection.pending <= behindBytes) this.connection.send(outboundBatch)
+  }
+
   reply(message: Message): void {
     this.send({ messages: [message] })
   }
@@ -156,6 +164,8 @@ const getGroupKey = ({ readsTargeted, selection, subscription }: Session): strin
 interface Subscription {
   readonly asked: SubscribePayload
   readonly key: string
+  /** Whether the kind is wanted: of a delta, nothing else cuts it. */
+  wants(kind: string): boolean
   /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
   passes(entry: Entry): boolean
 }
@@ -173,6 +183,7 @@ const maxPatternSteps = 2 ** 13
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
+  let wants = (_kind: string): boolean => true
   if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
     const wanted = underAny(contexts, '/contexts', meter)
@@ -188,11 +199,13 @@ export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter):
   }
   if (kinds) {
     const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
+    wants = (kind) => checkWithin(maxPatternSteps, () => wanted(kind))
     tests.push(({ kind }) => wanted(kind))
   }
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
+    wants,
     passes: (entry) =>
       isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
   }

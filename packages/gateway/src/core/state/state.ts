@@ -35,6 +35,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.chat]: ['hops'],
   [Kind.chatAcknowledge]: [],
   [Kind.chatCancel]: [],
+  [Kind.chatDelta]: [],
   [Kind.mcpRequest]: ['requests', 'proposals'],
   [Kind.mcpResponse]: ['requests', 'hops'],
   [Kind.mcpProposal]: ['proposals'],

@@ -1,11 +1,12 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
+import type { Relayed } from '../../core/delivery/broadcast.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
-import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
+import type { Heading, Note, Row, SharedLog } from '../../ports/envelope-log.js'
 
 /** The presence that a gateway announces expires after `leaseMs`; it is renewed three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
@@ -57,6 +58,14 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
   }
 
+  /** The connections of other gateways get it at most once. */
+  relayed({ entry }: Relayed, isOwn: boolean): void {
+    if (!isOwn) return
+    const { seq, id, ts, from, kind, to, correlationId, body } = entry
+    const heading = { seq, id, ts, from, kind, to, correlationId }
+    this.#shared.notify('all', { head: { do: 'relay', heading }, body })
+  }
+
   recovered(): void {
     this.#settle()
     this.#refuseLost()
@@ -77,6 +86,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       participant,
       rateLimitKey,
       isBinary,
+      isRequest: sender.isRequest === true,
     }
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
@@ -191,6 +201,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     return {
       participant: participant ?? '',
       rateLimitKey: rateLimitKey ?? '',
+      isRequest: head.isRequest === true,
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),
     }
@@ -219,6 +230,9 @@ export class Member implements RemoteSequencer, SpaceListener {
         presence.changedElsewhere()
         break
       }
+      case 'relay':
+        space.offer({ ...(head.heading as Heading), body: Buffer.from(body ?? []) })
+        break
       case 'reply':
       case 'echo':
         this.#hold(head, Buffer.from(body ?? []))
