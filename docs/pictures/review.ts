@@ -74,7 +74,7 @@ export async function openReview(): Promise<Review> {
   const attend = async (as: string, pace: Pace, answer: (turn: Turn) => Promise<void>): Promise<void> => {
     const isMeant = ({ text }: Turn): boolean => /deploy/.test(text) === (as !== 'release-agent')
     const space = await enter(as)
-    void space.eachTurn((turn) => (isMeant(turn) ? answer(paced(turn, pace)) : Promise.resolve()))
+    void space.answer((turn) => (isMeant(turn) ? answer(paced(turn, pace)) : Promise.resolve()))
   }
   await attend('security-agent', security, reviewSecurity)
   await attend('perf-agent', performance, reviewPerformance)

@@ -109,7 +109,7 @@ async function converse(thinks: boolean): Promise<unknown[]> {
   const [user, agent, tools] = await Promise.all(['user', 'agent', 'tools'].map((name) => space.join(name)))
   if (!user || !agent || !tools) throw new Error('three have joined')
   tools.tool('look', {}, () => 'rain')
-  void agent.eachTurn(async (turn) => {
+  void agent.answer(async (turn) => {
     if (!thinks) {
       const { text } = await agent.call('tools/look')
       await turn.reply(`${turn.text}: ${text}`)

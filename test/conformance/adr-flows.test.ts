@@ -31,7 +31,7 @@ async function ask(work: (turn: Turn) => Promise<void>): Promise<AnyEnvelope[]> 
   const [user, agent, tools] = await Promise.all(['user', 'agent', 'tools'].map((name) => space.join(name)))
   const heard = recordEnvelopes(await space.join('observer'))
   tools?.tool('get_test_results', {}, () => 'security: 2 failed').tool('check_rollback_plan', {}, () => 'yes')
-  void agent?.eachTurn(work)
+  void agent?.answer(work)
   await user?.chat(question)
   await heard.until(({ kind, from }) => kind === 'chat' && from === 'agent')
   return [...heard.all]
@@ -110,7 +110,7 @@ verifies('M31', 'the start is seen by others before the model has said a word', 
   void model.promise.then(() => {
     answered = true
   })
-  void agent.eachTurn(async (turn) => {
+  void agent.answer(async (turn) => {
     await using run = await turn.reason()
     const text = await model.promise
     await run.conclude()
@@ -152,7 +152,7 @@ const [security, perf] = names as [Name, Name]
 function reviewInTurns(agent: SpaceClient, name: Name, baton: Baton): void {
   const view = views[name]
   const step = <Result>(work: () => Promise<Result>): Promise<Result> => baton.step(name, work)
-  void agent.eachTurn(async (turn) => {
+  void agent.answer(async (turn) => {
     await using run = await step(() => turn.reason(view.start))
     await step(() => run.thought(view.first))
     await step(() => run.call(`tools/${view.tool}`, {}, { why: 'to know' }))

@@ -43,7 +43,7 @@ verifies(
   inTmux(async () => {
     const { bot, ben, join } = await badgeSpace()
     const ana = await join()
-    void bot.eachTurn(async (turn) => {
+    void bot.answer(async (turn) => {
       await using run = await turn.reason('I try the door')
       await run.call('tools/open', { with: badge }, { why: 'it is locked' })
       await run.conclude()

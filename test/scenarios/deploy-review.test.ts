@@ -64,7 +64,7 @@ async function ask(folder: string): Promise<Conversation> {
 }
 
 const attend = (space: SpaceClient, review: (turn: Turn) => Promise<void>): Promise<void> =>
-  new Promise((resolve, reject) => space.eachTurn(review, { onError: reject }).then(resolve, reject))
+  new Promise((resolve, reject) => space.answer(review, { onError: reject }).then(resolve, reject))
 
 async function listen(ana: SpaceClient): Promise<Conversation> {
   const heard = ana.envelopes()

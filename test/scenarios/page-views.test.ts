@@ -47,8 +47,8 @@ writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
   })
   onTestFinished(() => files.close())
   const onError = (error: unknown): never => expect.fail(String(error))
-  void (await enter('security-agent')).eachTurn(reviewSecurity, { onError })
-  void (await enter('perf-agent')).eachTurn(reviewPerformance, { onError })
+  void (await enter('security-agent')).answer(reviewSecurity, { onError })
+  void (await enter('perf-agent')).answer(reviewPerformance, { onError })
   const pid = Number(readFileSync(pidFile, 'utf8'))
   return (signal) => void process.kill(pid, signal)
 }

@@ -12,7 +12,7 @@ const sdk = join(repositoryRoot, 'packages/agent-sdk/dist/index.js')
 const agent = `
 import { connect } from ${JSON.stringify(sdk)}
 const space = await connect()
-await space.eachTurn(async (turn) => {
+await space.answer(async (turn) => {
   const r = await turn.reason('thinking')
   await r.thought('it is a question')
   await r.conclude('it can be answered')

@@ -66,7 +66,7 @@ test(
   inTmux(async () => {
     const { seats, open } = await terminalSpace(['planner', 'coder'])
     const { planner, coder } = seats
-    void planner.eachTurn(async (turn) => {
+    void planner.answer(async (turn) => {
       const run = await turn.reason(`Thinking about ${turn.text}`)
       run.signal.addEventListener('abort', async () => {
         await run.cancel('as I was asked to')

@@ -14,7 +14,7 @@ const agent = (word: string): string => `
 import { connect } from ${sdk}
 console.log('ready to say ${word}')
 const space = await connect()
-await space.eachTurn(async (turn) => {
+await space.answer(async (turn) => {
   if (turn.text === 'Fail') setImmediate(() => { throw new Error('told to\\n  fail') })
   await turn.reply('${word}')
 })

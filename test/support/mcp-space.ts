@@ -85,7 +85,7 @@ export async function openMcpSpace(): Promise<McpSpace> {
       return new Promise(() => {})
     })
   const ben = await enter('ben')
-  void ben.eachTurn(
+  void ben.answer(
     async (turn) => {
       if (turn.text === 'Say nothing') {
         turn.signal.addEventListener('abort', () => takenBack.push(String(turn.signal.reason)))

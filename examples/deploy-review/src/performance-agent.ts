@@ -3,4 +3,4 @@ import { review } from './performance-review.js'
 
 // Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
 await using space = await connect()
-await space.eachTurn(review)
+await space.answer(review)

@@ -2,7 +2,7 @@ import { connect, ProposalError, ToolError, type Turn } from '@meup/agent-sdk'
 
 // Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
 await using space = await connect()
-await space.eachTurn(serve)
+await space.answer(serve)
 
 /** "… about <word>" is looked for; "… about <word> for <somebody>" is lent as well. */
 async function serve(turn: Turn): Promise<void> {

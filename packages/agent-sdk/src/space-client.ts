@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
-import { Reasoning, type ReasonOptions } from './agent/reasoning.js'
+import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
 import {
   type Fallback,
   type InputSchema,
@@ -54,22 +54,31 @@ export class SpaceClient extends BaseClient {
     return this
   }
 
-  /** Opens a run without a trigger. */
-  reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
-    return Reasoning.open(this, {}, message, options)
+  /** Opens a run without a trigger. With `think` it ends by itself, as in `Turn.reason`. */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
+  reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
+  reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
+    return thinkIn(first, second, (options) => Reasoning.open(this, {}, message, options))
   }
 
-  /** The turns of this participant, one after the other. Ends when the client is closed. */
-  turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
-    return this.#turns(options).sequence()
-  }
-
-  /** Handles turns concurrently. Resolves when the client is closed. */
-  eachTurn(
-    handler: (turn: Turn) => Promise<void>,
-    options: TurnOptions & { concurrency?: number } = {},
+  /**
+   * Answers questions: `handler` gets a turn for each. One that fails, or is aborted, tells its asker why ("I could not answer:
+   * …"), cancels its runs with that as their reason, and the next go on; `onError` gets the error. Resolves when the client is
+   * closed.
+   */
+  answer(
+    handler: (turn: Turn) => Promise<unknown>,
+    options: TurnOptions & { readonly concurrency?: number } = {},
   ): Promise<void> {
     return this.#turns(options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * The turns of this participant, one after the other, for a loop. Ends when the client is closed. What is thrown out of the loop
+   * ends it, and the asker of that turn is told that there is no answer.
+   */
+  turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
+    return this.#turns(options).sequence()
   }
 
   /**

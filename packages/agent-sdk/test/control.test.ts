@@ -27,7 +27,7 @@ function busy(bot: SpaceClient) {
     for (const _ of 'tidy') await bot.send({ kind: 'test.tidying' })
     reasons.push(run.signal.reason)
   }
-  const done = bot.eachTurn(work, { onError: () => {} }) // The test may be over before the work is.
+  const done = bot.answer(work, { onError: () => {} }) // The test may be over before the work is.
   return { begun: begun.promise, done, reasons }
 }
 
@@ -153,7 +153,7 @@ describe('a restart', () => {
     await again
     expect(order).toEqual(['hook after restarted by ana', 'reconnecting'])
     const cancel = await here.heard.until(byKind('reasoning.cancel'))
-    expect(cancel.payload).toEqual({ reason: 'left without a conclusion: restarted by ana' })
+    expect(cancel.payload).toEqual({ reason: 'restarted by ana' })
     const heard = recordEnvelopes(here.bot)
     const { id } = await here.ana.chat('another question')
     await heard.until(byId(id))
@@ -164,7 +164,7 @@ describe('a restart', () => {
     await using here = await cast()
     here.bot.control({})
     const never = deferred()
-    void here.bot.eachTurn(async (turn) => {
+    void here.bot.answer(async (turn) => {
       await turn.reason('stubborn work')
       await never.promise
     })

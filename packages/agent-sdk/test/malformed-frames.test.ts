@@ -49,7 +49,7 @@ async function answering(url: string) {
   onTestFinished(() => seat.close())
   const errors: unknown[] = []
   seat.on('requestError', (error, request) => errors.push(request ?? error))
-  void seat.eachTurn(async (turn) => void (await turn.reply(turn.trigger.id)))
+  void seat.answer(async (turn) => void (await turn.reply(turn.trigger.id)))
   return { seat, errors }
 }
 

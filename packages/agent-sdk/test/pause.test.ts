@@ -78,7 +78,7 @@ describe('a participant that is paused', () => {
   test('takes up what it is asked when it is resumed', async () => {
     await using here = await cast()
     const [begun, finish, texts] = [deferred<Turn>(), deferred(), [] as string[]]
-    const done = here.bot.eachTurn(async (turn) => {
+    const done = here.bot.answer(async (turn) => {
       texts.push(turn.text)
       if (turn.text !== 'first') return
       begun.resolve(turn)
@@ -108,7 +108,7 @@ describe('a turn that a pause comes into', () => {
     here.ana.tool('look', {}, () => 'seen')
     const [begun, go] = [deferred(), deferred()]
     const done = deferred()
-    void here.bot.eachTurn(async (turn) => {
+    void here.bot.answer(async (turn) => {
       const run = await turn.reason('looking')
       begun.resolve()
       await go.promise
@@ -140,7 +140,8 @@ describe('a turn that a pause comes into', () => {
     const run = await here.bot.reason()
     await here.ana.pause(['bot'])
     const refused = { name: 'ProtocolError', code: 'participant_paused' }
-    const thought = expect(run.thought('hm')).rejects.toMatchObject(refused)
+    const aborted = { name: 'ConnectionError', code: 'aborted' }
+    const thought = expect(run.thought('hm')).rejects.toMatchObject(aborted)
     await here.ana.send({ kind: 'reasoning.cancel', context: run.context })
     await thought
     const start = expect(here.bot.reason()).rejects.toMatchObject(refused)

@@ -26,7 +26,7 @@ describe('what begins a turn', () => {
   test('a question to everyone or to this participant, and nothing else', async () => {
     await using here = await three()
     const texts: string[] = []
-    void here.bot.eachTurn(async (turn) => void texts.push(turn.text))
+    void here.bot.answer(async (turn) => void texts.push(turn.text))
     const question = await here.ana.chat('to all')
     await here.ana.chat('an answer to somebody', { correlationId: question.id })
     await here.ana.chat('to bot', { to: ['bot'] })
@@ -45,7 +45,7 @@ describe('what begins a turn', () => {
   test('or what the agent says', async () => {
     await using here = await three()
     const texts: string[] = []
-    void here.bot.eachTurn(async (turn) => void texts.push(turn.text), {
+    void here.bot.answer(async (turn) => void texts.push(turn.text), {
       trigger: ({ payload }, { id }) => payload.message.includes(`@${id}`),
     })
     await here.ana.chat('hello')
@@ -152,7 +152,7 @@ describe('several at once', () => {
     const heard = recordEnvelopes(here.ana)
     const all = deferred()
     let running = 0
-    void here.bot.eachTurn(async (turn) => {
+    void here.bot.answer(async (turn) => {
       if (++running === 3) all.resolve()
       await using run = await turn.reason(`about ${turn.text}`)
       await all.promise
@@ -178,7 +178,7 @@ describe('several at once', () => {
     await using here = await three()
     const [gates, begun] = [[deferred(), deferred(), deferred()], [] as string[]]
     let [running, maxRunning] = [0, 0]
-    const done = here.bot.eachTurn(
+    const done = here.bot.answer(
       async ({ text }) => {
         maxRunning = Math.max(maxRunning, ++running)
         begun.push(text)
@@ -203,7 +203,7 @@ describe('several at once', () => {
     await using here = await three()
     const [failed, texts] = [[] as unknown[], [] as string[]]
     const onError = (error: unknown, turn: Turn) => void failed.push([String(error), turn.text])
-    void here.bot.eachTurn(
+    void here.bot.answer(
       async ({ text }) => {
         texts.push(text)
         if (text === 'bad') throw new Error('cannot')
@@ -222,7 +222,7 @@ describe('several at once', () => {
   test('one that fails is printed where nobody asked to be told', async () => {
     await using here = await three()
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
-    void here.bot.eachTurn(() => Promise.reject(new Error('cannot')))
+    void here.bot.answer(() => Promise.reject(new Error('cannot')))
     await here.ana.chat('go')
     await eventually(() => expect(printed).toHaveBeenCalledWith(expect.any(String), new Error('cannot')))
     printed.mockRestore()
@@ -233,7 +233,7 @@ describe('several at once', () => {
     const [begun, finish] = [deferred<Turn>(), deferred()]
     let ended = false
     const done = here.bot
-      .eachTurn(async (turn) => {
+      .answer(async (turn) => {
         begun.resolve(turn)
         await finish.promise
       })
@@ -255,7 +255,7 @@ describe('taking a question back', () => {
     await using here = await three()
     const heard = recordEnvelopes(here.bot)
     const turns = new Map<string, Turn>()
-    const working = here.bot.eachTurn(async (turn) => {
+    const working = here.bot.answer(async (turn) => {
       turns.set(turn.text, turn)
       await whenAborted(turn.signal)
     })

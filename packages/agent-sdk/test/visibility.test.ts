@@ -73,7 +73,7 @@ describe('a run', () => {
     await here.ana.setVisibility(context, true)
     await here.bot.setVisibility(context, true)
     await here.bot.setVisibility(context, false)
-    await run.conclude()
+    await run.cancel('interrupted')
     await caughtUp(here.bot, heard)
     expect(here.guest.runs).toEqual([])
     expect(here.changes).toEqual([

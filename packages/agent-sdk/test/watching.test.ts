@@ -72,7 +72,7 @@ describe('envelopes', () => {
     expect(ids).toContain(id)
     expect(await here.bob.envelopes().next()).toEqual({ value: undefined, done: true })
     for await (const _ of here.bob.turns()) expect.unreachable('a turn after the end')
-    await here.bob.eachTurn(async () => expect.unreachable('a turn after the end'))
+    await here.bob.answer(async () => expect.unreachable('a turn after the end'))
   })
 
   test('throw what ended the space', async () => {
@@ -83,7 +83,7 @@ describe('envelopes', () => {
     first.close(closeCodes.forbidden, 'kicked')
     await Promise.all([ended, noTurns])
     await expect(seat.envelopes().next()).rejects.toMatchObject({ message: 'kicked (4403)' })
-    await expect(seat.eachTurn(async () => {})).rejects.toMatchObject({ message: 'kicked (4403)' })
+    await expect(seat.answer(async () => {})).rejects.toMatchObject({ message: 'kicked (4403)' })
     expect(seat.ended?.error).toMatchObject({ message: 'kicked (4403)' })
   })
 })

@@ -1,10 +1,15 @@
+import { cut } from '@meup/folds'
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ToolResult } from '../client/calls.js'
-import { ConnectionError, getErrorMessage } from '../client/errors.js'
+import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { CallOptions, Draft } from '../client/types.js'
+
+const leftOpen = 'left without a conclusion'
+/** Characters of why a run was left. */
+const maxReasonChars = 500
 
 export interface ReasonOptions {
   /** Ids of earlier envelopes, or names of data, that this builds on. */
@@ -33,6 +38,8 @@ interface Origin {
   readonly trigger?: string
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
+  /** Called instead of cancelling a run that was left without an end, since the turn knows better why. */
+  readonly onLeft?: (run: Reasoning) => void
 }
 
 type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
@@ -46,6 +53,7 @@ export class Reasoning implements AsyncDisposable {
   readonly context: string
   readonly #space: BaseClient
   readonly #groups: ParallelGroups
+  readonly #onLeft: Origin['onLeft']
   readonly #abort = new AbortController()
   readonly #removeListeners: () => void
   #isClosed = false
@@ -54,12 +62,12 @@ export class Reasoning implements AsyncDisposable {
   private constructor(
     space: BaseClient,
     context: string,
-    groups: ParallelGroups,
-    parent: AbortSignal | undefined,
+    { groups = new ParallelGroups(), signal: parent, onLeft }: Origin,
   ) {
     this.#space = space
     this.context = context
     this.#groups = groups
+    this.#onLeft = onLeft
     const follow = (): void => this.#abort.abort(parent?.reason)
     const receive = (envelope: AnyEnvelope): void => this.#onCancel(envelope)
     if (parent?.aborted) follow()
@@ -78,15 +86,20 @@ export class Reasoning implements AsyncDisposable {
     message?: string,
     options: ReasonOptions = {},
   ): Promise<Reasoning> {
-    const { trigger, groups = new ParallelGroups(), signal } = origin
+    const { trigger } = origin
     const id = freshId()
     const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
-    return new Reasoning(space, id, groups, signal).#start(fields, message, options)
+    return new Reasoning(space, id, origin).#start(fields, message, options)
   }
 
   /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  /** Whether it was concluded or cancelled. */
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   thought(message: string, options: ThoughtOptions = {}): Promise<AnyEnvelope> {
@@ -95,11 +108,22 @@ export class Reasoning implements AsyncDisposable {
     return this.#send(Kind.reasoningThought, { message, ...rest }, correlation)
   }
 
-  /** Opens a nested context; this one stays open. */
-  reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
-    const id = freshId()
-    const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#groups, this.signal)
-    return nested.#start({ id, context: this.context }, message, options)
+  /**
+   * Opens a nested context; this one stays open. With `think` it ends with what that gives or throws, as `Turn.reason` does.
+   */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
+  reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
+  reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
+    return thinkIn(first, second, (options = {}) => {
+      const id = freshId()
+      const origin = {
+        groups: this.#groups,
+        signal: this.signal,
+        ...(this.#onLeft && { onLeft: this.#onLeft }),
+      }
+      const nested = new Reasoning(this.#space, joinContext(this.context, id), origin)
+      return nested.#start({ id, context: this.context }, message, options)
+    })
   }
 
   /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
@@ -131,18 +155,29 @@ export class Reasoning implements AsyncDisposable {
     return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
   }
 
-  /** Breaks this context off. */
+  /**
+   * Breaks this context off, also when it was interrupted. Whoever may send the core kinds alone concludes it with the reason.
+   */
   cancel(reason: string): Promise<AnyEnvelope> {
-    return this.#close(Kind.reasoningCancel, { reason })
+    return this.#end(() =>
+      endContext({ send: (draft) => this.#space.sendWhenAllowed(draft) }, this.context, reason),
+    )
   }
 
   /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return
-    const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
-    const reason = why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`
+    if (this.#onLeft) this.#onLeft(this)
+    else await this.leave()
+  }
+
+  /** Cancels the context unless it has ended. `why`: the error that made its participant leave it, where that is known. */
+  async leave(why?: string): Promise<void> {
+    if (this.#isClosed) return
+    const cause = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
+    const reason = why ?? (cause === undefined ? leftOpen : `${leftOpen}: ${cause}`)
     try {
-      await this.#end(() => endContext(this.#space, this.context, reason))
+      await this.cancel(cut(reason, maxReasonChars))
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
     }
@@ -168,7 +203,7 @@ export class Reasoning implements AsyncDisposable {
     const payload = { ...(message !== undefined && { message }), ...options }
     try {
       const start = { ...fields, kind: Kind.reasoningStart, payload }
-      await retryAfterPause(this.#space, () => this.#space.send(start), this.signal)
+      await this.#space.sendWhenAllowed(start, this.signal)
     } catch (error) {
       this.#removeListeners()
       throw error
@@ -200,7 +235,8 @@ export class Reasoning implements AsyncDisposable {
 
   #send(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
     const draft = { ...fields, kind, context: this.context, payload }
-    return retryAfterPause(this.#space, () => this.#space.send(draft), this.signal)
+    if (this.signal.aborted) return Promise.reject(abortedError(this.signal))
+    return this.#space.sendWhenAllowed(draft, this.signal)
   }
 
   /** A cancel by another participant is a request to stop; one by the gateway or this participant has closed the run. */
@@ -214,6 +250,27 @@ export class Reasoning implements AsyncDisposable {
       this.#removeListeners()
       this.#abort.abort(payload.reason ?? 'cancelled')
     }
+  }
+}
+
+/** Thinks in a run that is opened for it. */
+export type Think<Value> = (run: Reasoning) => Promise<Value> | Value
+
+/** Opens a run; with a function it ends with what that gives, if that is a text, or with the error that it throws. */
+export async function thinkIn(
+  first: ReasonOptions | Think<unknown> | undefined,
+  second: ReasonOptions | undefined,
+  open: (options?: ReasonOptions) => Promise<Reasoning>,
+): Promise<unknown> {
+  if (typeof first !== 'function') return open(first)
+  const run = await open(second)
+  try {
+    const value = await first(run)
+    if (!run.isClosed) await run.conclude(typeof value === 'string' ? value : undefined)
+    return value
+  } catch (error) {
+    await run.leave(run.signal.aborted ? undefined : getErrorMessage(error))
+    throw error
   }
 }
 

@@ -1,7 +1,6 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, getErrorMessage } from '../client/errors.js'
-import { retryRateLimited } from '../client/retry.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -12,13 +11,13 @@ export const failure = (code: number, message: string): McpResponsePayload => ({
 
 /** Answers a request. If the gateway refuses the result, an error is sent, so that the asker does not wait for its timeout. */
 export async function respond(
-  space: Pick<BaseClient, 'send'>,
+  space: Pick<BaseClient, 'sendPaced'>,
   request: Request,
   answer: McpResponsePayload,
 ): Promise<void> {
   const { id, from, context, payload } = request
   const send = (response: McpResponsePayload): Promise<unknown> =>
-    space.send({
+    space.sendPaced({
       kind: Kind.mcpResponse,
       to: [from],
       correlationId: id,
@@ -26,15 +25,15 @@ export async function respond(
       payload: { jsonrpc: '2.0', id: payload.id ?? id, ...response },
     })
   try {
-    await retryRateLimited(() => send(answer))
+    await send(answer)
   } catch (error) {
     if (!canReplyWithError(error)) throw error
     const refused = (): Promise<unknown> => {
       const reason = getErrorMessage(error).slice(0, maxReasonChars).toWellFormed()
-      return retryRateLimited(() => send(failure(internalError, `the response was refused: ${reason}`)))
+      return send(failure(internalError, `the response was refused: ${reason}`))
     }
     const excerpt = isTooLarge(error) && createExcerpt(payload.method, answer, error)
-    if (excerpt) await retryRateLimited(() => send(excerpt)).catch(refused)
+    if (excerpt) await send(excerpt).catch(refused)
     else await refused()
   }
 }

@@ -1,21 +1,40 @@
+import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
-import type { BaseClient } from '../client/base-client.js'
-import { ConnectionError } from '../client/errors.js'
-import { retryAfterPause, whenResumed } from '../client/retry.js'
+import { type BaseClient, createChat } from '../client/base-client.js'
+import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
+import { whenResumed } from '../client/retry.js'
 import type { ChatOptions } from '../client/types.js'
 import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
-import { ParallelGroups, Reasoning, type ReasonOptions } from './reasoning.js'
+import { Deltas, type LiveText } from './deltas.js'
+import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
+
+/** Characters of why there is no answer. */
+const maxReasonChars = 500
 
 /** One answer to one trigger [MEUP-11.5]. */
 export class Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
+  readonly #deltas: Deltas
+  /** Contexts of its runs. */
+  readonly #runs: string[] = []
+  /** Runs that were left without an end, until it is known why. */
+  #left: Reasoning[] = []
+  #leaving: ReturnType<typeof setTimeout> | undefined
+  /** Ids of the messages that are answered together. */
+  readonly #asked: string[]
+  #isAnswered = false
+  #isWithdrawn = false
 
   constructor(
     readonly space: BaseClient,
     readonly trigger: EnvelopeOf<typeof Kind.chat>,
-  ) {}
+    deltas = new Deltas(space),
+  ) {
+    this.#deltas = deltas
+    this.#asked = [trigger.id]
+  }
 
   /** The text of the trigger. */
   get text(): string {
@@ -27,33 +46,74 @@ export class Turn {
     return this.trigger.from
   }
 
-  /** Aborted when the sender withdraws the trigger, a run of this turn is cancelled, or the client is closed. */
+  /**
+   * Aborted when the sender takes the trigger back, a run of this turn is interrupted or cancelled, the agent is restarted, or
+   * the client is closed. Then `reason`, `reply`, and `thought`, `call` and `conclude` of its runs throw a `ConnectionError`
+   * with the code `aborted`.
+   */
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  /** Whether a reply is in the log. */
+  get isAnswered(): boolean {
+    return this.#isAnswered
   }
 
   abort(reason: string): void {
     this.#abort.abort(reason)
   }
 
-  /** Opens a run. Its start is visible before any thought. */
-  async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
-    const origin = { trigger: this.trigger.id, groups: this.#groups, signal: this.signal }
-    const run = await Reasoning.open(this.space, origin, message, options)
-    const follow = (): void => this.abort(String(run.signal.reason))
-    if (run.signal.aborted) follow()
-    else run.signal.addEventListener('abort', follow)
-    return run
+  /** Its sender wants no answer any more. */
+  withdraw(reason: string): void {
+    this.#isWithdrawn = true
+    this.abort(reason)
+  }
+
+  /** Has the reply answer one more message. `false` = it answers as many as it can. */
+  answerAlso(id: string): boolean {
+    if (this.#asked.length >= maxCorrelations) return false
+    this.#asked.push(id)
+    return true
   }
 
   /**
-   * Answers in the main conversation; a question that was put to some is answered to its asker. Who is paused answers
-   * after that.
+   * Opens a run. Its start is visible before any thought. With `think` the run ends by itself: with what `think` returns as its
+   * conclusion, if that is a string; cancelled with the message of the error that it throws.
    */
-  reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
-    const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
-    const answer = { ...to, ...options, correlationId: this.trigger.id }
-    return retryAfterPause(this.space, () => this.space.chat(message, answer), this.signal)
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
+  reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
+  reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
+    return thinkIn(first, second, (options) => this.#openRun(message, options))
+  }
+
+  /**
+   * Answers in the main conversation; a question that was put to some is answered to its asker. A stream of texts is shown as it
+   * comes, and is the answer when it has ended. Waits while the agent is paused, and for an exhausted rate limit.
+   */
+  async reply(
+    answer: string | AsyncIterable<string>,
+    options: Pick<ChatOptions, 'to' | 'format'> = {},
+  ): Promise<AnyEnvelope> {
+    await this.#endLeft()
+    if (typeof answer === 'string') return this.#send(answer, options)
+    const live = this.write(options)
+    try {
+      let text = ''
+      for await (const piece of untilAborted(answer, this.signal)) {
+        text += piece
+        live.push(piece)
+      }
+      return await this.#send(text, options)
+    } finally {
+      live.close()
+    }
+  }
+
+  /** Shows an answer while it is written; `reply` it when it is whole, then close this. */
+  write({ to }: Pick<ChatOptions, 'to'> = {}): LiveText {
+    const about = { ...this.#addressees(), ...(to && { to }), correlationId: this.trigger.id }
+    return this.#deltas.open(about, () => this.#isHidden())
   }
 
   /** Acknowledges the message without answering it. */
@@ -66,37 +126,122 @@ export class Turn {
       payload,
     })
   }
+
+  /**
+   * Ends what was left open: the runs with why they were left, and the question of an asker who would wait in vain with why
+   * there is no answer. `failure`: what ended the turn; absent = it came to its end.
+   */
+  async settle(failure?: { readonly error: unknown }): Promise<void> {
+    const { aborted, reason } = this.signal
+    const why = aborted ? String(reason) : failure && getErrorMessage(failure.error)
+    const left = await this.#endLeft(why).catch((error: unknown) => ({ error }))
+    const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
+    if (why !== undefined && isAwaited) {
+      const text = `${aborted ? 'I was stopped' : 'I could not answer'}: ${cut(why, maxReasonChars)}`
+      await this.space.sendWhenAllowed(createChat(text, this.#about()))
+    }
+    if (left !== undefined) throw left.error
+  }
+
+  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+    if (this.signal.aborted) throw abortedError(this.signal)
+    const chat = createChat(message, { ...this.#about(), ...options })
+    const answer = await this.space.sendWhenAllowed(chat, this.signal)
+    this.#isAnswered = true
+    return answer
+  }
+
+  /** What an answer is about, and who gets it. */
+  #about(): Pick<ChatOptions, 'to' | 'correlationId'> {
+    const [first = this.trigger.id, ...more] = this.#asked
+    return { ...this.#addressees(), correlationId: more.length === 0 ? first : [first, ...more] }
+  }
+
+  #addressees(): Pick<ChatOptions, 'to'> {
+    return this.trigger.to === undefined ? {} : { to: [this.from] }
+  }
+
+  async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<Reasoning> {
+    if (this.signal.aborted) throw abortedError(this.signal)
+    const { trigger, signal } = this
+    const onLeft = (run: Reasoning): void => this.#onLeft(run)
+    const origin = { trigger: trigger.id, groups: this.#groups, signal, onLeft }
+    const run = await Reasoning.open(this.space, origin, message, options)
+    this.#runs.push(run.context)
+    const follow = (): void => this.abort(String(run.signal.reason))
+    if (run.signal.aborted) follow()
+    else run.signal.addEventListener('abort', follow)
+    return run
+  }
+
+  #isHidden(): boolean {
+    return this.space.runs.some(
+      ({ context, reasoningVisible }) => !reasoningVisible && this.#runs.includes(context),
+    )
+  }
+
+  /** An error that leaves a run is on its way to whoever called the handler, and gets there within this turn of the event loop. */
+  #onLeft(run: Reasoning): void {
+    this.#left.push(run)
+    this.#leaving ??= setTimeout(() => {
+      this.#endLeft().catch((error: unknown) => console.error('a run could not be cancelled:', error))
+    })
+  }
+
+  async #endLeft(why?: string): Promise<void> {
+    clearTimeout(this.#leaving)
+    this.#leaving = undefined
+    // The innermost was left first.
+    for (const run of this.#left.splice(0)) await run.leave(why)
+  }
+}
+
+/** What an iterable gives until it is aborted, which throws. */
+async function* untilAborted<Value>(
+  values: AsyncIterable<Value>,
+  signal: AbortSignal,
+): AsyncGenerator<Value, void> {
+  const iterator = values[Symbol.asyncIterator]()
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(abortedError(signal))
+  })
+  aborted.catch(() => {})
+  signal.addEventListener('abort', abort)
+  try {
+    if (signal.aborted) abort()
+    for (;;) {
+      const { done, value } = await Promise.race([iterator.next(), aborted])
+      if (done) return
+      yield value
+    }
+  } finally {
+    signal.removeEventListener('abort', abort)
+    // It may wait for what never comes.
+    void Promise.resolve(iterator.return?.()).catch(() => {})
+  }
 }
 
 export interface TurnOptions {
   /** Which messages begin a turn; default: those to this participant, and questions to everyone. */
   readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
+  readonly queue?: {
+    /** Of one asker; default 8. */
+    readonly asker?: number
+    /** Default 64. */
+    readonly all?: number
+  }
   /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
   /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
-/**
- * Turns that are open, waiting ones included, and characters of what they ask. One asker has a quarter of that at most. A
- * message beyond that is refused: its asker gets an answer that says so.
- */
-const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
-const maxShare = 0.25
-
 /** A message with a correlationId is an answer, and begins no turn. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
-
-/** The number of open turns, and the characters of their triggers. */
-interface Load {
-  readonly turns: number
-  readonly chars: number
-}
-
-const hasRoom = ({ turns, chars }: Load, { text }: Turn, share: number): boolean =>
-  turns < share * maxOpen && chars + text.length <= share * maxOpenChars
 
 /** Creates turns from messages, and aborts turns that are withdrawn. */
 export class Turns {
@@ -104,15 +249,15 @@ export class Turns {
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
-  readonly #byAsker = new Map<string, Load>()
+  readonly #deltas: Deltas
   readonly #busyReplies: BusyReplies
-  #openChars = 0
   #isFull = false
 
   constructor(space: BaseClient, options: TurnOptions, workload: Workload) {
     this.#space = space
     this.#options = options
     this.#workload = workload
+    this.#deltas = new Deltas(space)
     this.#busyReplies = new BusyReplies(space, (error) => {
       if (!isClosing(space, error)) console.error('a message could not be refused:', error)
     })
@@ -124,7 +269,7 @@ export class Turns {
   }
 
   /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
-  async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
+  async each(handler: (turn: Turn) => Promise<unknown>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
       for await (const turn of this.#arrivals()) {
@@ -153,27 +298,40 @@ export class Turns {
   async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
       this.#workload.begin(turn)
+      let failure: { readonly error: unknown } | undefined = { error: 'the agent left the question' }
       try {
         yield turn
+        failure = undefined
       } finally {
-        this.#end(turn)
+        await this.#settle(turn, failure)
       }
     }
   }
 
-  async #handle(turn: Turn, handler: (turn: Turn) => Promise<void>): Promise<void> {
+  async #handle(turn: Turn, handler: (turn: Turn) => Promise<unknown>): Promise<void> {
     this.#workload.begin(turn)
+    let failure: { readonly error: unknown } | undefined
     try {
       await handler(turn)
     } catch (error) {
-      if (!isClosing(this.#space, error, turn.signal)) this.#report(error, turn)
-    } finally {
-      this.#end(turn)
+      failure = { error }
+      if (!isClosing(this.#space, error, turn.signal) && !isAbort(error, turn)) this.#report(error, turn)
     }
+    await this.#settle(turn, failure)
+  }
+
+  /** That its asker cannot be told fails nobody else's turn. */
+  async #settle(turn: Turn, failure: { readonly error: unknown } | undefined): Promise<void> {
+    try {
+      await turn.settle(failure)
+    } catch (error) {
+      if (!isClosing(this.#space, error)) this.#report(error, turn)
+    }
+    this.#end(turn)
   }
 
   #end(turn: Turn): void {
-    if (this.#open.delete(turn)) this.#count(turn, -1)
+    this.#open.delete(turn)
     this.#isFull = false
     this.#workload.end(turn)
   }
@@ -183,16 +341,16 @@ export class Turns {
     onError(error, turn)
   }
 
-  /** Whether the turn fits the limits. The first refusal is reported, until there is room again. */
+  /** Whether there is room for the turn. The first refusal is reported, until there is room again. */
   #admit(turn: Turn): boolean {
-    if (hasRoom({ turns: this.#open.size, chars: this.#openChars }, turn, 1) && this.#hasShareLeft(turn)) {
+    const { asker = 8, all = 64 } = this.#options.queue ?? {}
+    const own = [...this.#open].filter(({ from }) => from === turn.from).length
+    if (this.#open.size < all && own < asker) {
       this.#open.add(turn)
-      this.#count(turn, 1)
       return true
     }
     this.#busyReplies.add(turn.trigger)
     if (!this.#isFull) {
-      const own = this.#byAsker.get(turn.from)?.turns ?? 0
       const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
       this.#report(new ConnectionError('queue_full', message), turn)
     }
@@ -200,23 +358,11 @@ export class Turns {
     return false
   }
 
-  #hasShareLeft(turn: Turn): boolean {
-    const own = this.#byAsker.get(turn.from)
-    return own === undefined || hasRoom(own, turn, maxShare)
-  }
-
-  #count({ from, text }: Turn, by: 1 | -1): void {
-    const { turns, chars } = this.#byAsker.get(from) ?? { turns: 0, chars: 0 }
-    this.#openChars += by * text.length
-    if (turns + by === 0) this.#byAsker.delete(from)
-    else this.#byAsker.set(from, { turns: turns + by, chars: chars + by * text.length })
-  }
-
   #listen(push: (turn: Turn) => void): () => void {
     const { trigger = isAsked } = this.#options
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
-        const turn = new Turn(this.#space, envelope)
+        const turn = new Turn(this.#space, envelope, this.#deltas)
         if (!this.#admit(turn)) return
         this.#options.onOpen?.(turn)
         push(turn)
@@ -238,7 +384,7 @@ export class Turns {
     const taken = new Set(correlations(cancel))
     for (const turn of this.#open) {
       if (taken.has(turn.trigger.id) && turn.from === cancel.from)
-        turn.abort(cancel.payload.reason ?? 'taken back')
+        turn.withdraw(cancel.payload.reason ?? 'taken back')
     }
   }
 }
@@ -254,6 +400,13 @@ export function isClosing(
   if (signal?.aborted !== true) return false
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }
+
+/** Whether the error says that the turn was aborted, which is no failure of the agent. */
+const isAbort = (error: unknown, { signal }: Turn): boolean =>
+  signal.aborted &&
+  (error === signal.reason || (error instanceof Error && (error.name === 'AbortError' || isAborted(error))))
+
+const isAborted = (error: Error): boolean => error instanceof ConnectionError && error.code === 'aborted'
 
 type Message = EnvelopeOf<typeof Kind.chat>
 
@@ -300,9 +453,7 @@ class BusyReplies {
   }
 
   #refuse(asker: string, correlationId: readonly string[]): void {
-    const message = 'I have too many questions open to take this one. Ask again later.'
-    retryAfterPause(this.#client, () => this.#client.chat(message, { to: [asker], correlationId })).catch(
-      this.#onError,
-    )
+    const message = 'I am busy: I have too many questions open to take this one. Ask again later.'
+    this.#client.sendWhenAllowed(createChat(message, { to: [asker], correlationId })).catch(this.#onError)
   }
 }

@@ -32,6 +32,7 @@ import { type Pause, Pauses } from './pauses.js'
 import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
 import { Proposals } from './proposals.js'
 import { Replies, Requests, Subscriptions } from './requests.js'
+import { Pace, retryAfterPause } from './retry.js'
 import { GatewayTime, OwnCapabilities, ParticipantList, type Run, Runs } from './space-state.js'
 import { Tracing } from './tracing.js'
 import type { Dial, DialRequest } from './transport.js'
@@ -68,6 +69,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
   readonly #replies = new Replies(this)
+  readonly #pace = new Pace()
   readonly #tracing: Tracing
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
@@ -175,6 +177,21 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   send(draft: Draft): Promise<AnyEnvelope> {
     const id = draft.id ?? freshId()
     return this.#connection.send(id, { ...draft, id })
+  }
+
+  /** As `send`, but what is refused as `rate_limited` waits for its turn, ten seconds at most. */
+  sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
+    return this.#pace.send(draft.kind, () => this.send(draft), signal)
+  }
+
+  /** As `sendPaced`; while this participant is paused, it waits as well. Rejects with `aborted` when it is aborted. */
+  sendWhenAllowed(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
+    return retryAfterPause(this, () => this.sendPaced(draft, signal), signal)
+  }
+
+  /** Sends what the space does not log, and nobody acknowledges; it is lost while there is no connection. */
+  post(draft: Draft): void {
+    this.#connection.post(draft)
   }
 
   /** Sends a message to the main conversation. */
@@ -373,7 +390,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   }
 }
 
-const createChat = (message: string, { format, ...fields }: ChatOptions): Draft => ({
+export const createChat = (message: string, { format, ...fields }: ChatOptions): Draft => ({
   ...fields,
   kind: Kind.chat,
   payload: { message, ...(format && { format }) },

@@ -1,6 +1,6 @@
 import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
 import { defined } from './defined.js'
-import { ConnectionError, ToolError } from './errors.js'
+import { abortedError, ConnectionError, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import type { OwnProposals } from './own-proposals.js'
 import { type Proposal, ProposalError, type ProposalOutcome } from './proposal.js'
@@ -48,7 +48,7 @@ export class Calls {
   /** Proposes a request that the capabilities forbid, or that the gateway refuses for them. */
   async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const { signal, propose = true } = options
-    if (signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(signal.reason)}`)
+    if (signal?.aborted) throw abortedError(signal)
     const call = { to, method, params, options }
     const mayPropose = propose && this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
     const request = createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
@@ -74,7 +74,7 @@ export class Calls {
     )
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     this.#client
-      .send({ ...createDraft(Kind.mcpRequest, call, payload), id })
+      .sendPaced({ ...createDraft(Kind.mcpRequest, call, payload), id }, options.signal)
       .catch((error: Error) => this.#requests.fail(id, error))
     try {
       return getResult((await response).payload)

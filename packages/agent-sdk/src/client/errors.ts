@@ -43,6 +43,13 @@ export class ConnectionError extends Error {
   }
 }
 
+/**
+ * What `thought`, `call`, `conclude` and `reply` of a turn throw once its `signal` is aborted: the question was taken back, the
+ * run interrupted or cancelled, the agent restarted or kicked.
+ */
+export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
+  new ConnectionError('aborted', `aborted: ${String(reason)}`)
+
 /** A tool failed: a JSON-RPC error, or a result with `isError`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'

@@ -75,4 +75,6 @@ export interface ClientContext {
   gatewayTime(): number
   can(draft: Draft): boolean
   send(draft: Draft): Promise<AnyEnvelope>
+  /** The same at the rate that the space allows. */
+  sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope>
 }

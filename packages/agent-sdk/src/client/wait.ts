@@ -1,4 +1,4 @@
-import { ConnectionError } from './errors.js'
+import { abortedError, ConnectionError } from './errors.js'
 
 export interface WaitOptions {
   readonly signal?: AbortSignal
@@ -40,8 +40,7 @@ export function wait<Value>(
         reject(error)
       },
     }
-    const aborted = (): void =>
-      waiter.reject(new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`))
+    const aborted = (): void => waiter.reject(abortedError({ reason: signal?.reason }))
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
     const cancel = setLongTimeout(timeoutMs, late)

@@ -1,8 +1,7 @@
 import { cut } from '@meup/folds'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { AnyEnvelope } from '@meup/protocol'
 import { ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
-import { retryAfterPause, retryRateLimited } from '../client/retry.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import type { Dialogue, ModelStep, Spent } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
@@ -12,8 +11,6 @@ import type { OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
 const maxAnswerChars = 60_000
-/** Characters of why there is none. */
-const maxReasonChars = 500
 
 interface Answerer {
   readonly dialogue: Dialogue
@@ -37,7 +34,7 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits)
   }
 
-  /** Resolves when the turn was answered, or its asker was notified that there is no answer. */
+  /** Resolves when the turn was answered. Rejects with why there is no answer, which is for its asker to read. */
   async run(): Promise<void> {
     const { space } = this.#turn
     const { model } = this.#parts.dialogue
@@ -54,15 +51,15 @@ export class Answering {
     try {
       text = await this.#converse(run, stop)
     } catch (error) {
-      return await this.#fail(run, stop.aborted ? stop.reason : error)
+      throw time.signal.aborted ? late : error
     } finally {
       this.#steering.close()
       cancel()
       space.off('envelope', onEnvelope)
     }
     const metadata = { model, ...this.#budget.getUsage() }
-    await retryRateLimited(() => run.conclude(undefined, { metadata })).catch(onError)
-    await this.#reply(text)
+    await run.conclude(undefined, { metadata }).catch(onError)
+    await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
   }
 
   /** One answer of the model after the other, until one is for who asked. */
@@ -125,40 +122,12 @@ export class Answering {
     const { limits, onError } = this.#parts.options
     const commentary = text.trim()
     if (commentary !== '') {
-      await retryRateLimited(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
+      await run.thought(commentary).catch((error) => onError(error, this.#turn))
     }
     const { toolMs: timeoutMs, approvalMs } = limits
     const options = { ...run.place, signal, timeoutMs, approvalMs }
     const client = this.#turn.space
     return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
-  }
-
-  /** Ends the run and notifies the asker, unless the asker stopped it. */
-  async #fail(run: Run, error: unknown): Promise<void> {
-    const { space, signal, from } = this.#turn
-    if (space.ended) return
-    const reason = cut(error instanceof Error ? error.message : String(error), maxReasonChars)
-    const { onError } = this.#parts.options
-    const { context } = run
-    const mayCancel =
-      context !== undefined && space.can({ kind: Kind.reasoningCancel, context, payload: { reason } })
-    await retryRateLimited(() =>
-      mayCancel ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
-    ).catch((failure: unknown) => onError(failure, this.#turn))
-    if (!signal.aborted && !(error instanceof NoAnswerError)) onError(error, this.#turn)
-    if (this.#steering.stopper === from) return
-    await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)
-  }
-
-  #reply(text: string): Promise<AnyEnvelope> {
-    const { space, trigger, from } = this.#turn
-    const [first = trigger.id, ...more] = this.#steering.asked
-    const chat = {
-      ...(trigger.to !== undefined && { to: [from] }),
-      correlationId: more.length === 0 ? first : [first, ...more],
-      format: 'markdown',
-    } as const
-    return retryRateLimited(() => retryAfterPause(space, () => space.chat(cut(text, maxAnswerChars), chat)))
   }
 }
 
@@ -217,6 +186,6 @@ function getAnswer({ text, end, tagged }: ModelStep): string {
 }
 
 /** There will be no answer, and why: for everyone to read. */
-class NoAnswerError extends Error {
+export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }

@@ -5,7 +5,7 @@ import type { BaseClient } from '../client/base-client.js'
 import type { ToolResult } from '../client/calls.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import { ProposalError } from '../client/proposal.js'
-import { retryAfterPause, retryRateLimited } from '../client/retry.js'
+import { retryAfterPause } from '../client/retry.js'
 import type { CallOptions } from '../client/types.js'
 import type { CallResult, WantedCall } from './dialogue.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
@@ -86,7 +86,7 @@ function makeCall(
 ): Promise<ToolResult> {
   const { client, options } = parts
   const call = () => client.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
-  return retryRateLimited(() => retryAfterPause(client, call, options.signal))
+  return retryAfterPause(client, call, options.signal)
 }
 
 /** A result as a model can read it. */

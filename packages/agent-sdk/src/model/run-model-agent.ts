@@ -1,7 +1,7 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { isAsked, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
-import { Answering } from './answering.js'
+import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory, type Remembered } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
@@ -13,7 +13,7 @@ export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dial
 
 /** `SpaceClient`, which this file cannot import: it imports this one. */
 type AgentClient = BaseClient & {
-  eachTurn(
+  answer(
     handler: (turn: Turn) => Promise<void>,
     options: TurnOptions & { concurrency?: number },
   ): Promise<void>
@@ -59,9 +59,13 @@ export async function runModelAgent(
   space.on('envelope', onEnvelope)
   space.on('lost', forget)
   space.on('requestError', report)
-  const { concurrency, onError } = resolved
+  const { concurrency } = resolved
+  /** That a model has no answer is for its asker to know. */
+  const onError: TurnOptions['onError'] = (error, turn) => {
+    if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
+  }
   try {
-    await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
+    await Promise.race([space.answer(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
   } finally {
     isOver = true
     space.off('envelope', onEnvelope)

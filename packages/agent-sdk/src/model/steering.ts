@@ -1,11 +1,4 @@
-import {
-  type AnyEnvelope,
-  correlations,
-  type EnvelopeOf,
-  isContextAncestor,
-  Kind,
-  maxCorrelations,
-} from '@meup/protocol'
+import { type AnyEnvelope, type EnvelopeOf, isContextAncestor, Kind } from '@meup/protocol'
 import type { Turn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
@@ -13,25 +6,12 @@ type Chat = EnvelopeOf<typeof Kind.chat>
 /** What others say about a turn while a model works on it. */
 export class Steering {
   readonly #turn: Turn
-  /** Ids of what is answered: the trigger, and what came while it was thought about. */
-  readonly #asked: string[]
   #unread: Chat[] = []
   #isOpen = true
   #interrupt = new AbortController()
-  #stopper: string | undefined
 
   constructor(turn: Turn) {
     this.#turn = turn
-    this.#asked = [turn.trigger.id]
-  }
-
-  get asked(): readonly string[] {
-    return this.#asked
-  }
-
-  /** Who has put an end to it. */
-  get stopper(): string | undefined {
-    return this.#stopper
   }
 
   /** Something was said that the model does not know yet. */
@@ -57,10 +37,6 @@ export class Steering {
     const isHere =
       context !== undefined && run !== undefined && (context === run || isContextAncestor(run, context))
     if (envelope.kind === Kind.chat && isHere && this.#isOpen) this.#steer(envelope)
-    else if (envelope.kind === Kind.reasoningCancel && isHere && context === run) this.#stopper ??= from
-    else if (envelope.kind === Kind.chatCancel && from === this.#turn.from) {
-      if (correlations(envelope).includes(this.#turn.trigger.id)) this.#stopper ??= from
-    }
   }
 
   /** What was said meanwhile, and a signal that is aborted when more is said. */
@@ -71,9 +47,8 @@ export class Steering {
 
   /** Whether the answer can name one more message as what it answers. */
   #steer(message: Chat): boolean {
-    if (this.#asked.length >= maxCorrelations) return false
+    if (!this.#turn.answerAlso(message.id)) return false
     this.#unread.push(message)
-    this.#asked.push(message.id)
     this.#interrupt.abort('somebody has said something')
     return true
   }

@@ -3,7 +3,6 @@ import { Kind } from '@meup/protocol'
 import type { Reasoning } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
-import { retryAfterPause, retryRateLimited } from '../client/retry.js'
 import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
@@ -22,7 +21,7 @@ export interface Run
 /** Opens a run for a turn. If the gateway refuses it, the error is reported and the reasoning is not published. */
 export async function openRun(turn: Turn, metadata: object, onError: (error: unknown) => void): Promise<Run> {
   try {
-    const run = await retryRateLimited(() => turn.reason(undefined, { metadata }))
+    const run = await turn.reason(undefined, { metadata })
     return Object.assign(run, { place: { context: run.context } })
   } catch (error) {
     if (turn.space.ended || turn.signal.aborted) throw error
@@ -66,7 +65,7 @@ export class Thinking {
       payload: { message, metadata: { detail: 'trace' } },
     })
     const whisper = async (message: string) => {
-      if (context !== undefined) await retryAfterPause(client, () => client.send(aside(message)), run.signal)
+      if (context !== undefined) await client.sendWhenAllowed(aside(message), run.signal)
     }
     this.#aside = new ThoughtStream(whisper, clock, onError)
   }
@@ -153,7 +152,7 @@ class ThoughtStream {
 
   async #send(piece: string): Promise<void> {
     const text = piece.trim()
-    if (text !== '') await retryRateLimited(() => this.#sendThought(text)).catch(this.#onError)
+    if (text !== '') await this.#sendThought(text).catch(this.#onError)
   }
 }
 

@@ -1,0 +1,135 @@
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import { setLongTimeout } from '../client/wait.js'
+
+/** Milliseconds between two deltas of a client, whatever it writes: the space takes 50 a second [MEUP-13.14]. */
+const intervalMs = 25
+/** Characters of one delta. */
+const maxDeltaChars = 16_000
+
+interface About {
+  readonly correlationId: string
+  readonly to?: readonly string[]
+}
+
+/** An answer that is being written, for those who look on. Whatever becomes of its deltas, the `chat` that follows is the answer. */
+export class LiveText {
+  #text = ''
+  /** Characters that were sent, and deltas since it began. */
+  #sent = 0
+  #index = 0
+  readonly #about: About
+  readonly #deltas: Deltas
+  /** Whether thoughts are hidden, of which what is written may become part. */
+  readonly isHidden: () => boolean
+
+  constructor(about: About, isHidden: () => boolean, deltas: Deltas) {
+    this.#about = about
+    this.isHidden = isHidden
+    this.#deltas = deltas
+  }
+
+  push(text: string): void {
+    this.#text += text
+    this.#deltas.schedule(this)
+  }
+
+  /** What was written so far is no part of the answer. */
+  restart(): void {
+    if (this.#text === '') return
+    this.#text = ''
+    this.repeat()
+  }
+
+  /** Sends all of it once more, as a delta was lost. */
+  repeat(): void {
+    const isShown = this.#index > 0
+    this.#sent = 0
+    this.#index = 0
+    if (isShown) this.#deltas.schedule(this)
+  }
+
+  /** Nothing of it is sent any more. */
+  close(): void {
+    this.#deltas.remove(this)
+  }
+
+  /** The next delta, unless nothing is left. An empty one takes back what was shown. */
+  next(): { readonly about: About; readonly payload: object; readonly isLast: boolean } {
+    const text = this.#text.slice(this.#sent, this.#sent + maxDeltaChars)
+    const payload = { index: this.#index++, text }
+    this.#sent += text.length
+    return { about: this.#about, payload, isLast: this.#sent === this.#text.length }
+  }
+}
+
+/** Sends the deltas of a client, in turn where it writes several answers at once. */
+export class Deltas {
+  readonly #client: BaseClient
+  readonly #open = new Set<LiveText>()
+  /** Those with something to send. */
+  readonly #waiting = new Set<LiveText>()
+  #cancel: (() => void) | undefined
+  /** Milliseconds since 1970 before which nothing is sent. */
+  #notBefore = 0
+  readonly #onEnvelope = (envelope: AnyEnvelope): void => this.#onRefused(envelope)
+  readonly #onConnected = (): void => this.#repeat()
+
+  constructor(client: BaseClient) {
+    this.#client = client
+  }
+
+  open(about: About, isHidden: () => boolean): LiveText {
+    const text = new LiveText(about, isHidden, this)
+    if (this.#open.size === 0)
+      this.#client.on('envelope', this.#onEnvelope).on('connected', this.#onConnected)
+    this.#open.add(text)
+    return text
+  }
+
+  schedule(text: LiveText): void {
+    if (!this.#open.has(text)) return
+    this.#waiting.add(text)
+    this.#cancel ??= setLongTimeout(this.#notBefore - Date.now(), () => this.#sendNext())
+  }
+
+  remove(text: LiveText): void {
+    this.#waiting.delete(text)
+    if (!this.#open.delete(text) || this.#open.size > 0) return
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#client.off('envelope', this.#onEnvelope).off('connected', this.#onConnected)
+  }
+
+  #sendNext(): void {
+    this.#cancel = undefined
+    const [text] = this.#waiting
+    if (text === undefined) return
+    this.#waiting.delete(text)
+    if (!text.isHidden()) {
+      const { about, payload, isLast } = text.next()
+      this.#client.post({ kind: Kind.chatDelta, ...about, payload })
+      if (!isLast) this.#waiting.add(text)
+    }
+    this.#notBefore = Date.now() + intervalMs
+    const [next] = this.#waiting
+    if (next !== undefined) this.schedule(next)
+  }
+
+  /** Which one was refused is not known: all of them start over, or none goes on. */
+  #onRefused({ kind, payload }: AnyEnvelope): void {
+    if (kind !== Kind.systemError || payload.attemptedKind !== Kind.chatDelta) return
+    if (payload.code !== 'rate_limited') {
+      for (const text of [...this.#open]) text.close()
+      return
+    }
+    this.#notBefore = Date.now() + (payload.retryAfterMs ?? 0)
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#repeat()
+  }
+
+  #repeat(): void {
+    for (const text of this.#open) text.repeat()
+  }
+}
