@@ -13,6 +13,7 @@ export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 export { dialWs } from './adapters/ws.js'
 export type { ControlHooks } from './agent/control.js'
+export type { LiveText } from './agent/deltas.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export type {
   Fallback,

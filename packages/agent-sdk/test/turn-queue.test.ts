@@ -17,7 +17,11 @@ async function crowd(queue?: TurnOptions['queue']) {
     space.join('bot'),
   ])
   const [release, errors, handled] = [deferred(), [] as unknown[], new Set<string>()]
-  const options = { concurrency: 1, ...(queue && { queue }), onError: (error: unknown) => void errors.push(error) }
+  const options = {
+    concurrency: 1,
+    ...(queue && { queue }),
+    onError: (error: unknown) => void errors.push(error),
+  }
   void bot.answer(async ({ trigger }) => {
     await release.promise
     handled.add(trigger.id)

@@ -202,6 +202,7 @@ export class Reasoning implements AsyncDisposable {
   ): Promise<this> {
     const payload = { ...(message !== undefined && { message }), ...options }
     try {
+      if (this.signal.aborted) throw abortedError(this.signal)
       const start = { ...fields, kind: Kind.reasoningStart, payload }
       await this.#space.sendWhenAllowed(start, this.signal)
     } catch (error) {

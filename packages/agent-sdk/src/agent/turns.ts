@@ -17,8 +17,7 @@ export class Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
-  /** Contexts of its runs. */
-  readonly #runs: string[] = []
+  readonly #runs: Reasoning[] = []
   /** Runs that were left without an end, until it is known why. */
   #left: Reasoning[] = []
   #leaving: ReturnType<typeof setTimeout> | undefined
@@ -134,6 +133,7 @@ export class Turn {
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
     const why = aborted ? String(reason) : failure && getErrorMessage(failure.error)
+    if (why !== undefined) this.#left.push(...this.#runs)
     const left = await this.#endLeft(why).catch((error: unknown) => ({ error }))
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
     if (why !== undefined && isAwaited) {
@@ -167,7 +167,7 @@ export class Turn {
     const onLeft = (run: Reasoning): void => this.#onLeft(run)
     const origin = { trigger: trigger.id, groups: this.#groups, signal, onLeft }
     const run = await Reasoning.open(this.space, origin, message, options)
-    this.#runs.push(run.context)
+    this.#runs.push(run)
     const follow = (): void => this.abort(String(run.signal.reason))
     if (run.signal.aborted) follow()
     else run.signal.addEventListener('abort', follow)
@@ -176,7 +176,8 @@ export class Turn {
 
   #isHidden(): boolean {
     return this.space.runs.some(
-      ({ context, reasoningVisible }) => !reasoningVisible && this.#runs.includes(context),
+      ({ context, reasoningVisible }) =>
+        !reasoningVisible && this.#runs.some((run) => run.context === context),
     )
   }
 
@@ -312,7 +313,7 @@ export class Turns {
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
-      await handler(turn)
+      await Promise.race([handler(turn), gaveTime(turn.signal)])
     } catch (error) {
       failure = { error }
       if (!isClosing(this.#space, error, turn.signal) && !isAbort(error, turn)) this.#report(error, turn)
@@ -388,6 +389,17 @@ export class Turns {
     }
   }
 }
+
+/** Milliseconds in which the handler of an aborted turn may end it; then it goes on for nobody. */
+const graceMs = 1000
+
+/** Rejects when it has been aborted for a while. */
+const gaveTime = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const aborted = (): void => void setTimeout(() => reject(abortedError(signal)), graceMs)
+    if (signal.aborted) aborted()
+    else signal.addEventListener('abort', aborted)
+  })
 
 /** Whether the error is only a consequence of the closed connection, which `closed` reports. */
 export function isClosing(

@@ -1,9 +1,10 @@
 import { cut } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
+import type { LiveText } from '../agent/deltas.js'
 import { ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import { type CallOutcome, callTools } from './call-tools.js'
-import type { Dialogue, ModelStep, Spent } from './dialogue.js'
+import type { Dialogue, ModelStep, Spent, ThinkingDelta } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
@@ -47,12 +48,14 @@ export class Answering {
     const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
     const cancel = clock.after(limits.turnMs, () => time.abort(late))
     const stop = AbortSignal.any([run.signal, time.signal])
+    const live = this.#turn.write()
     let text: string
     try {
-      text = await this.#converse(run, stop)
+      text = await this.#converse(run, live, stop)
     } catch (error) {
       throw time.signal.aborted ? late : error
     } finally {
+      live.close()
       this.#steering.close()
       cancel()
       space.off('envelope', onEnvelope)
@@ -63,7 +66,7 @@ export class Answering {
   }
 
   /** One answer of the model after the other, until one is for who asked. */
-  async #converse(run: Run, signal: AbortSignal): Promise<string> {
+  async #converse(run: Run, live: LiveText, signal: AbortSignal): Promise<string> {
     const { dialogue, toolbox, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
@@ -75,15 +78,16 @@ export class Answering {
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const tools = await toolbox.offered()
-      const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
+      const say = (text: string): void => live.push(text)
+      const step = await this.#think(thinking, say, tools, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
       this.#budget.add(step.spent)
-      if (step.end === 'stopped') continue
-      if (step.calls.length === 0) {
-        if (this.#steering.isWaiting) continue
+      if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
         this.#steering.close()
         return getAnswer(step)
       }
+      live.restart()
+      if (step.end === 'stopped' || step.calls.length === 0) continue
       this.#budget.checkTokens()
       const { results, misuses } = await this.#act(run, step, tools, thinking.summary, signal)
       dialogue.addToolResults(results)
@@ -98,12 +102,14 @@ export class Answering {
 
   async #think(
     thinking: Thinking,
+    say: (text: string) => void,
     tools: ReadonlyMap<string, OfferedTool>,
     signal: AbortSignal,
   ): Promise<ModelStep> {
     thinking.begin()
     try {
-      const step = await this.#parts.dialogue.step(tools, (delta) => thinking.onDelta(delta), signal)
+      const think = (delta: ThinkingDelta): void => thinking.onDelta(delta)
+      const step = await this.#parts.dialogue.step(tools, { think, say }, signal)
       if (step.tagged !== '') thinking.onDelta({ text: step.tagged, isSummary: false })
       return step
     } finally {

@@ -45,6 +45,13 @@ export interface ModelStep {
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
 }
 
+/** Hears a step while it is made. */
+export interface StepListener {
+  think(delta: ThinkingDelta): void
+  /** Some of its text, without what is thought in tags as far as that is known yet. */
+  say(text: string): void
+}
+
 /** One conversation with a model; it remembers in the provider's own form what was said. */
 export interface Dialogue {
   /** What the model is called. */
@@ -56,7 +63,7 @@ export interface Dialogue {
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
   step(
     tools: ReadonlyMap<string, OfferedTool>,
-    think: (delta: ThinkingDelta) => void,
+    listener: StepListener,
     signal: AbortSignal,
   ): Promise<ModelStep>
 }

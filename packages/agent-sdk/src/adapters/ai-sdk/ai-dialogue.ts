@@ -1,5 +1,5 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
-import type { CallResult, Dialogue, ModelStep, ThinkingDelta } from '../../model/dialogue.js'
+import type { CallResult, Dialogue, ModelStep, StepListener } from '../../model/dialogue.js'
 import type { Remembered } from '../../model/memory.js'
 import type { AgentModel, ModelOptions } from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
@@ -74,7 +74,7 @@ export class AiDialogue implements Dialogue {
 
   async step(
     tools: ReadonlyMap<string, OfferedTool>,
-    think: (delta: ThinkingDelta) => void,
+    { think, say }: StepListener,
     signal: AbortSignal,
   ): Promise<ModelStep> {
     const collector = new Collector()
@@ -89,7 +89,8 @@ export class AiDialogue implements Dialogue {
         onError: () => {}, // It comes as a part of the stream, too.
       })
       for await (const part of fullStream) {
-        collector.push(part)
+        const text = collector.push(part)
+        if (text !== '') say(text)
         const thought =
           part.type === 'reasoning-delta' ? part.text : part.type === 'reasoning-end' ? '\n\n' : ''
         if (thought !== '') think({ text: thought, isSummary: this.#isSummary })

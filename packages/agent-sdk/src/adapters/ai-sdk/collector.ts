@@ -1,5 +1,6 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import { getErrorMessage } from '../../client/errors.js'
+import { TagReader } from '../../extract/tag-reader.js'
 import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
 import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
 
@@ -19,6 +20,8 @@ interface Block {
   /** To go back as it came. The latest counts: a signature comes at the end. */
   attached: ProviderMetadata | undefined
   isWhole: boolean
+  /** Finds what is thought in tags while the text grows. */
+  readonly reader: TagReader | undefined
 }
 
 const ends: Partial<Record<FinishReason, ModelStep['end']>> = {
@@ -37,16 +40,17 @@ export class Collector {
   #end: ModelStep['end'] = 'broken'
   #spent: Spent = { input: 0, output: 0, reasoning: 0 }
 
-  /** Throws what the provider reports as an error. */
-  push(part: Part): void {
+  /** Gives the text that it adds to the answer. Throws what the provider reports as an error. */
+  push(part: Part): string {
     const { type } = part
     if (type === 'text-start' || type === 'reasoning-start') this.#begin(part)
-    else if (type === 'text-delta' || type === 'reasoning-delta') this.#grow(part, part.text)
-    else if (type === 'text-end' || type === 'reasoning-end') this.#grow(part, '', true)
+    else if (type === 'text-delta' || type === 'reasoning-delta') return this.#grow(part, part.text)
+    else if (type === 'text-end' || type === 'reasoning-end') return this.#grow(part, '', true)
     else if (type === 'tool-call') this.#content.push({ type: 'call', part })
     else if (type === 'finish-step') this.#finish(part)
     else if (type === 'abort') this.stop()
     else if (type === 'error') throw part.error
+    return ''
   }
 
   stop(): void {
@@ -102,17 +106,21 @@ export class Collector {
   }
 
   #begin({ type, id, providerMetadata }: Piece): void {
-    const block: Block = { type: getBlockType(type), text: '', attached: providerMetadata, isWhole: false }
+    const blockType = getBlockType(type)
+    const reader = blockType === 'text' ? new TagReader({ prefilled: false }) : undefined
+    const block: Block = { type: blockType, text: '', attached: providerMetadata, isWhole: false, reader }
     this.#open.set(`${block.type} ${id}`, block)
     this.#content.push(block)
   }
 
-  #grow({ type, id, providerMetadata }: Piece, text: string, isWhole = false): void {
+  #grow({ type, id, providerMetadata }: Piece, text: string, isWhole = false): string {
     const block = this.#open.get(`${getBlockType(type)} ${id}`)
-    if (block === undefined) return
+    if (block === undefined) return ''
     block.text += text
     block.attached = providerMetadata ?? block.attached
     block.isWhole = isWhole
+    const pieces = (isWhole ? block.reader?.flush() : block.reader?.push(text)) ?? []
+    return pieces.flatMap((piece) => (piece.type === 'text' ? [piece.text] : [])).join('')
   }
 
   #finish({ finishReason, rawFinishReason, usage }: Extract<Part, { type: 'finish-step' }>): void {
