@@ -79,8 +79,10 @@ export class Deltas {
     this.#client = client
   }
 
+  /** Of a client that may not send deltas, nothing is sent. */
   open(about: About, isHidden: () => boolean): LiveText {
     const text = new LiveText(about, isHidden, this)
+    if (!this.#client.can({ kind: Kind.chatDelta, ...about })) return text
     if (this.#open.size === 0)
       this.#client.on('envelope', this.#onEnvelope).on('connected', this.#onConnected)
     this.#open.add(text)
