@@ -61,7 +61,7 @@ test('"Your first agent" leads from an empty folder to an answer, and to a refus
   for await (const envelope of seen) {
     if (envelope.kind !== 'reasoning.cancel') continue
     expect(envelope.payload.reason).toMatch(
-      /left without a conclusion: files\/read_text_file: "\w+" is not allowed to send/,
+      /^"\w+" is not allowed to send .* It lacks the capability \{"tool":"files\/read_text_file"\}/,
     )
     break
   }

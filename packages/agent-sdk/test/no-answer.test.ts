@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
   [
     'calls a tool that it may not call',
     (turn) => turn.reason('Looking', (run) => run.call('ben/look', {}, { why: 'to see' })),
-    /^I could not answer: "bot" is not allowed to send "mcp\.request"/,
+    /^I could not answer: "bot" is not allowed to send "mcp\.request"\. .* It lacks the capability \{"tool":"ben\/look"\}\.$/,
   ],
   [
     'calls somebody whom the space does not know',

@@ -254,6 +254,10 @@ interface Sent {
   readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 
+/** Which capability would have allowed it, where the gateway says so. */
+const lacks = (details: ErrorPayload['details']): string =>
+  details?.missing === undefined ? '' : ` It lacks the capability ${JSON.stringify(details.missing)}.`
+
 /** Unacknowledged envelopes; more are rejected. */
 const maxPending = 10_000
 
@@ -288,7 +292,8 @@ class Pending {
   /** Whether the error was about a pending envelope. */
   refuse(id: string, payload: ErrorPayload | ProtocolError): boolean {
     const waiters = this.#removeWaiters(id)
-    const { code, message } = payload
+    const { code } = payload
+    const message = payload.message + lacks(payload.details)
     const details = payload instanceof ProtocolError ? payload.details : errorDetails(payload)
     for (const { reject } of waiters) reject(new ProtocolError(code, message, details))
     return waiters.length > 0
