@@ -80,7 +80,7 @@ test(
     writeFileSync(file, yaml.replace(may, ']'))
     await space.sees('reviewer has other capabilities')
     enter(ana, 'And now?')
-    await ana.sees(/reviewer ✗ stops thinking: left without a conclusion: [\s\S]*not\s[\s\S]*allowed to send/)
+    await ana.sees(/reviewer ✗ stops thinking: [\s\S]*not\s[\s\S]*allowed to send/)
 
     // Approved. The agent's program ended with the error, and is started again.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))

@@ -220,6 +220,7 @@ describe('what is read and refused', () => {
       message: expect.stringContaining('reader'),
       attemptedKind: 'mcp.request',
       capabilities: ['chat'],
+      details: { missing: 'mcp.request' },
     })
     await expectNothingHappened(reader, bob, seq, 1)
   })
