@@ -24,7 +24,6 @@ export type {
 } from './agent/tools.js'
 export { Turn, type TurnOptions } from './agent/turns.js'
 export { type Answer, BaseClient } from './client/base-client.js'
-export type { ToolResult } from './client/calls.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {
   Grant,
@@ -54,6 +53,7 @@ export type {
   Rejection,
 } from './client/proposals.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
+export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
 export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'

@@ -49,7 +49,7 @@ describe('what a tool gives back', () => {
     expect(await here.ana.request('files', 'tools/call', { name: 'give' })).toEqual(result)
   })
 
-  test('is read as text, content and data', async () => {
+  test('is read as text, parts, content and data', async () => {
     await using here = await couple()
     const content = [
       { type: 'text', text: 'one' },
@@ -57,7 +57,13 @@ describe('what a tool gives back', () => {
       { type: 'text', text: 'two' },
     ]
     here.files.tool('give', {}, () => ({ content, structuredContent: { n: 1 } }))
-    expect(await here.ana.call('files/give')).toEqual({ text: 'one\ntwo', content, data: { n: 1 } })
+    expect(await here.ana.call('files/give')).toEqual({
+      text: 'one\ntwo',
+      parts: content,
+      content,
+      data: { n: 1 },
+      id: expect.any(String),
+    })
   })
 
   test('a result that says isError is a ToolError', async () => {

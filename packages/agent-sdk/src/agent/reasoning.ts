@@ -1,9 +1,9 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import type { ToolResult } from '../client/calls.js'
 import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
+import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions, Draft } from '../client/types.js'
 
 export interface ReasonOptions {
