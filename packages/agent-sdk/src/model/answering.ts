@@ -122,7 +122,8 @@ export class Answering {
     summary: string,
     signal: AbortSignal,
   ): Promise<CallOutcome> {
-    const { limits, onError } = this.#parts.options
+    const { dialogue, options: resolved } = this.#parts
+    const { limits, onError } = resolved
     const commentary = text.trim()
     if (commentary !== '') {
       await retryRateLimited(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
@@ -130,7 +131,8 @@ export class Answering {
     const { toolMs: timeoutMs, approvalMs } = limits
     const options = { ...run.place, signal, timeoutMs, approvalMs }
     const client = this.#turn.space
-    return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
+    const show = { maxChars: limits.resultChars, takes: (type: string) => dialogue.takes(type) }
+    return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, show, options })
   }
 
   /** Ends the run and notifies the asker, unless the asker stopped it. */

@@ -1,3 +1,4 @@
+import type { ShownResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
 
 /** A piece of what a model thinks, as it comes. */
@@ -18,10 +19,9 @@ export interface WantedCall {
 }
 
 /** What became of a call, for the model to read. */
-export interface CallResult {
+export interface CallResult extends ShownResult {
   readonly id: string
   readonly name: string
-  readonly text: string
   readonly isError: boolean
 }
 
@@ -51,6 +51,8 @@ export interface Dialogue {
   readonly model: string
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
+  /** Whether the model takes files of this type in results of calls. */
+  takes(mediaType: string): boolean
   /** The results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */

@@ -19,6 +19,8 @@ export interface AgentLimits {
   readonly turnMs?: number
   /** Milliseconds that a tool has to answer; default 60,000. */
   readonly toolMs?: number
+  /** Characters of a tool's result that the model gets; of a longer one the middle is left out. Default 65,536. */
+  readonly resultChars?: number
   /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
@@ -56,9 +58,10 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
     tokens = 1e6,
     turnMs = 900_000,
     toolMs = 60_000,
+    resultChars = 65_536,
     approvalMs = 600_000,
   } = options.limits ?? {}
-  const limits = { steps, tokens, turnMs, toolMs, approvalMs }
+  const limits = { steps, tokens, turnMs, toolMs, resultChars, approvalMs }
   return { reasoningDetail, memory, concurrency, clock, onError, limits }
 }
 
@@ -101,6 +104,8 @@ export interface ModelOptions {
   readonly reasoningIsSummary?: boolean
   /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
   readonly replayReasoning?: boolean
+  /** Whether the model gets images and PDFs that tools give back; default: where the provider is known to take them. */
+  readonly showMedia?: boolean
 }
 
 export interface Clock {

@@ -1,4 +1,4 @@
-import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
+import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
 import type { CallResult, Dialogue, ModelStep, ThinkingDelta } from '../../model/dialogue.js'
 import type { Remembered } from '../../model/memory.js'
 import type { AgentModel, ModelOptions } from '../../model/options.js'
@@ -63,13 +63,17 @@ export class AiDialogue implements Dialogue {
   }
 
   addToolResults(results: readonly CallResult[]): void {
-    const content = results.map(({ id, name, text, isError }) => ({
+    const content = results.map((result) => ({
       type: 'tool-result' as const,
-      toolCallId: id,
-      toolName: name,
-      output: { type: isError ? ('error-text' as const) : ('text' as const), value: text },
+      toolCallId: result.id,
+      toolName: result.name,
+      output: toOutput(result),
     }))
     this.#messages.push({ role: 'tool', content })
+  }
+
+  takes(mediaType: string): boolean {
+    return this.#options.showMedia ?? takesInResults(getProvider(this.#options.model), mediaType)
   }
 
   async step(
@@ -102,6 +106,17 @@ export class AiDialogue implements Dialogue {
     if (message !== undefined) this.#messages.push(message)
     return collector.step()
   }
+}
+
+/** One text first: of some models the provider takes the text alone for the answer to the call. */
+function toOutput({ text, media, isError }: CallResult): ToolResultPart['output'] {
+  if (media.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
+  const said = isError ? `The tool failed.\n${text}` : text // There is no other way to say so.
+  const files = media.map((file) => {
+    const type = file.mediaType.startsWith('image/') ? ('image-data' as const) : ('file-data' as const)
+    return { type, ...file }
+  })
+  return { type: 'content', value: [{ type: 'text', text: said }, ...files] }
 }
 
 const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
@@ -145,3 +160,18 @@ export const writesSummaries = (provider: string): boolean =>
   summarising.some((each) => provider.startsWith(each))
 export const wantsReasoningBack = (provider: string): boolean =>
   reasoningReplayers.some((each) => provider.startsWith(each))
+
+const [raster, pdf] = [['image/png', 'image/jpeg', 'image/webp'], 'application/pdf']
+/**
+ * Which providers take which files in results of tools, as the `ai` package sends them. For others it sends the base64 as
+ * text, leaves files out, or fails.
+ */
+const resultMedia: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/(?:^|\.)anthropic\./, [...raster, 'image/gif', pdf]],
+  [/^(?:azure|openai)\.(?:responses|gateway)$/, [...raster, 'image/gif', pdf]],
+  [/^(?:google|vertex)\./, [...raster, pdf]],
+  [/^amazon-bedrock$/, [...raster, 'image/gif']],
+]
+
+const takesInResults = (provider: string, mediaType: string): boolean =>
+  resultMedia.find(([name]) => name.test(provider))?.[1].includes(mediaType) ?? false
