@@ -1,6 +1,6 @@
 import { ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import type { Capability } from '@meup/protocol'
+import { type Capability, PROTOCOL } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -117,6 +117,17 @@ describe('the MCP of a participant', () => {
         },
         { name: 'now', inputSchema: { type: 'object', properties: {} } },
       ],
+    })
+  })
+
+  test('introduces itself to those who ask', async () => {
+    await using here = await couple()
+    here.files.tool('echo', {}, () => 'x')
+    const asked = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+    expect(await here.ana.request('files', 'initialize', asked)).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'files', version: PROTOCOL },
     })
   })
 
