@@ -1,30 +1,8 @@
 import { type AgentOptions, ToolError } from '@meup/agent-sdk'
 import { scriptedModel } from '@meup/agent-sdk/ai'
-import { createTestSpace } from '@meup/agent-sdk/testing'
-import { bridgeMcpServer } from '@meup/mcp-bridge'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { fixtures } from './support/processes.js'
-
-/** Ana, an agent, and a server behind the real bridge. */
-async function bridged(program: 'rawServer' | 'screenServer') {
-  const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], web: ['mcp.*'] } })
-  const [ana, bot] = [await space.join('ana'), await space.join('bot')]
-  const heard: AnyEnvelope[] = []
-  ana.on('envelope', (envelope) => heard.push(envelope))
-  const bridge = await bridgeMcpServer({
-    connect: () => space.join('web'),
-    name: 'web',
-    command: process.execPath,
-    args: [fixtures[program]],
-    env: {},
-  })
-  onTestFinished(async () => {
-    await bridge.close()
-    await space.close()
-  })
-  return { ana, bot, heard }
-}
+import { Kind } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { bridged } from './support/bridged.js'
 
 type Output = { type: string; value: unknown }
 const png = /^iVBORw0KGgo/
@@ -34,7 +12,7 @@ async function shown(
   call: { tool: string; input?: object; server?: 'rawServer' | 'screenServer' },
   { provider = 'anthropic.messages', ...options }: Partial<AgentOptions> & { provider?: string } = {},
 ) {
-  const { ana, bot, heard } = await bridged(call.server ?? 'screenServer')
+  const { ana, bot, heard } = await bridged({ web: { program: call.server ?? 'screenServer' } })
   const known = [{ participant: 'web', name: call.tool, inputSchema: { type: 'object' } }]
   const model = scriptedModel(
     [[{ call: `web__${call.tool}`, input: call.input ?? {} }], [{ text: 'I see.' }]],
@@ -60,7 +38,7 @@ const line = (result: object) => ({
 
 describe('a result has parts', () => {
   test('as MCP has them; the text is that of its texts', async () => {
-    const { ana } = await bridged('screenServer')
+    const { ana } = await bridged({ web: { program: 'screenServer' } })
     const { text, parts } = await ana.call('web/screenshot')
     expect(text).toBe('before\nafter')
     expect(parts).toEqual([
@@ -78,13 +56,13 @@ describe('a result has parts', () => {
   })
 
   test('and is the result of an envelope', async () => {
-    const { ana, heard } = await bridged('screenServer')
+    const { ana, heard } = await bridged({ web: { program: 'screenServer' } })
     const { id } = await ana.call('web/screenshot')
     expect(heard.find((each) => each.id === id)).toMatchObject({ kind: 'mcp.response', from: 'web' })
   })
 
   test('one of a tool that failed, too', async () => {
-    const { ana } = await bridged('screenServer')
+    const { ana } = await bridged({ web: { program: 'screenServer' } })
     const error = await ana.call('web/crash').catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ToolError)
     expect(error).toMatchObject({
@@ -94,7 +72,7 @@ describe('a result has parts', () => {
   })
 
   test('what is no part is in the content alone', async () => {
-    const { ana } = await bridged('rawServer')
+    const { ana } = await bridged({ web: { program: 'rawServer' } })
     const content = [
       { type: 'hologram', data: [1] },
       { type: 'image', mimeType: 'image/png' },

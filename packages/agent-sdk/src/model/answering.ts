@@ -8,7 +8,7 @@ import type { Dialogue, ModelStep, Spent } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
-import type { OfferedTool, Toolbox } from './toolbox.js'
+import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
 const maxAnswerChars = 60_000
@@ -77,8 +77,8 @@ export class Answering {
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
-      const tools = await toolbox.offered()
-      const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
+      const offer = await toolbox.offered()
+      const step = await this.#think(thinking, offer, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
       this.#budget.add(step.spent)
       if (step.end === 'stopped') continue
@@ -88,7 +88,7 @@ export class Answering {
         return getAnswer(step)
       }
       this.#budget.checkTokens()
-      const { results, misuses } = await this.#act(run, step, tools, thinking.summary, signal)
+      const { results, misuses } = await this.#act(run, step, offer.tools, thinking.summary, signal)
       dialogue.addToolResults(results)
       if (misuses.length > 0 && wasMisused) {
         throw new NoAnswerError(
@@ -99,14 +99,10 @@ export class Answering {
     }
   }
 
-  async #think(
-    thinking: Thinking,
-    tools: ReadonlyMap<string, OfferedTool>,
-    signal: AbortSignal,
-  ): Promise<ModelStep> {
+  async #think(thinking: Thinking, offer: Offer, signal: AbortSignal): Promise<ModelStep> {
     thinking.begin()
     try {
-      const step = await this.#parts.dialogue.step(tools, (delta) => thinking.onDelta(delta), signal)
+      const step = await this.#parts.dialogue.step(offer, (delta) => thinking.onDelta(delta), signal)
       if (step.tagged !== '') thinking.onDelta({ text: step.tagged, isSummary: false })
       return step
     } finally {

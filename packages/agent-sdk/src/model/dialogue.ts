@@ -1,5 +1,5 @@
 import type { ShownResult } from './results.js'
-import type { OfferedTool } from './toolbox.js'
+import type { Offer } from './toolbox.js'
 
 /** A piece of what a model thinks, as it comes. */
 export interface ThinkingDelta {
@@ -56,9 +56,5 @@ export interface Dialogue {
   /** The results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
-  step(
-    tools: ReadonlyMap<string, OfferedTool>,
-    think: (delta: ThinkingDelta) => void,
-    signal: AbortSignal,
-  ): Promise<ModelStep>
+  step(offer: Offer, think: (delta: ThinkingDelta) => void, signal: AbortSignal): Promise<ModelStep>
 }

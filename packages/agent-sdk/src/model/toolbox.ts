@@ -1,6 +1,8 @@
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
+import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
+import { retryRateLimited } from '../client/retry.js'
 import { isRecord, withRationale } from './rationale.js'
 
 /** A tool as it is offered to a model. */
@@ -9,14 +11,24 @@ export interface OfferedTool extends SpaceTool {
   readonly rationaleKey: string
 }
 
+/** What a model may call. */
+export interface Offer {
+  /** By the names that the model sees. */
+  readonly tools: ReadonlyMap<string, OfferedTool>
+  /** What the owners of these tools say of how to use them, by participant. */
+  readonly instructions: ReadonlyMap<string, string>
+}
+
 /**
  * Which tools a model may call: `participant/tool` or `participant/*`, which are asked of that participant, or what is
  * known of a tool already.
  */
 export type ToolChoice = string | SpaceTool
 
-/** Milliseconds in which a participant says what tools it has. */
-const listTimeoutMs = 5000
+/** How a participant is asked about its tools: in so many milliseconds it says what it has. */
+const asking = { timeoutMs: 5000, propose: false }
+/** Characters of the instructions of one participant, which the model receives at each step. */
+const maxInstructionsChars = 4096
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
 /** Tools of one participant, and characters of them as JSON: the model receives all of them at each step. */
@@ -27,7 +39,7 @@ export class Toolbox {
   readonly #space: BaseClient
   readonly #choices: readonly ToolChoice[] | undefined
   readonly #onError: (error: unknown) => void
-  readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
+  readonly #known = new Map<string, Promise<Listed>>()
 
   /** Without choices: everything that participants offer who may be asked. */
   constructor(
@@ -49,19 +61,25 @@ export class Toolbox {
     }
   }
 
-  /** By the names that the model sees. Tools that a participant does not list in time are left out. */
-  async offered(): Promise<Map<string, OfferedTool>> {
-    const here = this.#space.participants.filter(
-      ({ id, status }) => status === 'present' && this.#isChosen(id),
-    )
-    const lists = await Promise.all(here.map(({ id }) => this.#listTools(id)))
+  /** Tools that a participant does not list in time are left out. */
+  async offered(): Promise<Offer> {
+    const here = this.#space.participants
+      .filter(({ id, status }) => status === 'present' && this.#isChosen(id))
+      .sort((a, b) => (a.id < b.id ? -1 : 1)) // Whoever came first: the model's request begins as the last one did.
+    const lists = await Promise.all(here.map(async ({ id }) => ({ id, ...(await this.#listTools(id)) })))
     const own = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
-    const found = lists.flat().filter(({ participant, name }) => this.#isChosen(participant, name))
+    const found = lists
+      .flatMap(({ tools }) => tools)
+      .filter(({ participant, name }) => this.#isChosen(participant, name))
     const tools = [...own, ...found].map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
-    return nameTools(tools)
+    const owners = new Set(found.map(({ participant }) => participant))
+    const instructions = lists.flatMap(({ id, instructions: text }) =>
+      owners.has(id) && text !== '' ? [[id, text] as const] : [],
+    )
+    return { tools: nameTools(tools), instructions: new Map(instructions) }
   }
 
   /** Whether some tool of a participant, or this one, is among the choices. */
@@ -78,24 +96,49 @@ export class Toolbox {
     })
   }
 
-  #listTools(id: string): Promise<readonly SpaceTool[]> {
-    const payload = { jsonrpc: '2.0', method: 'tools/list', params: {} }
-    if (!this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })) return Promise.resolve([])
+  #listTools(id: string): Promise<Listed> {
+    if (!this.#mayAsk(id, 'tools/list', {})) return Promise.resolve({ tools: [], instructions: '' })
     const known = this.#known.get(id) ?? this.#ask(id)
     this.#known.set(id, known)
     return known
   }
 
+  #mayAsk(id: string, method: string, params: Record<string, unknown>): boolean {
+    const payload = { jsonrpc: '2.0', method, params }
+    return this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })
+  }
+
   /** Outside of any run: to know of tools is no decision of the model, and serves more than one turn. */
-  async #ask(id: string): Promise<readonly SpaceTool[]> {
+  async #ask(id: string): Promise<Listed> {
+    const tools = await this.#askTools(id)
+    const isWanted = tools.some(({ name }) => this.#isChosen(id, name))
+    return { tools, instructions: isWanted ? await this.#askInstructions(id) : '' }
+  }
+
+  /** `''`: it has none. A space is no session of MCP: anybody may ask for them again [MEUP-3.21]. */
+  async #askInstructions(id: string): Promise<string> {
+    const clientInfo = { name: 'meup', version: PROTOCOL }
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+    if (!this.#mayAsk(id, 'initialize', params)) return ''
+    try {
+      const ask = () => this.#space.request(id, 'initialize', params, asking)
+      const { instructions } = await retryRateLimited(ask)
+      return typeof instructions === 'string' ? guardInstructions(instructions).trim() : ''
+    } catch (error) {
+      this.#onFailure(id, error)
+      return ''
+    }
+  }
+
+  async #askTools(id: string): Promise<readonly SpaceTool[]> {
     const tools = new Map<string, SpaceTool>()
     let chars = 0
     try {
       let cursor: unknown
       for (let page = 0; page < maxPages; page++) {
         const params = typeof cursor === 'string' ? { cursor } : {}
-        const asking = { timeoutMs: listTimeoutMs, propose: false }
-        const list = await this.#space.request(id, 'tools/list', params, asking)
+        const ask = () => this.#space.request(id, 'tools/list', params, asking)
+        const list = await retryRateLimited(ask)
         for (const tool of readTools(id, list.tools)) {
           chars += JSON.stringify(tool).length
           if (tools.size === maxTools || chars > maxToolChars) {
@@ -109,13 +152,30 @@ export class Toolbox {
         if (cursor === undefined) break
       }
     } catch (error) {
-      if (!isFinal(error)) {
-        this.#known.delete(id) // Next time it may be had.
-        this.#onError(error)
-      }
+      this.#onFailure(id, error)
     }
     return [...tools.values()]
   }
+
+  #onFailure(id: string, error: unknown): void {
+    if (isFinal(error)) return
+    this.#known.delete(id) // Next time it may be had.
+    this.#onError(error)
+  }
+}
+
+/** What a participant says of its tools. */
+interface Listed {
+  readonly tools: readonly SpaceTool[]
+  readonly instructions: string
+}
+
+let safety: Safety | undefined
+
+/** What a model reads of instructions: without secrets and prompt markers, and not more than so much. */
+function guardInstructions(text: string): string {
+  safety ??= compileSafety({ ...defaultSafety, maxLength: maxInstructionsChars })
+  return safety.guard(text).text
 }
 
 /** A participant without tools, or without an answer, is asked again only after it joins again. */
