@@ -64,5 +64,5 @@ export type {
   ModelSettings,
   ReasoningDetail,
 } from './model/options.js'
-export type { SpaceTool, ToolChoice } from './model/toolbox.js'
+export type { SpaceTool, ToolChoice } from './model/tool-choice.js'
 export { SpaceClient } from './space-client.js'

@@ -1,7 +1,7 @@
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { setLongTimeout } from '../client/wait.js'
-import type { ToolChoice } from './toolbox.js'
+import type { ToolChoice } from './tool-choice.js'
 
 /**
  * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
@@ -26,7 +26,7 @@ export interface AgentLimits {
 }
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'> {
-  /** Which tools of other participants the model may call; default: all of them. */
+  /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail

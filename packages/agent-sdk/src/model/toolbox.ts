@@ -4,6 +4,7 @@ import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import { retryRateLimited } from '../client/retry.js'
 import { isRecord, withRationale } from './rationale.js'
+import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.js'
 
 /** A tool as it is offered to a model. */
 export interface OfferedTool extends SpaceTool {
@@ -19,36 +20,36 @@ export interface Offer {
   readonly instructions: ReadonlyMap<string, string>
 }
 
-/**
- * Which tools a model may call: `participant/tool` or `participant/*`, which are asked of that participant, or what is
- * known of a tool already.
- */
-export type ToolChoice = string | SpaceTool
-
 /** How a participant is asked about its tools: in so many milliseconds it says what it has. */
 const asking = { timeoutMs: 5000, propose: false }
+/** Tools that a model gets: some providers refuse requests with more. */
+const maxOffered = 128
 /** Characters of the instructions of one participant, which the model receives at each step. */
 const maxInstructionsChars = 4096
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
-/** Tools of one participant, and characters of them as JSON: the model receives all of them at each step. */
+/** Tools of one participant, and characters of them as JSON, that are read. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
 export class Toolbox {
   readonly #space: BaseClient
-  readonly #choices: readonly ToolChoice[] | undefined
+  /** Known already. */
+  readonly #own: readonly SpaceTool[]
+  readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
+  #hasWarned = false
   readonly #known = new Map<string, Promise<Listed>>()
 
-  /** Without choices: everything that participants offer who may be asked. */
+  /** Without choices: everything that participants offer who may be asked. Throws `PatternError`. */
   constructor(
     space: BaseClient,
     choices: readonly ToolChoice[] | undefined,
     onError: (error: unknown) => void,
   ) {
     this.#space = space
-    this.#choices = choices
+    this.#own = choices?.filter((choice) => typeof choice !== 'string') ?? []
+    this.#isWanted = compileChoices(choices)
     this.#onError = onError
   }
 
@@ -67,33 +68,32 @@ export class Toolbox {
       .filter(({ id, status }) => status === 'present' && this.#isChosen(id))
       .sort((a, b) => (a.id < b.id ? -1 : 1)) // Whoever came first: the model's request begins as the last one did.
     const lists = await Promise.all(here.map(async ({ id }) => ({ id, ...(await this.#listTools(id)) })))
-    const own = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
     const found = lists
       .flatMap(({ tools }) => tools)
       .filter(({ participant, name }) => this.#isChosen(participant, name))
-    const tools = [...own, ...found].map((tool) => {
+    const kept = [...this.#own, ...takeInTurn(found, maxOffered - this.#own.length)].slice(0, maxOffered)
+    this.#warnOfLeftOut(this.#own.length + found.length)
+    const tools = kept.map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
-    const owners = new Set(found.map(({ participant }) => participant))
+    const owners = new Set(tools.map(({ participant }) => participant))
     const instructions = lists.flatMap(({ id, instructions: text }) =>
       owners.has(id) && text !== '' ? [[id, text] as const] : [],
     )
     return { tools: nameTools(tools), instructions: new Map(instructions) }
   }
 
+  #warnOfLeftOut(count: number): void {
+    if (count <= maxOffered || this.#hasWarned) return
+    this.#hasWarned = true
+    const advice = "choose with the option tools, such as ['files/read_*', '!files/write_*']"
+    this.#onError(new Error(`there are ${count} tools, and the model gets ${maxOffered} of them: ${advice}`))
+  }
+
   /** Whether some tool of a participant, or this one, is among the choices. */
   #isChosen(participant: string, tool?: string): boolean {
-    if (participant === this.#space.id) return false
-    if (this.#choices === undefined) return true
-    return this.#choices.some((choice) => {
-      if (typeof choice !== 'string') return false
-      const slash = choice.indexOf('/')
-      const [whose, which] = slash < 0 ? [choice, '*'] : [choice.slice(0, slash), choice.slice(slash + 1)]
-      return (
-        (whose === '*' || whose === participant) && (tool === undefined || which === '*' || which === tool)
-      )
-    })
+    return participant !== this.#space.id && this.#isWanted(participant, tool)
   }
 
   #listTools(id: string): Promise<Listed> {
@@ -193,13 +193,17 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
   })
 }
 
-/** A tool of another participant. */
-export interface SpaceTool {
-  readonly participant: string
-  readonly name: string
-  readonly description?: string
-  /** JSON Schema of its arguments. */
-  readonly inputSchema: Readonly<Record<string, unknown>>
+/** At most so many tools: the first of each participant, then the second ones, and so on. Their order stays. */
+function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceTool[] {
+  const counts = new Map<string, number>()
+  const ranked = tools.map((tool) => {
+    const rank = counts.get(tool.participant) ?? 0
+    counts.set(tool.participant, rank + 1)
+    return { tool, rank }
+  })
+  const first = ranked.sort((a, b) => a.rank - b.rank).slice(0, Math.max(0, max))
+  const taken = new Set(first.map(({ tool }) => tool))
+  return tools.filter((tool) => taken.has(tool))
 }
 
 /** What every provider accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
