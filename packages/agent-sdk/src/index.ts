@@ -25,7 +25,6 @@ export type {
 } from './agent/tools.js'
 export { Turn, type TurnOptions } from './agent/turns.js'
 export { type Answer, BaseClient } from './client/base-client.js'
-export type { ToolResult } from './client/calls.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {
   Grant,
@@ -55,6 +54,7 @@ export type {
   Rejection,
 } from './client/proposals.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
+export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
 export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
@@ -65,5 +65,5 @@ export type {
   ModelSettings,
   ReasoningDetail,
 } from './model/options.js'
-export type { SpaceTool, ToolChoice } from './model/toolbox.js'
+export type { SpaceTool, ToolChoice } from './model/tool-choice.js'
 export { SpaceClient } from './space-client.js'

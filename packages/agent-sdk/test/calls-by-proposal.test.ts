@@ -258,6 +258,7 @@ describe('a proposal', () => {
       state: 'approved',
       by: 'ana',
       requestId: request.id,
+      responseId: (await here.heard.until(byKind('mcp.response'))).id,
       response: expect.objectContaining({ result: expect.objectContaining({ content: expect.anything() }) }),
     })
     await expect(proposal.withdraw()).rejects.toMatchObject({ code: 'proposal_not_found' })

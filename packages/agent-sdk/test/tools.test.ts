@@ -1,6 +1,6 @@
 import { ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import type { Capability } from '@meup/protocol'
+import { type Capability, PROTOCOL } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -49,7 +49,7 @@ describe('what a tool gives back', () => {
     expect(await here.ana.request('files', 'tools/call', { name: 'give' })).toEqual(result)
   })
 
-  test('is read as text, content and data', async () => {
+  test('is read as text, parts, content and data', async () => {
     await using here = await couple()
     const content = [
       { type: 'text', text: 'one' },
@@ -57,7 +57,13 @@ describe('what a tool gives back', () => {
       { type: 'text', text: 'two' },
     ]
     here.files.tool('give', {}, () => ({ content, structuredContent: { n: 1 } }))
-    expect(await here.ana.call('files/give')).toEqual({ text: 'one\ntwo', content, data: { n: 1 } })
+    expect(await here.ana.call('files/give')).toEqual({
+      text: 'one\ntwo',
+      parts: content,
+      content,
+      data: { n: 1 },
+      id: expect.any(String),
+    })
   })
 
   test('a result that says isError is a ToolError', async () => {
@@ -111,6 +117,17 @@ describe('the MCP of a participant', () => {
         },
         { name: 'now', inputSchema: { type: 'object', properties: {} } },
       ],
+    })
+  })
+
+  test('introduces itself to those who ask', async () => {
+    await using here = await couple()
+    here.files.tool('echo', {}, () => 'x')
+    const asked = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+    expect(await here.ana.request('files', 'initialize', asked)).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'files', version: PROTOCOL },
     })
   })
 

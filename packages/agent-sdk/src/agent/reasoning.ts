@@ -1,10 +1,10 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import type { ToolResult } from '../client/calls.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
+import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions, Draft } from '../client/types.js'
 
 const leftOpen = 'left without a conclusion'

@@ -4,6 +4,7 @@ import {
   type EnvelopeOf,
   Kind,
   type McpResponsePayload,
+  PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
 import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
@@ -188,12 +189,19 @@ export class Tools implements ClientHandler {
     const { method, params } = request.payload
     if (this.fallback !== undefined && this.#tools.size === 0) return undefined
     if (method === 'ping') return { result: {} }
+    if (method === 'initialize') return this.fallback ? undefined : { result: this.#introduce(params) }
     if (method === 'tools/list') return { result: { tools: this.#list() } }
     const tool = this.#tools.get(String(params?.name))
     if (method !== 'tools/call') return undefined
     if (tool === undefined)
       return this.fallback ? undefined : failure(invalidParams, `there is no tool ${String(params?.name)}`)
     return { result: await this.#run(tool, request, signal) }
+  }
+
+  /** Nobody has to ask for it [MEUP-3.21]; the revision of MCP is the asker's. */
+  #introduce({ protocolVersion = '2025-06-18' }: Record<string, unknown> = {}): Record<string, unknown> {
+    const serverInfo = { name: this.#space.id, version: PROTOCOL }
+    return { protocolVersion, capabilities: { tools: {} }, serverInfo }
   }
 
   async #run(tool: Tool, request: Request, signal: AbortSignal): Promise<Record<string, unknown>> {

@@ -10,7 +10,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
-import { Calls, readToolResult, type ToolResult } from './calls.js'
+import { Calls, readToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { freshId } from './fresh-id.js'
@@ -34,6 +34,7 @@ import { Proposals } from './proposals.js'
 import { Replies, Requests, Subscriptions } from './requests.js'
 import { Pace, retryAfterPause } from './retry.js'
 import { GatewayTime, OwnCapabilities, ParticipantList, type Run, Runs } from './space-state.js'
+import type { ToolResult } from './tool-result.js'
 import { Tracing } from './tracing.js'
 import type { Dial, DialRequest } from './transport.js'
 import type {
@@ -227,8 +228,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     const slash = tool.indexOf('/')
     if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
     const params = { name: tool.slice(slash + 1), arguments: args }
-    const { result, approvedBy } = await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options)
-    return { ...readToolResult(result), ...(approvedBy !== undefined && { approvedBy }) }
+    return readToolResult(await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options))
   }
 
   /** Proposes a request for others to approve. Resolves when the space has it, rejects with the gateway's refusal. */

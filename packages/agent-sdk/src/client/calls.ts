@@ -5,12 +5,15 @@ import { freshId } from './fresh-id.js'
 import type { OwnProposals } from './own-proposals.js'
 import { type Proposal, ProposalError, type ProposalOutcome } from './proposal.js'
 import { getResult, type Requests, withProgressToken } from './requests.js'
+import { parseToolResult, type ToolResult } from './tool-result.js'
 import type { Tracing } from './tracing.js'
 import type { CallOptions, ClientContext, Draft } from './types.js'
 import { defaultTimeoutMs, wait } from './wait.js'
 
 interface CallAnswer {
   readonly result: Record<string, unknown>
+  /** Of the response. */
+  readonly id: string
   /** Who approved and made the request, if it was proposed. */
   readonly approvedBy?: string
 }
@@ -54,7 +57,7 @@ export class Calls {
     const request = createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
     if (mayPropose && !this.#client.can(request)) return this.#propose(call)
     try {
-      return { result: await this.#request(call) }
+      return await this.#request(call)
     } catch (error) {
       const isDenied = error instanceof ProtocolError && error.code === 'capability_violation'
       if (!isDenied || !mayPropose) throw error
@@ -62,7 +65,7 @@ export class Calls {
     }
   }
 
-  async #request(call: Call): Promise<Record<string, unknown>> {
+  async #request(call: Call): Promise<CallAnswer> {
     const { to, method, options } = call
     const { onProgress, onNotification, context } = options
     const id = freshId()
@@ -77,7 +80,8 @@ export class Calls {
       .sendPaced({ ...createDraft(Kind.mcpRequest, call, payload), id }, options.signal)
       .catch((error: Error) => this.#requests.fail(id, error))
     try {
-      return getResult((await response).payload)
+      const { id: responseId, payload } = await response
+      return { result: getResult(payload), id: responseId }
     } catch (error) {
       if (error instanceof ConnectionError) this.#giveUp(id, call, error.message)
       throw error
@@ -122,7 +126,8 @@ export class Calls {
       throw error
     })
     if (outcome.state !== 'approved') throw new ProposalError((await made).id, outcome)
-    return { result: getResult(outcome.response), approvedBy: outcome.by }
+    const { response, responseId, by: approvedBy } = outcome
+    return { result: getResult(response), id: responseId, approvedBy }
   }
 }
 
@@ -133,25 +138,9 @@ function createDraft(kind: string, { to, options }: Call, payload: object): Draf
   return { kind, to: [to], ...pickPlace(options), ...defined({ rationale, parallelGroup }), payload }
 }
 
-/** The result of a tool call. */
-export interface ToolResult {
-  /** The text blocks, joined by newlines. */
-  readonly text: string
-  /** All content blocks, as sent by the tool. */
-  readonly content: readonly Record<string, unknown>[]
-  /** `structuredContent`, if any. */
-  readonly data: unknown
-  /** Who approved the call, if it was proposed. */
-  readonly approvedBy?: string
-}
-
-/** Parses an MCP tool result; throws `ToolError` if the tool failed. */
-export function readToolResult(result: Record<string, unknown>): ToolResult {
-  const content = Array.isArray(result.content) ? (result.content as Record<string, unknown>[]) : []
-  const text = content
-    .map((block) => block.text)
-    .filter((part) => typeof part === 'string')
-    .join('\n')
-  if (result.isError === true) throw new ToolError(text || 'the tool failed without saying why')
-  return { text, content, data: result.structuredContent }
+/** The result of a call to a tool. Throws `ToolError` if the tool failed. */
+export function readToolResult({ result, id, approvedBy }: CallAnswer): ToolResult {
+  const parsed = { ...parseToolResult(result), id, ...defined({ approvedBy }) }
+  if (result.isError !== true) return parsed
+  throw new ToolError(parsed.text || 'the tool failed without saying why', undefined, undefined, parsed)
 }

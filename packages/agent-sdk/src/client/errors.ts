@@ -1,5 +1,6 @@
 import { type ErrorCode, type ErrorPayload, errors, ProtocolError } from '@meup/protocol'
 import { defined } from './defined.js'
+import type { ToolResult } from './tool-result.js'
 
 /** Local errors. Refusals of the gateway are `ProtocolError`. */
 export type LocalErrorCode =
@@ -58,6 +59,8 @@ export class ToolError extends Error {
     /** The JSON-RPC code; `undefined` if the tool ran and failed. */
     readonly code?: number,
     readonly data?: unknown,
+    /** All that the tool gave back, if it ran and failed. */
+    readonly result?: ToolResult,
   ) {
     super(message)
   }

@@ -147,7 +147,8 @@ class OwnProposal implements Proposal {
     const { to, onProgress, timeoutMs = Number.POSITIVE_INFINITY } = this.#terms
     const asked = { id: requestId, token: this.id, to, onProgress }
     this.#requests.waitForResponse(asked, { timeoutMs }).then(
-      ({ payload }) => this.#resolve({ state: 'approved', by, requestId, response: payload }),
+      ({ id, payload }) =>
+        this.#resolve({ state: 'approved', by, requestId, response: payload, responseId: id }),
       (error: Error) => this.#reject(error),
     )
   }

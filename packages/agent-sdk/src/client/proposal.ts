@@ -19,7 +19,9 @@ type Approved = Extract<Settlement, { state: 'approved' }>
 type Refused = Exclude<Settlement, Approved>
 
 /** The result for the proposer: the approver and the response, or why there is none. */
-export type ProposalOutcome = (Approved & { readonly response: McpResponsePayload }) | Refused
+export type ProposalOutcome =
+  | (Approved & { readonly response: McpResponsePayload; readonly responseId: string })
+  | Refused
 
 /** A request for others to approve. */
 export interface ProposalDraft {

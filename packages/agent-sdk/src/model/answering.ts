@@ -8,7 +8,7 @@ import type { Dialogue, ModelStep, Spent, ThinkingDelta } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
-import type { OfferedTool, Toolbox } from './toolbox.js'
+import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
 const maxAnswerChars = 60_000
@@ -77,9 +77,9 @@ export class Answering {
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
-      const tools = await toolbox.offered()
+      const offer = await toolbox.offered()
       const say = (text: string): void => live.push(text)
-      const step = await this.#think(thinking, say, tools, AbortSignal.any([signal, interrupt]))
+      const step = await this.#think(thinking, say, offer, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
       this.#budget.add(step.spent)
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
@@ -89,7 +89,7 @@ export class Answering {
       live.restart()
       if (step.end === 'stopped' || step.calls.length === 0) continue
       this.#budget.checkTokens()
-      const { results, misuses } = await this.#act(run, step, tools, thinking.summary, signal)
+      const { results, misuses } = await this.#act(run, step, offer.tools, thinking.summary, signal)
       dialogue.addToolResults(results)
       if (misuses.length > 0 && wasMisused) {
         throw new NoAnswerError(
@@ -103,13 +103,13 @@ export class Answering {
   async #think(
     thinking: Thinking,
     say: (text: string) => void,
-    tools: ReadonlyMap<string, OfferedTool>,
+    offer: Offer,
     signal: AbortSignal,
   ): Promise<ModelStep> {
     thinking.begin()
     try {
       const think = (delta: ThinkingDelta): void => thinking.onDelta(delta)
-      const step = await this.#parts.dialogue.step(tools, { think, say }, signal)
+      const step = await this.#parts.dialogue.step(offer, { think, say }, signal)
       if (step.tagged !== '') thinking.onDelta({ text: step.tagged, isSummary: false })
       return step
     } finally {
@@ -125,7 +125,8 @@ export class Answering {
     summary: string,
     signal: AbortSignal,
   ): Promise<CallOutcome> {
-    const { limits, onError } = this.#parts.options
+    const { dialogue, options: resolved } = this.#parts
+    const { limits, onError } = resolved
     const commentary = text.trim()
     if (commentary !== '') {
       await run.thought(commentary).catch((error) => onError(error, this.#turn))
@@ -133,7 +134,8 @@ export class Answering {
     const { toolMs: timeoutMs, approvalMs } = limits
     const options = { ...run.place, signal, timeoutMs, approvalMs }
     const client = this.#turn.space
-    return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
+    const show = { maxChars: limits.resultChars, takes: (type: string) => dialogue.takes(type) }
+    return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, show, options })
   }
 }
 

@@ -2,17 +2,16 @@ import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
-import type { ToolResult } from '../client/calls.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import { ProposalError } from '../client/proposal.js'
 import { retryAfterPause } from '../client/retry.js'
+import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import type { CallResult, WantedCall } from './dialogue.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
+import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
 
-/** Characters of a result that a model gets. */
-const maxResultChars = 50_000
 /** JSON-RPC's own code for arguments that do not fit. */
 const invalidParams = -32602
 
@@ -23,6 +22,8 @@ export interface CallToolsOptions {
   /** What was said and thought along with the calls. */
   readonly commentary: string
   readonly summary: string
+  /** How results are shown to the model. */
+  readonly show: ShowOptions
   readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
 }
 
@@ -54,11 +55,11 @@ export async function callTools(
     const { id = '', name = '' } = wanted[index] ?? {}
     try {
       if (typeof call === 'string') throw new ToolError(call, invalidParams)
-      return { id, name, text: formatResult(await makeCall(call, group, parts)), isError: false }
+      return { id, name, ...showResult(await makeCall(call, group, parts), parts.show), isError: false }
     } catch (error) {
       if (parts.options.signal?.aborted) throw error
       if (error instanceof ToolError && error.code === invalidParams) misuses.push(error.message)
-      return { id, name, text: cut(formatError(error), maxResultChars), isError: true }
+      return { id, name, ...showError(error, parts.show), isError: true }
     }
   })
   return { results: await Promise.all(results), misuses }
@@ -89,19 +90,13 @@ function makeCall(
   return retryAfterPause(client, call, options.signal)
 }
 
-/** A result as a model can read it. */
-function formatResult({ text, content, data, approvedBy }: ToolResult): string {
-  const others = content
-    .filter(({ type }) => type !== 'text')
-    .map(({ type }) => `[${String(type)}, not shown]`)
-  const body = text === '' && data !== undefined ? JSON.stringify(data) : text
-  const all =
-    [body, ...others].filter((part) => part !== '').join('\n') || 'Done; the tool gave back nothing.'
-  const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
-  return `${leave}${cut(all, maxResultChars)}`
+/** An error as the model gets it. Unexpected errors are rethrown. */
+function showError(error: unknown, show: ShowOptions): ShownResult {
+  const result = error instanceof ToolError ? error.result : undefined
+  if (result !== undefined && result.content.length > 0) return showResult(result, show)
+  return { text: cutMiddle(formatError(error), show.maxChars), media: [] }
 }
 
-/** An error as text for the model. Unexpected errors are rethrown. */
 function formatError(error: unknown): string {
   if (error instanceof ToolError) return error.message || 'the tool failed'
   if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`

@@ -1,4 +1,5 @@
-import type { OfferedTool } from './toolbox.js'
+import type { ShownResult } from './results.js'
+import type { Offer } from './toolbox.js'
 
 /** A piece of what a model thinks, as it comes. */
 export interface ThinkingDelta {
@@ -18,10 +19,9 @@ export interface WantedCall {
 }
 
 /** What became of a call, for the model to read. */
-export interface CallResult {
+export interface CallResult extends ShownResult {
   readonly id: string
   readonly name: string
-  readonly text: string
   readonly isError: boolean
 }
 
@@ -58,12 +58,10 @@ export interface Dialogue {
   readonly model: string
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
+  /** Whether the model takes files of this type in results of calls. */
+  takes(mediaType: string): boolean
   /** The results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
-  step(
-    tools: ReadonlyMap<string, OfferedTool>,
-    listener: StepListener,
-    signal: AbortSignal,
-  ): Promise<ModelStep>
+  step(offer: Offer, listener: StepListener, signal: AbortSignal): Promise<ModelStep>
 }

@@ -1,7 +1,7 @@
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { setLongTimeout } from '../client/wait.js'
-import type { ToolChoice } from './toolbox.js'
+import type { ToolChoice } from './tool-choice.js'
 
 /**
  * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
@@ -19,12 +19,14 @@ export interface AgentLimits {
   readonly turnMs?: number
   /** Milliseconds that a tool has to answer; default 60,000. */
   readonly toolMs?: number
+  /** Characters of a tool's result that the model gets; of a longer one the middle is left out. Default 65,536. */
+  readonly resultChars?: number
   /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'> {
-  /** Which tools of other participants the model may call; default: all of them. */
+  /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
@@ -56,9 +58,10 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
     tokens = 1e6,
     turnMs = 900_000,
     toolMs = 60_000,
+    resultChars = 65_536,
     approvalMs = 600_000,
   } = options.limits ?? {}
-  const limits = { steps, tokens, turnMs, toolMs, approvalMs }
+  const limits = { steps, tokens, turnMs, toolMs, resultChars, approvalMs }
   return { reasoningDetail, memory, concurrency, clock, onError, limits }
 }
 
@@ -101,6 +104,8 @@ export interface ModelOptions {
   readonly reasoningIsSummary?: boolean
   /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
   readonly replayReasoning?: boolean
+  /** Whether the model gets images and PDFs that tools give back; default: where the provider is known to take them. */
+  readonly showMedia?: boolean
 }
 
 export interface Clock {

@@ -1,7 +1,9 @@
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
+import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import { isRecord, withRationale } from './rationale.js'
+import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.js'
 
 /** A tool as it is offered to a model. */
 export interface OfferedTool extends SpaceTool {
@@ -9,34 +11,44 @@ export interface OfferedTool extends SpaceTool {
   readonly rationaleKey: string
 }
 
-/**
- * Which tools a model may call: `participant/tool` or `participant/*`, which are asked of that participant, or what is
- * known of a tool already.
- */
-export type ToolChoice = string | SpaceTool
+/** What a model may call. */
+export interface Offer {
+  /** By the names that the model sees. */
+  readonly tools: ReadonlyMap<string, OfferedTool>
+  /** What the owners of these tools say of how to use them, by participant. */
+  readonly instructions: ReadonlyMap<string, string>
+}
 
-/** Milliseconds in which a participant says what tools it has. */
-const listTimeoutMs = 5000
+/** How a participant is asked about its tools: in so many milliseconds it says what it has. */
+const asking = { timeoutMs: 5000, propose: false }
+/** Tools that a model gets: some providers refuse requests with more. */
+const maxOffered = 128
+/** Characters of the instructions of one participant, which the model receives at each step. */
+const maxInstructionsChars = 4096
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
-/** Tools of one participant, and characters of them as JSON: the model receives all of them at each step. */
+/** Tools of one participant, and characters of them as JSON, that are read. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
 export class Toolbox {
   readonly #space: BaseClient
-  readonly #choices: readonly ToolChoice[] | undefined
+  /** Known already. */
+  readonly #own: readonly SpaceTool[]
+  readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
-  readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
+  #hasWarned = false
+  readonly #known = new Map<string, Promise<Listed>>()
 
-  /** Without choices: everything that participants offer who may be asked. */
+  /** Without choices: everything that participants offer who may be asked. Throws `PatternError`. */
   constructor(
     space: BaseClient,
     choices: readonly ToolChoice[] | undefined,
     onError: (error: unknown) => void,
   ) {
     this.#space = space
-    this.#choices = choices
+    this.#own = choices?.filter((choice) => typeof choice !== 'string') ?? []
+    this.#isWanted = compileChoices(choices)
     this.#onError = onError
   }
 
@@ -49,52 +61,80 @@ export class Toolbox {
     }
   }
 
-  /** By the names that the model sees. Tools that a participant does not list in time are left out. */
-  async offered(): Promise<Map<string, OfferedTool>> {
-    const here = this.#space.participants.filter(
-      ({ id, status }) => status === 'present' && this.#isChosen(id),
-    )
-    const lists = await Promise.all(here.map(({ id }) => this.#listTools(id)))
-    const own = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
-    const found = lists.flat().filter(({ participant, name }) => this.#isChosen(participant, name))
-    const tools = [...own, ...found].map((tool) => {
+  /** Tools that a participant does not list in time are left out. */
+  async offered(): Promise<Offer> {
+    const here = this.#space.participants
+      .filter(({ id, status }) => status === 'present' && this.#isChosen(id))
+      .sort((a, b) => (a.id < b.id ? -1 : 1)) // Whoever came first: the model's request begins as the last one did.
+    const lists = await Promise.all(here.map(async ({ id }) => ({ id, ...(await this.#listTools(id)) })))
+    const found = lists
+      .flatMap(({ tools }) => tools)
+      .filter(({ participant, name }) => this.#isChosen(participant, name))
+    const kept = [...this.#own, ...takeInTurn(found, maxOffered - this.#own.length)].slice(0, maxOffered)
+    this.#warnOfLeftOut(this.#own.length + found.length)
+    const tools = kept.map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
-    return nameTools(tools)
+    const owners = new Set(tools.map(({ participant }) => participant))
+    const instructions = lists.flatMap(({ id, instructions: text }) =>
+      owners.has(id) && text !== '' ? [[id, text] as const] : [],
+    )
+    return { tools: nameTools(tools), instructions: new Map(instructions) }
+  }
+
+  #warnOfLeftOut(count: number): void {
+    if (count <= maxOffered || this.#hasWarned) return
+    this.#hasWarned = true
+    const advice = "choose with the option tools, such as ['files/read_*', '!files/write_*']"
+    this.#onError(new Error(`there are ${count} tools, and the model gets ${maxOffered} of them: ${advice}`))
   }
 
   /** Whether some tool of a participant, or this one, is among the choices. */
   #isChosen(participant: string, tool?: string): boolean {
-    if (participant === this.#space.id) return false
-    if (this.#choices === undefined) return true
-    return this.#choices.some((choice) => {
-      if (typeof choice !== 'string') return false
-      const slash = choice.indexOf('/')
-      const [whose, which] = slash < 0 ? [choice, '*'] : [choice.slice(0, slash), choice.slice(slash + 1)]
-      return (
-        (whose === '*' || whose === participant) && (tool === undefined || which === '*' || which === tool)
-      )
-    })
+    return participant !== this.#space.id && this.#isWanted(participant, tool)
   }
 
-  #listTools(id: string): Promise<readonly SpaceTool[]> {
-    const payload = { jsonrpc: '2.0', method: 'tools/list', params: {} }
-    if (!this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })) return Promise.resolve([])
+  #listTools(id: string): Promise<Listed> {
+    if (!this.#mayAsk(id, 'tools/list', {})) return Promise.resolve({ tools: [], instructions: '' })
     const known = this.#known.get(id) ?? this.#ask(id)
     this.#known.set(id, known)
     return known
   }
 
+  #mayAsk(id: string, method: string, params: Record<string, unknown>): boolean {
+    const payload = { jsonrpc: '2.0', method, params }
+    return this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })
+  }
+
   /** Outside of any run: to know of tools is no decision of the model, and serves more than one turn. */
-  async #ask(id: string): Promise<readonly SpaceTool[]> {
+  async #ask(id: string): Promise<Listed> {
+    const tools = await this.#askTools(id)
+    const isWanted = tools.some(({ name }) => this.#isChosen(id, name))
+    return { tools, instructions: isWanted ? await this.#askInstructions(id) : '' }
+  }
+
+  /** `''`: it has none. A space is no session of MCP: anybody may ask for them again [MEUP-3.21]. */
+  async #askInstructions(id: string): Promise<string> {
+    const clientInfo = { name: 'meup', version: PROTOCOL }
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+    if (!this.#mayAsk(id, 'initialize', params)) return ''
+    try {
+      const { instructions } = await this.#space.request(id, 'initialize', params, asking)
+      return typeof instructions === 'string' ? guardInstructions(instructions).trim() : ''
+    } catch (error) {
+      this.#onFailure(id, error)
+      return ''
+    }
+  }
+
+  async #askTools(id: string): Promise<readonly SpaceTool[]> {
     const tools = new Map<string, SpaceTool>()
     let chars = 0
     try {
       let cursor: unknown
       for (let page = 0; page < maxPages; page++) {
         const params = typeof cursor === 'string' ? { cursor } : {}
-        const asking = { timeoutMs: listTimeoutMs, propose: false }
         const list = await this.#space.request(id, 'tools/list', params, asking)
         for (const tool of readTools(id, list.tools)) {
           chars += JSON.stringify(tool).length
@@ -109,13 +149,30 @@ export class Toolbox {
         if (cursor === undefined) break
       }
     } catch (error) {
-      if (!isFinal(error)) {
-        this.#known.delete(id) // Next time it may be had.
-        this.#onError(error)
-      }
+      this.#onFailure(id, error)
     }
     return [...tools.values()]
   }
+
+  #onFailure(id: string, error: unknown): void {
+    if (isFinal(error)) return
+    this.#known.delete(id) // Next time it may be had.
+    this.#onError(error)
+  }
+}
+
+/** What a participant says of its tools. */
+interface Listed {
+  readonly tools: readonly SpaceTool[]
+  readonly instructions: string
+}
+
+let safety: Safety | undefined
+
+/** What a model reads of instructions: without secrets and prompt markers, and not more than so much. */
+function guardInstructions(text: string): string {
+  safety ??= compileSafety({ ...defaultSafety, maxLength: maxInstructionsChars })
+  return safety.guard(text).text
 }
 
 /** A participant without tools, or without an answer, is asked again only after it joins again. */
@@ -133,13 +190,17 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
   })
 }
 
-/** A tool of another participant. */
-export interface SpaceTool {
-  readonly participant: string
-  readonly name: string
-  readonly description?: string
-  /** JSON Schema of its arguments. */
-  readonly inputSchema: Readonly<Record<string, unknown>>
+/** At most so many tools: the first of each participant, then the second ones, and so on. Their order stays. */
+function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceTool[] {
+  const counts = new Map<string, number>()
+  const ranked = tools.map((tool) => {
+    const rank = counts.get(tool.participant) ?? 0
+    counts.set(tool.participant, rank + 1)
+    return { tool, rank }
+  })
+  const first = ranked.sort((a, b) => a.rank - b.rank).slice(0, Math.max(0, max))
+  const taken = new Set(first.map(({ tool }) => tool))
+  return tools.filter((tool) => taken.has(tool))
 }
 
 /** What every provider accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */

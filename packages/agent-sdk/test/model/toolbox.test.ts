@@ -1,6 +1,6 @@
 import { Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { answering, type Stage, stage } from './stage.js'
 
 const offered = ({ model }: Stage, index = 0): (string | undefined)[] =>
@@ -25,6 +25,57 @@ test('only those that were chosen', async () => {
   here.bob.tool('paint', {}, () => 'ok')
   await here.ask()
   expect(offered(here)).toEqual(['attic__find', 'bob__paint', 'desk__look'])
+})
+
+describe('chosen are, of read_a, read_b, write_a and ask/me of bob and those of the desk,', () => {
+  test.for<[string, string[], string[]]>([
+    ['those of a pattern', ['bob/read_*'], ['bob__read_a', 'bob__read_b']],
+    ['all but those of another', ['bob/*', '!bob/read_*'], ['bob__ask_me', 'bob__write_a']],
+    ['all but', ['!bob/*_a', '!desk'], ['bob__ask_me', 'bob__read_b']],
+    [
+      'in either order',
+      ['!*/look', '*'],
+      ['bob__ask_me', 'bob__read_a', 'bob__read_b', 'bob__write_a', 'desk__add'],
+    ],
+    ['as in capabilities', ['bob/!read_*', 'd?sk/re:a.*'], ['bob__ask_me', 'bob__write_a', 'desk__add']],
+    ['with a slash in the name', ['bob/ask/*'], ['bob__ask_me']],
+    ['none', [], []],
+    ['none of one that is excluded whole', ['bob/*', '!bob'], []],
+  ])('%s: %j', async ([, tools, names]) => {
+    await using here = await stage(always, { tools })
+    for (const name of ['ask/me', 'read_a', 'read_b', 'write_a']) here.bob.tool(name, {}, () => 'ok')
+    await here.ask()
+    expect(offered(here)).toEqual(names)
+  })
+
+  test('a pattern that is none ends the agent', async () => {
+    await using here = await stage(always, { tools: ['desk/re:('] })
+    await expect(here.ended).rejects.toMatchObject({ name: 'PatternError', path: '/tools/0' })
+  })
+})
+
+test('of more than 128, each participant has its share; the operator is told once, with the numbers', async () => {
+  const known = { participant: 'attic', name: 'find', inputSchema: { type: 'object' } }
+  await using here = await stage(always, { tools: ['*', known] })
+  for (let n = 0; n < 200; n++) {
+    here.ana.tool(`a${n}`, {}, () => 'ok')
+    here.bob.tool(`b${n}`, {}, () => 'ok')
+  }
+  await here.ask()
+  await here.ask()
+  const names = offered(here)
+  const listFrom = (letter: string, count: number) => Array.from({ length: count }, (_, n) => `${letter}${n}`)
+  expect(names).toEqual([
+    'attic__find',
+    ...listFrom('ana__a', 63),
+    ...listFrom('bob__b', 62),
+    'desk__add',
+    'desk__look',
+  ])
+  expect(offered(here, 1)).toEqual(names)
+  expect(here.troubles).toMatchObject([
+    { message: expect.stringContaining('there are 403 tools, and the model gets 128 of them') },
+  ])
 })
 
 test('they are asked for once, and again when they change or their owner comes anew', async () => {
@@ -56,21 +107,27 @@ test('their names are such as every provider accepts, and tell them apart', asyn
 })
 
 test.for([
-  ['256 of them', Array.from({ length: 50_000 }, (_, n) => ({ name: `x${n}` })), 256],
-  ['one of each name', Array.from({ length: 5000 }, () => ({ name: 'x' })), 1],
+  [
+    '256 of them, of which the model gets what it has room for',
+    Array.from({ length: 50_000 }, (_, n) => ({ name: `x${n}` })),
+    126,
+    2,
+  ],
+  ['one of each name', Array.from({ length: 5000 }, () => ({ name: 'x' })), 1, 0],
   [
     '256 KiB of them',
     Array.from({ length: 9 }, (_, n) => ({ name: `x${n}`, description: 'x'.repeat(60_000) })),
     4,
+    1,
   ],
-] as const)('of one participant they are %s at most', async ([, tools, maxCount]) => {
+] as const)('of one participant are read at most %s', async ([, tools, maxCount, troubles]) => {
   await using here = await stage(always, { tools: ['*/*'] })
   here.bob.serve(async () => ({ result: { tools } }))
   await here.ask()
   const names = offered(here)
   expect(names.filter((name) => name?.startsWith('bob__'))).toHaveLength(maxCount)
   expect(names.slice(maxCount)).toEqual(['desk__add', 'desk__look'])
-  expect(here.troubles).toHaveLength(maxCount === 1 ? 0 : 1)
+  expect(here.troubles).toHaveLength(troubles)
 })
 
 test('a name leads to the tool that it was made of', async () => {

@@ -1,6 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { stage } from './stage.js'
 import { block, event, message, wire } from './wire.js'
 
@@ -98,4 +98,50 @@ test('OpenAI gets its encrypted reasoning back, with the call that follows it', 
     { type: 'function_call', call_id: 'call_1', arguments: call.arguments },
     { type: 'function_call_output', call_id: 'call_1', output: '5' },
   ])
+})
+
+describe('an image that a tool gives back', () => {
+  const content = [{ type: 'image', data: 'iVBORw0KGgoA', mimeType: 'image/png' }]
+
+  test('is on the wire of Anthropic, as an image', async () => {
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'desk__snap', input: {} }
+    const answers = [
+      message('tool_use', block(0, use, { type: 'input_json_delta', partial_json: '{}' })),
+      message('end_turn', block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'A dot.' })),
+    ]
+    const { bodies, settings } = wire<{ messages: { content: unknown }[] }>(answers)
+    await using here = await stage([], { model: createAnthropic(settings)('claude-sonnet-4-5') })
+    here.desk.tool('snap', {}, () => ({ content }))
+    expect(await here.ask()).toBe('A dot.')
+    expect(bodies[1]?.messages.at(-1)?.content).toMatchObject([
+      {
+        type: 'tool_result',
+        content: [
+          { type: 'text', text: '[image image/png, 9 bytes: follows]' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgoA' } },
+        ],
+      },
+    ])
+  })
+
+  test('is a line on that of Chat Completions, which has no place for it', async () => {
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ id: 'c', created: 1, model: 'gpt', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+    const call = {
+      index: 0,
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'desk__snap', arguments: '{}' },
+    }
+    const { bodies, settings } = wire<{ messages: { content: unknown }[] }>([
+      `${chunk({ role: 'assistant', tool_calls: [call] })}${chunk({}, 'tool_calls')}data: [DONE]\n\n`,
+      `${chunk({ role: 'assistant', content: 'A dot.' })}${chunk({}, 'stop')}data: [DONE]\n\n`,
+    ])
+    await using here = await stage([], { model: createOpenAI(settings).chat('gpt-4o') })
+    here.desk.tool('snap', {}, () => ({ content }))
+    expect(await here.ask()).toBe('A dot.')
+    expect(bodies[1]?.messages.at(-1)?.content).toMatch(
+      /^\[image image\/png, 9 bytes: not shown to this model; see envelope \S+\]$/,
+    )
+  })
 })

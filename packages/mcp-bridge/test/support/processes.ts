@@ -8,6 +8,7 @@ export const fixtures = {
   family: fileURLToPath(new URL('../fixtures/family.mjs', import.meta.url)),
   parent: fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url)),
   rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
+  screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),
   sdkServer: fileURLToPath(new URL('../fixtures/sdk-server.mjs', import.meta.url)),
 }
 

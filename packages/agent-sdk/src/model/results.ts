@@ -1,0 +1,109 @@
+import { cut, head, onOneLine } from '@meup/folds'
+import { parsePart, type ResultPart, type ToolResult } from '../client/tool-result.js'
+
+/** A file as a model gets it: base64. */
+export interface Media {
+  readonly mediaType: string
+  readonly data: string
+}
+
+/** What a model gets of a result. The text names all media, in their places; those it takes follow it, in this order. */
+export interface ShownResult {
+  readonly text: string
+  readonly media: readonly Media[]
+}
+
+export interface ShowOptions {
+  /** Characters of text. */
+  readonly maxChars: number
+  /** Whether the model takes files of this type in results of tools. */
+  takes(mediaType: string): boolean
+}
+
+/** Files of one result that a model gets. */
+const maxMedia = 20
+/** Characters of a name, and of an address, that a tool gives. */
+const [maxNameChars, maxUriChars] = [200, 2048]
+
+/** A result as a model can read it. What it cannot see is said in a line, with the envelope that holds it. */
+export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions): ShownResult {
+  const { id, text, content, data, approvedBy } = result
+  const media: Media[] = []
+  const leaveOut = (what: string, why = 'not shown to this model') => `[${what}: ${why}; see envelope ${id}]`
+  const showFile = (what: string, bytes: string): string => {
+    if (!isBase64(bytes)) return leaveOut(what, 'not shown, it is no base64')
+    const named = `${what}, ${formatBytes(countBytes(bytes))}`
+    const mediaType = sniffMediaType(bytes)
+    if (mediaType === undefined || !takes(mediaType)) return leaveOut(named)
+    if (media.length === maxMedia) return leaveOut(named, `not shown, ${maxMedia} others are`)
+    media.push({ mediaType, data: bytes })
+    return `[${named}: follows]`
+  }
+  const showPart = (part: ResultPart): string => {
+    switch (part.type) {
+      case 'text':
+        return part.text
+      case 'image':
+      case 'audio':
+        return showFile(`${part.type} ${name(part.mimeType)}`, part.data)
+      case 'resource': {
+        const { uri, mimeType, text, blob } = part.resource
+        const what = ['resource', cut(onOneLine(uri), maxUriChars), name(mimeType)].filter(Boolean).join(' ')
+        return text === undefined ? showFile(what, blob) : `[${what}]\n${text}`
+      }
+      case 'link':
+        return describeLink(part)
+    }
+  }
+  const lines = content.map((block) => {
+    const part = parsePart(block)
+    if (part !== undefined) return showPart(part)
+    return typeof block.text === 'string'
+      ? block.text
+      : leaveOut(name(block.type) || 'a block without a type')
+  })
+  if (text === '' && data !== undefined) lines.unshift(JSON.stringify(data))
+  const all = lines.filter((line) => line !== '').join('\n') || 'Done; the tool gave back nothing.'
+  const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
+  return { text: `${leave}${cutMiddle(all, maxChars)}`, media }
+}
+
+function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {
+  const { uri, mimeType, size, description } = link
+  const about = [name(mimeType), typeof size === 'number' ? formatBytes(size) : '', name(description)]
+  const what = [`${name(link.name)} ${cut(onOneLine(uri), maxUriChars)}`.trim(), ...about].filter(Boolean)
+  return `[link ${what.join(', ')}]`
+}
+
+/** What a tool calls something; it may be anything. */
+const name = (value: unknown): string =>
+  typeof value === 'string' ? cut(onOneLine(value), maxNameChars) : ''
+
+/** A text without its middle, if it has more characters: how many are left out stands where they were. */
+export function cutMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text
+  const beginning = head(text, Math.ceil(maxChars / 2))
+  const end = text.slice(text.length - Math.floor(maxChars / 2)).replace(/^[\uDC00-\uDFFF]/, '')
+  const left = text.length - beginning.length - end.length
+  return `${beginning}\n[… ${left.toLocaleString('en-US')} characters left out …]\n${end}`
+}
+
+const isBase64 = (data: string): boolean => data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
+const countBytes = (base64: string): number => (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0)
+
+function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`
+  return bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+}
+
+/** How files begin, as base64: providers refuse the whole request if a file is not what it is said to be. */
+const signatures: readonly (readonly [string, RegExp])[] = [
+  ['image/png', /^iVBORw0KGgo/],
+  ['image/jpeg', /^\/9j\//],
+  ['image/gif', /^R0lGOD/],
+  ['image/webp', /^UklG.{8}RUJQ/],
+  ['application/pdf', /^JVBERi0/],
+]
+
+const sniffMediaType = (base64: string): string | undefined =>
+  signatures.find(([, beginning]) => beginning.test(base64))?.[0]
