@@ -15,6 +15,9 @@ export { dialWs } from './adapters/ws.js'
 export type { ControlHooks } from './agent/control.js'
 export type { LiveText } from './agent/deltas.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
+export { type AgentEvent, type AgentRun, type RunAgentOptions, runAgent } from './agent/run-agent.js'
+export type { CallableTool } from './agent/space-tools.js'
+export type { SpaceTool, ToolChoice } from './agent/tool-choice.js'
 export type {
   Fallback,
   InputSchema,
@@ -65,5 +68,4 @@ export type {
   ModelSettings,
   ReasoningDetail,
 } from './model/options.js'
-export type { SpaceTool, ToolChoice } from './model/tool-choice.js'
 export { SpaceClient } from './space-client.js'

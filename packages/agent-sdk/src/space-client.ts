@@ -1,6 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
+import { type CallableTool, SpaceTools } from './agent/space-tools.js'
 import {
   type Fallback,
   type InputSchema,
@@ -18,7 +19,14 @@ import { runModelAgent } from './model/run-model-agent.js'
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
-  readonly #tools = new Tools(this, this.requests, (error, request) => this.#onRequestError(error, request))
+  readonly #spaceTools = new SpaceTools(
+    this,
+    (error) => this.reportError(error, undefined),
+    () => void this.emit('tools'),
+  )
+  readonly #tools = new Tools(this, this.requests, this.#spaceTools, (error, request) =>
+    this.#onRequestError(error, request),
+  )
   readonly #workload = new Workload(this)
   readonly #control = new Control(this, this.#workload, {
     reconnect: () => this.reconnect(),
@@ -28,7 +36,7 @@ export class SpaceClient extends BaseClient {
 
   private constructor(dial: Dial, request: DialRequest) {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
-    this.handlers.push(this.#workload, this.#control, this.#tools)
+    this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#tools)
   }
 
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
@@ -48,6 +56,15 @@ export class SpaceClient extends BaseClient {
     return this
   }
 
+  /**
+   * The tools of other participants that this one may call or propose, as plain objects. `choices`: patterns of
+   * `participant/tool`, such as `['files/read_*', '!files/read_secret']`; default: all. The event `tools` tells that the list may
+   * have changed. Within a run use `tools` of the run, so that the calls are part of it.
+   */
+  tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
+    return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
+  }
+
   /** Handles every MCP request to this participant that is not for one of its tools. */
   serve(handler: Fallback): this {
     this.#tools.fallback = handler
@@ -58,7 +75,9 @@ export class SpaceClient extends BaseClient {
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
-    return thinkIn(first, second, (options) => Reasoning.open(this, {}, message, options))
+    return thinkIn(first, second, (options) =>
+      Reasoning.open(this, { tools: this.#spaceTools }, message, options),
+    )
   }
 
   /**
@@ -109,7 +128,7 @@ export class SpaceClient extends BaseClient {
 
   #turns(options: TurnOptions): Turns {
     this.#control.enable()
-    return new Turns(this, options, this.#workload)
+    return new Turns(this, options, this.#workload, this.#spaceTools)
   }
 
   /** `closed` reports a closed connection. */

@@ -60,7 +60,11 @@ describe('what is refused', () => {
     const heard = recordEnvelopes(ana)
     const error = await refusal(bot.send({ kind: 'test.thing' }))
     expect(error).toMatchObject({ name: 'ProtocolError', code: 'capability_violation', retryable: false })
-    expect(error.details).toEqual({ attemptedKind: 'test.thing', capabilities: ['chat'] })
+    expect(error.details).toEqual({
+      attemptedKind: 'test.thing',
+      capabilities: ['chat'],
+      missing: 'test.thing',
+    })
     expect(error.message).toContain('bot')
     expect(error.hint).toContain('grant')
     await caughtUp(ana, heard)

@@ -77,6 +77,8 @@ describe('what comes back', () => {
     expectTypeOf<SpaceClient['chat']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
     expectTypeOf<SpaceClient['request']>().returns.resolves.toEqualTypeOf<Record<string, unknown>>()
     expectTypeOf<SpaceClient['call']>().returns.resolves.toEqualTypeOf<ToolResult>()
+    type PartType = 'text' | 'image' | 'audio' | 'resource' | 'link'
+    expectTypeOf<ToolResult['parts'][number]['type']>().toEqualTypeOf<PartType>()
     expectTypeOf<SpaceClient['subscribe']>().returns.resolves.toEqualTypeOf<WelcomePayload>()
     expectTypeOf<SpaceClient['turns']>().returns.toExtend<AsyncIterable<Turn>>()
     expectTypeOf<SpaceClient['envelopes']>().returns.toExtend<AsyncIterable<AnyEnvelope>>()

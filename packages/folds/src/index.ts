@@ -37,6 +37,7 @@ export {
   getMessage,
   head,
   inlineJson,
+  isObject,
   isWithheld,
   onOneLine,
   printable,

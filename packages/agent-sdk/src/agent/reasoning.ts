@@ -6,6 +6,7 @@ import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions, Draft } from '../client/types.js'
+import type { CallableTool, SpaceTools } from './space-tools.js'
 
 const leftOpen = 'left without a conclusion'
 /** Characters of why a run was left. */
@@ -40,6 +41,7 @@ interface Origin {
   readonly signal?: AbortSignal
   /** Called instead of cancelling a run that was left without an end, since the turn knows better why. */
   readonly onLeft?: (run: Reasoning) => void
+  readonly tools: SpaceTools
 }
 
 type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
@@ -54,6 +56,7 @@ export class Reasoning implements AsyncDisposable {
   readonly #space: BaseClient
   readonly #groups: ParallelGroups
   readonly #onLeft: Origin['onLeft']
+  readonly #tools: SpaceTools
   readonly #abort = new AbortController()
   readonly #removeListeners: () => void
   #isClosed = false
@@ -62,12 +65,13 @@ export class Reasoning implements AsyncDisposable {
   private constructor(
     space: BaseClient,
     context: string,
-    { groups = new ParallelGroups(), signal: parent, onLeft }: Origin,
+    { groups = new ParallelGroups(), signal: parent, onLeft, tools }: Origin,
   ) {
     this.#space = space
     this.context = context
     this.#groups = groups
     this.#onLeft = onLeft
+    this.#tools = tools
     const follow = (): void => this.#abort.abort(parent?.reason)
     const receive = (envelope: AnyEnvelope): void => this.#onCancel(envelope)
     if (parent?.aborted) follow()
@@ -119,6 +123,7 @@ export class Reasoning implements AsyncDisposable {
       const origin = {
         groups: this.#groups,
         signal: this.signal,
+        tools: this.#tools,
         ...(this.#onLeft && { onLeft: this.#onLeft }),
       }
       const nested = new Reasoning(this.#space, joinContext(this.context, id), origin)
@@ -139,6 +144,11 @@ export class Reasoning implements AsyncDisposable {
   /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult> {
     return this.#call(tool, args, options)
+  }
+
+  /** The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. */
+  tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
+    return this.#tools.callable(choices, (tool, args, options) => this.#call(tool, args, options))
   }
 
   /** Calls several tools at once; results come in the order of the calls. */

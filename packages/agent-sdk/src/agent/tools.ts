@@ -16,6 +16,7 @@ import type { Requests } from '../client/requests.js'
 import { type Notification, progressMethod, RequestNotifications } from './notifications.js'
 import { Reasoning, type ReasonOptions } from './reasoning.js'
 import { failure, internalError, respond } from './respond.js'
+import type { SpaceTools } from './space-tools.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -69,6 +70,7 @@ export class Tools implements ClientHandler {
   readonly #space: BaseClient
   readonly #requests: Requests
   readonly #replayed: ReplayedRequests
+  readonly #others: SpaceTools
   readonly #tools = new Map<string, Tool>()
   /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
   readonly #running = new Map<string, Running>()
@@ -76,8 +78,15 @@ export class Tools implements ClientHandler {
   readonly #notifications: RequestNotifications
   fallback: Fallback | undefined
 
-  constructor(space: BaseClient, requests: Requests, onError: (error: unknown, request: Request) => void) {
+  /** `others`: the tools of other participants, for those who reason. */
+  constructor(
+    space: BaseClient,
+    requests: Requests,
+    others: SpaceTools,
+    onError: (error: unknown, request: Request) => void,
+  ) {
     this.#space = space
+    this.#others = others
     this.#requests = requests
     this.#replayed = new ReplayedRequests(space)
     this.#onError = onError
@@ -210,7 +219,7 @@ export class Tools implements ClientHandler {
       if ('problem' in checked) return failed(`wrong arguments: ${checked.problem}`)
       signal.throwIfAborted()
       const reason: ToolContext['reason'] = (message, options) =>
-        Reasoning.open(this.#space, { trigger: request.id, signal }, message, options)
+        Reasoning.open(this.#space, { trigger: request.id, signal, tools: this.#others }, message, options)
       const progress: ToolContext['progress'] = (value, total, message) =>
         this.#notifications.notify(request, {
           method: progressMethod,

@@ -8,15 +8,23 @@ import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
 import { Deltas, type LiveText } from './deltas.js'
 import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
+import type { SpaceTools } from './space-tools.js'
 
 /** Characters of why there is no answer. */
 const maxReasonChars = 500
+
+/** What the turns of a client share. */
+interface TurnParts {
+  readonly deltas: Deltas
+  readonly tools: SpaceTools
+}
 
 /** One answer to one trigger [MEUP-11.5]. */
 export class Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
+  readonly #tools: SpaceTools
   readonly #runs: Reasoning[] = []
   /** Runs that were left without an end, until it is known why. */
   #left: Reasoning[] = []
@@ -29,9 +37,10 @@ export class Turn {
   constructor(
     readonly space: BaseClient,
     readonly trigger: EnvelopeOf<typeof Kind.chat>,
-    deltas = new Deltas(space),
+    { deltas, tools }: TurnParts,
   ) {
     this.#deltas = deltas
+    this.#tools = tools
     this.#asked = [trigger.id]
   }
 
@@ -165,7 +174,7 @@ export class Turn {
     if (this.signal.aborted) throw abortedError(this.signal)
     const { trigger, signal } = this
     const onLeft = (run: Reasoning): void => this.#onLeft(run)
-    const origin = { trigger: trigger.id, groups: this.#groups, signal, onLeft }
+    const origin = { trigger: trigger.id, groups: this.#groups, signal, onLeft, tools: this.#tools }
     const run = await Reasoning.open(this.space, origin, message, options)
     this.#runs.push(run)
     const follow = (): void => this.abort(String(run.signal.reason))
@@ -198,7 +207,7 @@ export class Turn {
 }
 
 /** What an iterable gives until it is aborted, which throws. */
-async function* untilAborted<Value>(
+export async function* untilAborted<Value>(
   values: AsyncIterable<Value>,
   signal: AbortSignal,
 ): AsyncGenerator<Value, void> {
@@ -250,15 +259,15 @@ export class Turns {
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
-  readonly #deltas: Deltas
+  readonly #parts: TurnParts
   readonly #busyReplies: BusyReplies
   #isFull = false
 
-  constructor(space: BaseClient, options: TurnOptions, workload: Workload) {
+  constructor(space: BaseClient, options: TurnOptions, workload: Workload, tools: SpaceTools) {
     this.#space = space
     this.#options = options
     this.#workload = workload
-    this.#deltas = new Deltas(space)
+    this.#parts = { deltas: new Deltas(space), tools }
     this.#busyReplies = new BusyReplies(space, (error) => {
       if (!isClosing(space, error)) console.error('a message could not be refused:', error)
     })
@@ -363,7 +372,7 @@ export class Turns {
     const { trigger = isAsked } = this.#options
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
-        const turn = new Turn(this.#space, envelope, this.#deltas)
+        const turn = new Turn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
         this.#options.onOpen?.(turn)
         push(turn)

@@ -95,7 +95,7 @@ function wrongPayload({ kind, payload }: Json): string | undefined {
   return field && `payload.${field}`
 }
 
-export const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText: Check = (value) => typeof value === 'string'
 const isNumber: Check = Number.isFinite

@@ -1,4 +1,4 @@
-import { isObject } from './frames.js'
+import { isObject } from '@meup/folds'
 
 /** One content block of a tool's result as MCP has it; the type `link` is MCP's `resource_link`. */
 export type ResultPart =

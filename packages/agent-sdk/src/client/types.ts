@@ -23,6 +23,8 @@ export interface SpaceEvents {
   /** The thoughts of a run were hidden or shown. */
   visibility: [VisibilityChange]
   reconnecting: [inMs: number, reason: string]
+  /** What other participants offer may have changed: see `SpaceClient.tools`. */
+  tools: []
   /** The log was replaced. The envelopes that follow start at its oldest one. */
   lost: [WelcomePayload]
   /**

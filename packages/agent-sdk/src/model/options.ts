@@ -1,7 +1,7 @@
+import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { setLongTimeout } from '../client/wait.js'
-import type { ToolChoice } from './tool-choice.js'
 
 /**
  * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.

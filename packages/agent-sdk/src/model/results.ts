@@ -2,7 +2,7 @@ import { cut, head, onOneLine } from '@meup/folds'
 import { parsePart, type ResultPart, type ToolResult } from '../client/tool-result.js'
 
 /** A file as a model gets it: base64. */
-export interface Media {
+interface Media {
   readonly mediaType: string
   readonly data: string
 }

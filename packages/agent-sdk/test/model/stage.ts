@@ -67,9 +67,10 @@ export const adding = (input: object, ...before: readonly Deed[]): readonly Deed
   { call: 'desk__add', input },
 ]
 
-/** The run of the agent as everybody sees it: kind and text, reason or tool, without the listing of tools. */
+/** The run of the agent as everybody sees it: kind and text, reason or tool, without the listing of tools and the deltas of its answer. */
 export function listStory({ all }: EnvelopeRecorder): string[] {
-  return all.filter(({ from, kind }) => from === 'bot' && kind !== Kind.mcpResponse).flatMap(formatEnvelope)
+  const unlisted: ReadonlySet<string> = new Set([Kind.mcpResponse, Kind.chatDelta])
+  return all.filter(({ from, kind }) => from === 'bot' && !unlisted.has(kind)).flatMap(formatEnvelope)
 }
 
 function formatEnvelope(envelope: AnyEnvelope): string[] {

@@ -177,7 +177,7 @@ const [raster, pdf] = [['image/png', 'image/jpeg', 'image/webp'], 'application/p
 const resultMedia: readonly (readonly [RegExp, readonly string[]])[] = [
   [/(?:^|\.)anthropic\./, [...raster, 'image/gif', pdf]],
   [/^(?:azure|openai)\.(?:responses|gateway)$/, [...raster, 'image/gif', pdf]],
-  [/^(?:google|vertex)\./, [...raster, pdf]],
+  [/^google\./, [...raster, pdf]],
   [/^amazon-bedrock$/, [...raster, 'image/gif']],
 ]
 

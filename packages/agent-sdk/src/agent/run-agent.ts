@@ -1,0 +1,93 @@
+import { setLongTimeout } from '../client/wait.js'
+import type { LiveText } from './deltas.js'
+import type { Reasoning } from './reasoning.js'
+import type { CallableTool } from './space-tools.js'
+import { ThoughtStream } from './thought-stream.js'
+import { type Turn, untilAborted } from './turns.js'
+
+/** What an agent of some framework does, as it does it: it thinks, or writes its answer. Pieces of any size. */
+export type AgentEvent = { readonly thought: string } | { readonly text: string }
+
+/** What an agent of a framework gets for a turn. */
+export interface AgentRun {
+  /** The tools that it may call or propose. Their calls are part of the run. */
+  readonly tools: readonly CallableTool[]
+  /** Aborted when the turn is: hand it to the framework. */
+  readonly signal: AbortSignal
+  readonly run: Reasoning
+}
+
+export interface RunAgentOptions {
+  /** Which tools it gets, as in `SpaceClient.tools`; default: all. */
+  readonly tools?: readonly string[]
+  /** Of the run, such as `{ model: 'gpt-5' }`. */
+  readonly metadata?: object
+}
+
+/**
+ * Answers a turn with an agent of any framework: what it thinks becomes thoughts, its text is the answer, shown as it is
+ * written. Text that it writes before it calls a tool is a thought. Rejects with what the agent throws, and where it gives no text.
+ */
+export async function runAgent(
+  turn: Turn,
+  agent: (parts: AgentRun) => AsyncIterable<AgentEvent>,
+  { tools: choices, metadata }: RunAgentOptions = {},
+): Promise<void> {
+  const live = turn.write()
+  try {
+    const about = metadata === undefined ? {} : { metadata }
+    let text = ''
+    await turn.reason(
+      undefined,
+      async (run) => {
+        text = await follow(run, agent, live, choices)
+        await run.conclude()
+      },
+      about,
+    )
+    await turn.reply(text, { format: 'markdown' })
+  } finally {
+    live.close()
+  }
+}
+
+/** The text of the answer. */
+async function follow(
+  run: Reasoning,
+  agent: (parts: AgentRun) => AsyncIterable<AgentEvent>,
+  live: LiveText,
+  choices: readonly string[] | undefined,
+): Promise<string> {
+  let failure: { readonly error: unknown } | undefined
+  const onError = (error: unknown): void => {
+    failure ??= { error }
+  }
+  const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
+  let text = ''
+  /** What was thought and written before a call comes before it. */
+  const beforeCall = async (): Promise<void> => {
+    const written = text.trim()
+    text = ''
+    live.restart()
+    await thoughts.end()
+    if (written !== '') await run.thought(written)
+  }
+  const tools = (await run.tools(choices)).map((tool) => ({
+    ...tool,
+    call: async (...args: Parameters<CallableTool['call']>) => {
+      await beforeCall()
+      return tool.call(...args)
+    },
+  }))
+  for await (const event of untilAborted(agent({ tools, signal: run.signal, run }), run.signal)) {
+    if ('thought' in event) thoughts.push(event.thought)
+    else {
+      text += event.text
+      live.push(event.text)
+    }
+  }
+  await thoughts.end()
+  if (failure) throw failure.error
+  if (text.trim() === '') throw new Error('the agent gave no answer')
+  return text.trim()
+}

@@ -1,0 +1,107 @@
+import { type AgentEvent, type CallableTool, runAgent } from '@meup/agent-sdk'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { Type } from '@sinclair/typebox'
+import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from './support/eventually.js'
+import { recordEnvelopes } from './support/record-envelopes.js'
+
+async function here() {
+  const participants = {
+    ana: ['*'],
+    desk: ['*'],
+    bot: [
+      'chat',
+      'reasoning.*',
+      { kind: 'mcp.request', to: 'desk', payload: { method: 'tools/list' } },
+      { tool: 'desk/add' },
+    ],
+  }
+  const space = await createTestSpace({ participants })
+  onTestFinished(() => space.close())
+  const [ana, desk, bot] = [await space.join('ana'), await space.join('desk'), await space.join('bot')]
+  const input = Type.Object({ a: Type.Number(), b: Type.Number() })
+  desk.tool('add', { description: 'Adds', input }, ({ a, b }) => `${a + b}`)
+  desk.tool('burn', {}, () => 'ashes')
+  return { space, ana, desk, bot, heard: recordEnvelopes(ana) }
+}
+
+test('lists what may be called or proposed, as plain objects, and tells when that may have changed', async () => {
+  const at = await here()
+  const tools = await at.bot.tools()
+  expect(tools).toMatchObject([{ participant: 'desk', name: 'add', description: 'Adds' }])
+  expect(JSON.parse(JSON.stringify(tools[0]?.inputSchema))).toMatchObject({
+    type: 'object',
+    required: ['a', 'b'],
+  })
+  expect((await tools[0]?.call({ a: 2, b: 3 }, { why: 'to know' }))?.text).toBe('5')
+  expect(at.heard.all.find(({ rationale }) => rationale === 'to know')).toMatchObject({ to: ['desk'] })
+  expect(await at.bot.tools(['!desk/add'])).toEqual([])
+  // Whoever may propose sees what it may propose.
+  await at.ana.grant('bot', ['mcp.proposal'])
+  await eventually(() => expect(at.bot.capabilities).toContain('mcp.proposal'))
+  expect((await at.bot.tools(['desk/*'])).map(({ name }) => name)).toEqual(['add', 'burn'])
+  let changes = 0
+  at.bot.on('tools', () => changes++)
+  at.desk.close()
+  await eventually(() => expect(changes).toBe(1))
+  expect(await at.bot.tools()).toEqual([])
+})
+
+const said = ({ all }: { all: readonly AnyEnvelope[] }): string[] =>
+  all
+    .filter(({ from, kind }) => from === 'bot' && kind !== Kind.chatDelta)
+    .flatMap(({ kind, payload, rationale }) => {
+      const { message, method } = payload as { message?: string; method?: string }
+      return method === 'tools/list' ? [] : [[kind, message ?? rationale].filter(Boolean).join(': ')]
+    })
+
+const add = (tools: readonly CallableTool[], why: string) => tools[0]?.call({ a: 2, b: 3 }, { why })
+
+test('what an agent of a framework does becomes a run, with its calls, and an answer', async () => {
+  const at = await here()
+  async function* agent(tools: readonly CallableTool[]): AsyncGenerator<AgentEvent> {
+    yield { thought: 'A sum. ' }
+    yield { thought: 'I have a tool for that.' }
+    yield { text: 'Let me ' }
+    yield { text: 'add them.' }
+    const result = await add(tools, 'to be sure')
+    yield { text: `It is ${result?.text}` }
+    yield { text: '.' }
+  }
+  void at.bot.answer((turn) => runAgent(turn, ({ tools }) => agent(tools), { metadata: { model: 'a' } }))
+  expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe('It is 5.')
+  expect(said(at.heard)).toEqual([
+    'reasoning.start',
+    'reasoning.thought: A sum. I have a tool for that.',
+    'reasoning.thought: Let me add them.',
+    'mcp.request: to be sure',
+    'reasoning.conclusion',
+    'chat: It is 5.',
+  ])
+  expect(at.heard.all.find(({ kind }) => kind === Kind.reasoningStart)?.payload).toEqual({
+    metadata: { model: 'a' },
+  })
+})
+
+test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]>([
+  [
+    'throws half-way',
+    async function* () {
+      yield { text: 'It is' }
+      throw new Error('the model is gone')
+    },
+    'I could not answer: the model is gone',
+  ],
+  [
+    'only thinks',
+    async function* () {
+      yield { thought: 'Hm.' }
+    },
+    'I could not answer: the agent gave no answer',
+  ],
+])('an agent that %s', async ([, agent, answer]) => {
+  const at = await here()
+  void at.bot.answer((turn) => runAgent(turn, agent), { onError: () => {} })
+  expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe(answer)
+})
