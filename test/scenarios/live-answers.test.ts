@@ -5,6 +5,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { barriers } from '../support/axe.js'
+import { spawnMeup } from '../support/cli.js'
 import type { DrivenPage } from '../support/driven-page.js'
 import { onPage } from '../support/page.js'
 import { scrollback, terminalSpace } from '../support/terminal.js'
@@ -137,6 +138,9 @@ test(
   }),
 )
 
+const tokenOf = (participant: string, cwd: string): string =>
+  readFileSync(join(cwd, '.meup/tokens', participant), 'utf8').trim()
+
 /** Writes into a file when it first reads a text from a terminal. */
 const noteWhen = `
 const { writeFileSync } = require('node:fs')
@@ -157,8 +161,7 @@ test(
     const { seats, open, cwd, url, enter } = await terminalSpace(['planner'])
     const pane = open()
     const heard = open('join --screen-reader')
-    const token = (of: string) => readFileSync(join(cwd, `.meup/tokens/${of}`), 'utf8').trim()
-    const planner = await writeAnswers({ url, space: 'demo', token: token('planner') })
+    const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
     const ana = await enter('ana')
     const ask = (id: string) => ana.send({ id, kind: Kind.chat, payload: { message: `Why ${id}?` } })
     await pane.sees('type to talk')
@@ -204,3 +207,27 @@ test(
     expect(heard.all().split('word0 ')).toHaveLength(2)
   }),
 )
+
+test('programs are given what is in the log, and what is being written if they ask for it', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, url, enter } = await terminalSpace([])
+  const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
+  const ana = await enter('ana')
+  await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
+  const [all, lines, parts] = [['--json'], [], ['--json', '--kind', 'chat.delta']].map((args) =>
+    spawnMeup(['watch', '--from', '1', ...args], cwd),
+  )
+  for (const each of [all, lines]) await expect.poll(() => each?.said.stdout).toContain('Why?')
+  const getParts = (): string | undefined => {
+    planner.delta('q', 0, 'I write')
+    return parts?.said.stdout
+  }
+  await expect.poll(getParts).toContain('I write')
+  planner.answer('q', 'because')
+  for (const each of [all, lines]) {
+    await expect.poll(() => each?.said.stdout).toContain('because')
+    expect(each?.said.stdout).not.toMatch(/I write|chat\.delta/)
+  }
+  expect(parts?.said.stdout).not.toContain('because')
+})
