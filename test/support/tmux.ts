@@ -28,6 +28,8 @@ export interface Pane {
   /** Where the cursor stands on the screen, each from 0. */
   cursor(): { column: number; row: number }
   resize(columns: number, rows: number): void
+  /** Passes on what it is sent from now on to a command, instead of to an earlier one. */
+  pipe(command: string): void
   /** How the terminal works: its title, its modes, its size. */
   state(): string
 }
@@ -89,6 +91,10 @@ export function openPane(command: string, { cwd, columns = 80, rows = 24, env = 
     cursor() {
       const [column, row] = tmux('display-message', '-p', '#{cursor_x} #{cursor_y}').split(' ').map(Number)
       return { column: column ?? 0, row: row ?? 0 }
+    },
+    pipe(command) {
+      tmux('pipe-pane')
+      tmux('pipe-pane', command)
     },
     resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
   }

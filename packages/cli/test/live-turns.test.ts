@@ -224,6 +224,14 @@ describe('what is shown', () => {
     expect(shown).toEqual(['e1', 'why', 'e2'])
   })
 
+  test('has what is being written at once, whatever is waited for', async () => {
+    const { shown, feed } = feeding(({ seq }) => (seq === 1 ? new Promise(() => {}) : undefined))
+    for (const seq of [1, 2]) feed.onEnvelope(envelope(seq, 'chat', 'bot'))
+    feed.onEnvelope(envelope(3, 'chat.delta', 'bot'))
+    await Promise.resolve()
+    expect(shown).toEqual(['e3', 'e1'])
+  })
+
   test('goes on where the gateway fails, and says so', async () => {
     const refusal = { code: 'unavailable', detail: 'come back later' }
     const at = await answering(() => ({ status: 503, body: refusal }))

@@ -1,5 +1,6 @@
 import { correlations, type Envelope, GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
 import { Bounded } from './bounded.js'
+import { getEnding } from './turns/record.js'
 
 /** An answer as it is written: what its deltas have told so far. */
 export interface LiveAnswer {
@@ -17,19 +18,29 @@ interface Draft extends LiveAnswer {
   readonly next: number | undefined
 }
 
-/** Answers that are written at the same time; past so many the oldest are forgotten. */
-const maxAnswers = 256
+/** A run that answers something. */
+interface AnsweringRun {
+  readonly owner: string
+  readonly triggers: readonly string[]
+}
+
+/** What is kept of answers that have ended, and of runs. */
+const maxKnown = 256
 /** Characters of an answer that are kept; the rest is read in the `chat`. */
 const maxChars = 256 * 1024
+/** Characters of all that are written at the same time; past so many the oldest are forgotten. Each counts as so many more. */
+const [maxAllChars, charsPerAnswer] = [4 * maxChars, 4096]
 
 /**
  * Answers that are being written, from `chat.delta` [MEUP-3.25]. The `chat` that follows is the answer, and ends them; who
  * missed deltas misses nothing.
  */
 export class LiveAnswers {
-  readonly #drafts = new Bounded<Draft>(maxAnswers)
-  /** When what was written to its end came, by sender and trigger: deltas that come later are of no use. */
-  readonly #answered = new Bounded<string>(maxAnswers)
+  readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
+  /** When what was written to its end came, by sender and trigger: later deltas are ignored. */
+  readonly #ended = new Bounded<string>(maxKnown)
+  /** By context: one that is cancelled may end without a `chat`. */
+  readonly #runs = new Bounded<AnsweringRun>(maxKnown)
 
   /** Those of which something is known, in the order in which they began. */
   list(): LiveAnswer[] {
@@ -38,21 +49,31 @@ export class LiveAnswers {
 
   /** Whether the answers that are being written have changed. */
   apply(envelope: Envelope): boolean {
-    const { kind, from, to, ts, correlationId, context, payload } = envelope
-    if (kind === Kind.chatDelta && typeof correlationId === 'string') {
-      const { index, text } = payload as { readonly index: number; readonly text: string }
-      return this.#write({ from, trigger: correlationId, ...(to && { to }), text }, index, ts)
+    const { kind, id, from, to, ts, correlationId, context, payload } = envelope
+    switch (kind) {
+      case Kind.chatDelta: {
+        if (typeof correlationId !== 'string') return false
+        const { index, text } = payload as { readonly index: number; readonly text: string }
+        return this.#write({ from, trigger: correlationId, ...(to && { to }), text }, index, ts)
+      }
+      case Kind.chat:
+        return context === undefined && this.#end({ owner: from, triggers: correlations(envelope) }, ts)
+      case Kind.reasoningStart:
+        if (context === undefined) this.#runs.set(id, { owner: from, triggers: correlations(envelope) })
+        return false
+      case Kind.reasoningConclusion:
+      case Kind.reasoningCancel:
+        return getEnding(envelope)[0] !== 'completed' && this.#abandon(context ?? '', from, ts)
+      case Kind.systemPresence:
+        return from === GATEWAY && this.#leave(payload as PresencePayload)
+      default:
+        return false
     }
-    if (kind === Kind.chat && context === undefined) {
-      const about = correlations(envelope)
-      return about.map((trigger) => this.#end(from, trigger, ts)).includes(true)
-    }
-    return kind === Kind.systemPresence && from === GATEWAY && this.#leave(payload as PresencePayload)
   }
 
   #write(said: Pick<LiveAnswer, 'from' | 'trigger' | 'to' | 'text'>, index: number, ts: string): boolean {
     const key = keyOf(said.from, said.trigger)
-    if (ts <= (this.#answered.get(key) ?? '')) return false
+    if (ts <= (this.#ended.get(key) ?? '')) return false
     const draft = this.#drafts.get(key)
     if (index === 0) {
       this.#drafts.set(key, { ...said, beginning: (draft?.beginning ?? 0) + 1, next: 1 })
@@ -69,10 +90,16 @@ export class LiveAnswers {
     return true
   }
 
-  #end(from: string, trigger: string, ts: string): boolean {
-    const key = keyOf(from, trigger)
-    this.#answered.set(key, ts)
-    return this.#drafts.delete(key)
+  #end({ owner, triggers }: AnsweringRun, ts: string): boolean {
+    const keys = triggers.map((trigger) => keyOf(owner, trigger))
+    for (const key of keys) this.#ended.set(key, ts)
+    return keys.map((key) => this.#drafts.delete(key)).includes(true)
+  }
+
+  /** Others may ask for the end of a run: its owner and the gateway end it. */
+  #abandon(context: string, from: string, ts: string): boolean {
+    const run = this.#runs.get(context)
+    return run !== undefined && (from === run.owner || from === GATEWAY) && this.#end(run, ts)
   }
 
   /** Who has left finishes nothing. */

@@ -150,6 +150,7 @@ const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
     participant: isObjectOf({ id: isText, capabilities: optional(capabilities) }),
   },
   [Kind.chat]: { message: isText },
+  [Kind.chatDelta]: { index: isNumber, text: isText },
   [Kind.chatCancel]: { reason: optional(isText) },
   [Kind.mcpRequest]: { method: isText },
   [Kind.mcpProposal]: { method: isText, params: optional(isObject), expiresAt: optional(isText) },

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { createHttpClient, enterSpace } from '../lib/connection.js'
 import { exitCodes, formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
@@ -150,6 +150,10 @@ export class Feed {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
+    if (envelope.kind === Kind.chatDelta) {
+      this.#view.show(envelope) // It is about the present, and stands in no order with what is printed.
+      return
+    }
     const lines = this.#follow(envelope)?.catch((error: unknown) => {
       this.#view.notify(`… why its tools were called could not be read: ${formatError(error)}`)
       return []

@@ -75,6 +75,7 @@ export class Conversation implements LineRenderer {
 
 const background: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
+  Kind.chatDelta,
   Kind.observeSubscribe,
   Kind.observeVisibility,
   Kind.participantStatus,

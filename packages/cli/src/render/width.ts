@@ -35,7 +35,7 @@ export function truncateStart(text: string, columns: number): string {
 /** Wraps a line, which may contain colours; later rows are indented by `hang` columns. */
 export function wrapLine(line: string, columns: number, hang: number): string[] {
   if (columns === Number.POSITIVE_INFINITY || measureWidth(line) <= columns) return [line]
-  const indent = Math.min(hang, Math.floor(columns / 2))
+  const indent = Math.min(hang, Math.max(Math.floor(columns / 2), 0))
   const rows = wrapAnsi(line, Math.max(columns - indent, 1), { hard: true, trim: false }).split('\n')
   return rows.map((row, at) =>
     at === 0 ? row.trimEnd() : `${' '.repeat(indent)}${row.replace(leadingSpace, '$1').trimEnd()}`,

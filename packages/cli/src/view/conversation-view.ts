@@ -1,7 +1,8 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
-import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
+import { LiveAnswers } from '@meup/folds'
+import { type AnyEnvelope, Kind, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
 import { createHttpClient } from '../lib/connection.js'
 import {
   createDimmer,
@@ -27,7 +28,11 @@ export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOpti
 const nothing = (): void => {}
 
 const jsonView = ({ filter }: ViewOptions): View => ({
-  show: (envelope) => filter?.includes(envelope) !== false && createPrinter(true)(envelope),
+  show(envelope) {
+    // Readers that are behind get no deltas, and what is printed must not depend on that unless they are asked for.
+    const isWanted = envelope.kind !== Kind.chatDelta || filter?.subscription?.kinds?.includes(envelope.kind)
+    if (isWanted && filter?.includes(envelope) !== false) createPrinter(true)(envelope)
+  },
   append: nothing,
   print: (lines) => lines.forEach(print),
   notify: printNotice,
@@ -50,6 +55,7 @@ class ConversationView implements View {
   readonly #isLive: boolean
   readonly #style = getStdoutStyle()
   readonly #activity = new Activity()
+  #answers = new LiveAnswers()
   readonly #subscription: Subscription
   readonly #thinking: ThoughtVisibility
   readonly #lines: LineRenderer
@@ -82,10 +88,16 @@ class ConversationView implements View {
   }
 
   show(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
+    else if (!this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } })) return
+    this.#answers.apply(envelope)
+    this.#surface.refresh()
+  }
+
+  #print(envelope: AnyEnvelope): void {
     this.#thinking.onEnvelope(envelope)
     this.#activity.onEnvelope(envelope)
     if (this.#includes(envelope)) this.#screen.show(envelope)
-    this.#surface.refresh()
   }
 
   append(envelope: AnyEnvelope, following: readonly string[]): void {
@@ -168,6 +180,7 @@ class ConversationView implements View {
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
+        answers: this.#answers.list(),
         // Without the ends of runs the activity cannot be known.
         thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
         tools: this.#receivesEnds() ? this.#activity.tools() : [],
@@ -249,7 +262,9 @@ class ConversationView implements View {
     }
     this.#activity.reset(space.welcome)
     space.on('welcome', (welcome) => {
-      this.#activity.reset(welcome, welcome.resume.status === 'lost')
+      const isLost = welcome.resume.status === 'lost'
+      this.#activity.reset(welcome, isLost)
+      if (isLost) this.#answers = new LiveAnswers()
       this.#surface.refresh()
     })
     // In pipes, the lines must not depend on how far the reader is behind.

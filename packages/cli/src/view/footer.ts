@@ -1,4 +1,6 @@
-import { formatDuration } from '@meup/folds'
+import { createContextFold, formatDuration, type LiveAnswer, plainStyle } from '@meup/folds'
+import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
+import { AgentLines } from '../render/agent-lines.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
 import { toOneRow } from './keyboard.js'
@@ -6,11 +8,14 @@ import type { Footer } from './terminal.js'
 
 /** Maximum number of lines. */
 const maxLines = 8
+/** Lines of the answers that are being written. */
+const maxAnswerLines = 4
 
 /** Contents of the footer. */
 export interface FooterParts {
   /** The participant and the space. */
   readonly heading: string
+  readonly answers: readonly LiveAnswer[]
   readonly thinkers: readonly Thinker[]
   readonly tools: readonly RunningTool[]
   readonly showsThoughts: boolean
@@ -31,9 +36,9 @@ export interface FooterLayout {
   dim(text: string): string
 }
 
-/** Renders at most eight lines, each on one row, and fewer on a small screen. */
+/** Renders at maxLines eight lines, each on one row, and fewer on a small screen. */
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
-  const { heading, pending, notices, typed } = parts
+  const { heading, answers, pending, notices, typed } = parts
   const input =
     typed === undefined ? undefined : renderInput(toOneRow(typed.text), toOneRow(typed.before), columns)
   let left = Math.min(maxLines, Math.max(rows - 1, 1)) - (input === undefined ? 0 : 1)
@@ -45,10 +50,30 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   const [title = ''] = left > 0 ? fitLines([rule(heading, columns)]) : []
   const noticed = left > 0 ? fitLines(notices) : []
   const waiting = left > 0 && pending !== undefined ? fitLines([pending]) : []
+  const written = fitLines(formatAnswers(answers, columns, left))
   const active = left > 0 ? fitLines(formatActivity(parts, now)) : []
-  const lines = [title, ...active, ...waiting, ...noticed].filter((line) => line !== '')
+  const lines = [title, ...written, ...active, ...waiting, ...noticed].filter((line) => line !== '')
   const fitted = lines.map((line) => dim(truncate(line, columns)))
   return { lines: input === undefined ? fitted : [...fitted, input.line], cursor: input?.cursor ?? 0 }
+}
+
+/** How answers end so far, in the lines that their chats will have. */
+function formatAnswers(answers: readonly LiveAnswer[], columns: number, left: number): string[] {
+  const maxRows = Math.min(maxAnswerLines, left)
+  const each = Math.max(1, Math.floor(maxRows / answers.length))
+  return answers.flatMap((answer) => formatAnswer(answer, columns, each)).slice(0, maxRows)
+}
+
+function formatAnswer({ from, text }: LiveAnswer, columns: number, maxRows: number): string[] {
+  const lines = new AgentLines({
+    style: plainStyle,
+    highlight: (name) => name,
+    columns: () => columns,
+    contexts: createContextFold,
+  })
+  const message = text.slice(-2 * maxRows * columns).replace(/^[\uDC00-\uDFFF]/, '')
+  const chat = { protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: { message } }
+  return lines.lines(chat as AnyEnvelope).slice(-maxRows)
 }
 
 function formatActivity({ thinkers, tools, showsThoughts }: FooterParts, now: number): string[] {

@@ -1,5 +1,14 @@
-import { createPresenceFold, type PresenceFold, type PresenceSnapshot, type ProposalView } from '@meup/folds'
-import { contextParent, type Envelope, type WelcomePayload } from '@meup/protocol'
+import {
+  createPresenceFold,
+  cut,
+  type LiveAnswer,
+  LiveAnswers,
+  type PresenceFold,
+  type PresenceSnapshot,
+  type ProposalView,
+  printable,
+} from '@meup/folds'
+import { contextParent, type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
@@ -22,6 +31,9 @@ const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
 
+/** Characters that are shown of an answer while it is written. */
+const maxLiveChars = 16_384
+
 /** Everything the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
   readonly #capacity: Capacity
@@ -34,6 +46,7 @@ export class SpaceModel {
   readonly logFilter: LogFilter
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
+  readonly #answers = new LiveAnswers()
   #presence: PresenceFold = createPresenceFold()
   /** Who is in it, and what each is at. */
   members: People
@@ -88,6 +101,7 @@ export class SpaceModel {
   append(envelopes: readonly Envelope[], now: number): void {
     const before = this.log.envelopes.length
     for (const each of envelopes) {
+      this.#answers.apply(each)
       const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
       this.#views.apply(envelope)
@@ -190,6 +204,14 @@ export class SpaceModel {
     if (isMuted) this.viewFilter.muted.add(participant)
     else this.viewFilter.muted.delete(participant)
     this.redrawAll()
+  }
+
+  /** What is being written now, as far as the filter lets it pass. A past moment has none: it is in no log. */
+  get answers(): readonly LiveAnswer[] {
+    return this.#answers
+      .list()
+      .filter((answer) => this.logFilter.isShown(toChat(answer)))
+      .map((answer) => ({ ...answer, text: printable(cut(answer.text, maxLiveChars)) }))
   }
 
   /** Whether the reader is at the live end. */
@@ -300,6 +322,11 @@ export class SpaceModel {
     }
   }
 }
+
+/** The message that it is going to be, as far as a filter looks at it. */
+const toChat = ({ from }: LiveAnswer): Envelope => ({
+  ...{ protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: {} },
+})
 
 /** What a space was at an envelope, as far as the log does not tell at once. */
 export interface Checkpoint extends FoldsCheckpoint {

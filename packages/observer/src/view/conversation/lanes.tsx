@@ -5,7 +5,7 @@ import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { RowContent } from './rows.js'
+import { BeingWritten, LiveAnswerLine, RowContent } from './rows.js'
 
 /** Pixels of a lane, at least. */
 const minLaneWidthPx = 320
@@ -140,12 +140,32 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
             had.current = lane.size
             follow(isFollowing)
           }}
+          under={owner === null && <LiveAnswers />}
           over={(isFollowing, _, toEnd) =>
             isFollowing ? null : <Newer count={lane.size - had.current} toEnd={toEnd} />
           }
         />
       </div>
     </section>
+  )
+}
+
+/** What is being written, below the conversation. */
+function LiveAnswers(): VNode | null {
+  const { answers } = useSpace().session.model
+  if (answers.length === 0) return null
+  return (
+    <div {...grid.group}>
+      {answers.map((answer) => (
+        <div key={`${answer.from} ${answer.trigger}`} class="row in-lane outer" {...grid.writtenRow}>
+          <div class="content" {...grid.cell}>
+            <Name id={answer.from} />
+            <BeingWritten />
+            <LiveAnswerLine answer={answer} />
+          </div>
+        </div>
+      ))}
+    </div>
   )
 }
 

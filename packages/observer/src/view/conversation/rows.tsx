@@ -1,4 +1,4 @@
-import { resultText } from '@meup/folds'
+import { type LiveAnswer, resultText } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -41,11 +41,28 @@ export function RowContent({ row }: { row: Row }): VNode {
   }
 }
 
+/** An answer that is being written. It looks like its message, which comes to stand in its place. */
+export const LiveAnswerLine = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
+  <div class="message-text">
+    <Addressees to={to} />
+    <Markdown text={text} />
+  </div>
+)
+
+/** Where a message has its time. */
+export const BeingWritten = (): VNode => (
+  <span class="time" role="img" title="being written" aria-label="being written">
+    ✎
+  </span>
+)
+
+const Addressees = ({ to }: { to: readonly string[] | undefined }): VNode | null =>
+  to === undefined ? null : <Chip>to {to.join(', ')}</Chip>
+
 function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }): VNode {
-  const { to } = message.source
   return (
     <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
-      {to !== undefined && <Chip>to {to.join(', ')}</Chip>}
+      <Addressees to={message.source.to} />
       {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
       <FullSizeChip envelope={envelope} />
       {message.isTakenBack && <Chip>taken back</Chip>}

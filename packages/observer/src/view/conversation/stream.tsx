@@ -5,7 +5,7 @@ import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { RowContent } from './rows.js'
+import { BeingWritten, LiveAnswerLine, RowContent } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
@@ -24,6 +24,20 @@ export function Stream({ current, handle }: ViewProps): VNode {
         }}
         handle={handle}
         follow={(isFollowing) => model.follow(isFollowing)}
+        under={model.answers.map((answer) => (
+          <article
+            key={`${answer.from} ${answer.trigger}`}
+            class="row outer"
+            aria-live="off"
+            aria-busy={true}
+          >
+            <BeingWritten />
+            <Name id={answer.from} />
+            <div class="content">
+              <LiveAnswerLine answer={answer} />
+            </div>
+          </article>
+        ))}
         over={(isFollowing, start, toEnd) => (
           <>
             {session.hasEarlier && start === 0 && (

@@ -52,5 +52,7 @@ export const grid = {
   row: ({ index, level, isOpen }: Place) => ({
     ...{ role: 'row' as const, 'aria-rowindex': index, 'aria-level': level, 'aria-expanded': isOpen },
   }),
+  /** One that is not announced before it is written to its end. */
+  writtenRow: { role: 'row' as const, 'aria-live': 'off' as const, 'aria-busy': true },
   cell: { role: 'gridcell' as const },
 }

@@ -1,4 +1,4 @@
-import type { ComponentType, JSX, VNode } from 'preact'
+import type { ComponentChildren, ComponentType, JSX, VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Row, RowList } from '../../model/index.js'
 import { Scroll } from './scroll.js'
@@ -46,6 +46,8 @@ interface VirtualRowsProps {
   readonly follow: (isFollowing: boolean) => void
   /** The rows that are seen: from the first to before the end. */
   readonly seen?: (start: number, end: number) => void
+  /** What stands below the rows, and moves with them. */
+  readonly under?: ComponentChildren
   /** Renders what stands above the rows. Arguments: whether the reader is at the live end, and the first drawn row. */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
@@ -58,6 +60,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   latest.current = props
   const [scroll] = useState(() => new Scroll(() => latest.current))
   const inner = useRef<HTMLDivElement>(null)
+  const below = useRef<HTMLDivElement>(null)
   const wanted = useRef<string | undefined>(undefined)
   scroll.look()
   const { slots, layout } = list
@@ -126,7 +129,8 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => measureNow.current())
     const box = inner.current?.parentElement
-    for (const each of [inner.current, box]) if (each instanceof Element) observer.observe(each)
+    for (const each of [inner.current, below.current, box])
+      if (each instanceof Element) observer.observe(each)
     return () => observer.disconnect()
   }, [])
 
@@ -162,6 +166,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
           ))}
         </div>
         <div style={{ height: Math.max(layout.height - layout.getTop(end), 0) }} />
+        <div ref={below}>{props.under}</div>
       </div>
     </>
   )

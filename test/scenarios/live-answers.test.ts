@@ -1,0 +1,233 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HttpClient } from '@meup/agent-sdk/http'
+import { testToken } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
+import { expect, test } from 'vitest'
+import { barriers } from '../support/axe.js'
+import { spawnMeup } from '../support/cli.js'
+import type { DrivenPage } from '../support/driven-page.js'
+import { onPage } from '../support/page.js'
+import { scrollback, terminalSpace } from '../support/terminal.js'
+import { inTmux } from '../support/tmux.js'
+import { firstDelta, writeAnswers } from '../support/writing.js'
+
+/** What a reader may wait for the first text. Others may keep the machine busy, so the best of some answers counts. */
+const [withinMs, tries] = [100, 4]
+
+const words = Array.from({ length: 80 }, (_, at) => `word${at}${at % 20 === 19 ? '.\n\n' : ' '}`)
+
+/** Notes in the page when it shows a text, and how often it does not any more. The frame after that is seen for certain. */
+const watchFor = (text: string): string => `{
+  const seen = globalThis.seen = { at: undefined, lost: 0 }
+  const look = () => {
+    const isThere = document.querySelector('.stream')?.textContent.includes(${JSON.stringify(text)}) === true
+    if (isThere && seen.at === undefined) {
+      seen.at = 0
+      requestAnimationFrame(() => { seen.at = Date.now() })
+    }
+    if (!isThere && seen.at !== undefined) seen.lost++
+  }
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true })
+}`
+
+/** Pixels from the top of the window to a paragraph, by how it begins; and how far the stream is scrolled. */
+const placeOf = (text: string): string => `(() => {
+  const found = [...document.querySelectorAll('.stream p')].find((each) => each.textContent.startsWith('${text}'))
+  return [found?.getBoundingClientRect().top, document.querySelector('.scroller').scrollTop]
+})()`
+
+const seen = (page: DrivenPage) => page.evaluate<{ at: number; lost: number }>('globalThis.seen')
+
+test(
+  'the page shows an answer while it is written, and its chat in the same place',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await writeAnswers({ url: gateway.url, space: 'demo', token: testToken('planner') })
+    const ana = await gateway.enter('ana')
+    const ask = (id: string) => ana.send({ id, kind: Kind.chat, payload: { message: `Why ${id}?` } })
+    await enter()
+    const waits: number[] = []
+    for (let at = 0; at < tries; at++) {
+      const [id, text] = [`short-${at}`, `First${at}`]
+      await ask(id)
+      await page.shows(`Why ${id}?`)
+      await page.evaluate(watchFor(text))
+      const sent = firstDelta(ana, id)
+      planner.delta(id, 0, `**${text}** of all`)
+      await page.shows(text)
+      await expect.poll(async () => (await seen(page)).at).toBeGreaterThan(0)
+      waits.push((await seen(page)).at - (await sent))
+      planner.answer(id, `**${text}** of all`)
+      await expect.poll(() => page.evaluate(`document.querySelectorAll('[aria-busy=true]').length`)).toBe(0)
+      expect((await seen(page)).lost).toBe(0)
+    }
+    expect(Math.min(...waits), `after ${waits} ms`).toBeLessThan(withinMs)
+
+    await ask('long')
+    await planner.write('long', ['I look ', 'it up.'])
+    await page.shows('I look it up.')
+    expect(await barriers(page)).toEqual([])
+    await page.evaluate(watchFor('word0 word1'))
+    await planner.write('long', words)
+    await page.shows('word79.')
+    await page.hides('I look')
+    const place = await page.evaluate(placeOf('word60'))
+    expect(await page.evaluate(`document.querySelectorAll('.unseen')[0].textContent`)).not.toContain('word')
+    planner.answer('long', words.join(''))
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('[aria-busy=true]').length`)).toBe(0)
+    expect(await page.evaluate(placeOf('word60'))).toEqual(place)
+    expect((await seen(page)).lost).toBe(0)
+    expect((await page.text()).split('word79.')).toHaveLength(2)
+    await expect
+      .poll(() => page.evaluate(`document.querySelectorAll('.unseen')[0].textContent`))
+      .toContain('word0')
+
+    const log = new HttpClient({ url: gateway.url, space: 'demo', token: testToken('eve') })
+    const { envelopes } = await log.readLogPage({ correlationId: 'long' })
+    expect(envelopes.map(({ kind, payload }) => [kind, payload])).toEqual([
+      [Kind.chat, { message: words.join(''), format: 'markdown' }],
+    ])
+  }),
+)
+
+test(
+  'a reader who looks back, comes late, or looks at the past is left alone by what is written',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await writeAnswers({ url: gateway.url, space: 'demo', token: testToken('planner') })
+    const ana = await gateway.enter('ana')
+    for (let at = 0; at < 25; at++) await ana.chat(`said before ${at}`)
+    await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
+    await enter()
+    await page.shows('Why?')
+    await planner.write('q', words.slice(0, 40))
+    await page.shows('word39.')
+    await page.evaluate(`document.querySelector('.scroller').scrollTop -= 200`)
+    await page.shows('↓ live')
+    const place = await page.evaluate(placeOf('word0'))
+    await planner.write('q', words.slice(40), 40)
+    await page.shows('word79.')
+    expect(await page.evaluate(placeOf('word0'))).toEqual(place)
+    planner.answer('q', words.join(''))
+    await page.shows('↓ 1 new')
+    expect(await page.evaluate(placeOf('word0'))).toEqual(place)
+
+    await ana.send({ id: 'r', kind: Kind.chat, payload: { message: 'And why that?' } })
+    await planner.write('r', ['```\nnever', 'closed <img src=x onerror="document.title=1">\n'])
+    await page.click('.newer')
+    await page.shows('neverclosed <img')
+    await page.key('2')
+    await page.shows('Conversation')
+    await page.shows('neverclosed <img')
+    expect(await barriers(page)).toEqual([])
+    await page.key('1')
+    await page.key(' ')
+    await page.hides('neverclosed <img')
+    await page.key('.')
+    await page.shows('neverclosed <img')
+
+    await page.reload()
+    await page.shows('And why that?')
+    await planner.write('r', ['and more'], 2)
+    await planner.write('s', ['another'])
+    await page.shows('another')
+    expect(await page.text()).not.toMatch(/never|and more/)
+    planner.answer('r', 'whole')
+    await page.shows('whole')
+  }),
+)
+
+const tokenOf = (participant: string, cwd: string): string =>
+  readFileSync(join(cwd, '.meup/tokens', participant), 'utf8').trim()
+
+/** Writes into a file when it first reads a text from a terminal. */
+const noteWhen = `
+const { writeFileSync } = require('node:fs')
+const [, , text, file] = process.argv
+let all = ''
+process.stdin.on('data', (chunk) => {
+  const isNew = !all.includes(text)
+  all += chunk
+  if (isNew && all.includes(text)) writeFileSync(file, String(Date.now()))
+})
+writeFileSync(file + '-ready', '')
+`
+
+test(
+  'the terminal shows an answer above the prompt while it is written, and prints it once',
+  { timeout: 120_000 },
+  inTmux(async () => {
+    const { seats, open, cwd, url, enter } = await terminalSpace(['planner'])
+    const pane = open()
+    const heard = open('join --screen-reader')
+    const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
+    const ana = await enter('ana')
+    const ask = (id: string) => ana.send({ id, kind: Kind.chat, payload: { message: `Why ${id}?` } })
+    await pane.sees('type to talk')
+    await heard.sees('type to talk')
+    const program = join(cwd, 'note.cjs')
+    writeFileSync(program, noteWhen)
+    const waits: number[] = []
+    for (let at = 0; at < tries; at++) {
+      const [id, text] = [`short-${at}`, `First${at}`]
+      await ask(id)
+      await pane.sees(`Why ${id}?`)
+      const file = join(cwd, id)
+      pane.pipe(`'${process.execPath}' '${program}' ${text} '${file}'`)
+      await expect.poll(() => existsSync(`${file}-ready`)).toBe(true)
+      const sent = firstDelta(seats.planner, id)
+      planner.delta(id, 0, `${text} of all`)
+      await pane.sees(`planner: ${text} of all`)
+      await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toBeTruthy()
+      waits.push(Number(readFileSync(file, 'utf8')) - (await sent))
+      planner.answer(id, `${text} of all`)
+      await pane.shows(() => expect(scrollback(pane.all())).toContain(`planner: ${text} of all`))
+    }
+    expect(Math.min(...waits), `after ${waits} ms`).toBeLessThan(withinMs)
+
+    await ask('long')
+    pane.type('half a line')
+    await planner.write('long', ['I look ', 'it up.'])
+    await pane.sees('planner: I look it up.')
+    await planner.write('long', words)
+    await pane.sees('word79.')
+    expect(pane.screen()).toMatch(/> half a line$/)
+    expect(pane.screen()).not.toContain('I look')
+    expect(scrollback(pane.all()).join('\n')).not.toContain('word')
+    planner.answer('long', words.join(''))
+    await pane.shows(() => expect(scrollback(pane.all()).join('\n')).toContain('word79.'))
+    await pane.shows((screen) => expect(screen).toMatch(/> half a line$/))
+    const all = pane.all()
+    expect(all).not.toContain('I look')
+    for (const word of ['word0 ', 'word41 ', 'word79.']) expect(all.split(word), word).toHaveLength(2)
+
+    await heard.sees('word79.')
+    expect(heard.all()).not.toContain('I look')
+    expect(heard.all().split('word0 ')).toHaveLength(2)
+  }),
+)
+
+test('programs are given what is in the log, and what is being written if they ask for it', {
+  timeout: 60_000,
+}, async () => {
+  const { cwd, url, enter } = await terminalSpace([])
+  const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
+  const ana = await enter('ana')
+  await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
+  const [all, lines, parts] = [['--json'], [], ['--json', '--kind', 'chat.delta']].map((args) =>
+    spawnMeup(['watch', '--from', '1', ...args], cwd),
+  )
+  for (const each of [all, lines]) await expect.poll(() => each?.said.stdout).toContain('Why?')
+  const getParts = (): string | undefined => {
+    planner.delta('q', 0, 'I write')
+    return parts?.said.stdout
+  }
+  await expect.poll(getParts).toContain('I write')
+  planner.answer('q', 'because')
+  for (const each of [all, lines]) {
+    await expect.poll(() => each?.said.stdout).toContain('because')
+    expect(each?.said.stdout).not.toMatch(/I write|chat\.delta/)
+  }
+  expect(parts?.said.stdout).not.toContain('because')
+})
