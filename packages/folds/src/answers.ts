@@ -28,7 +28,7 @@ const maxChars = 256 * 1024
  */
 export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAnswers)
-  /** When what was written to its end came, by sender and trigger: deltas that come later are of no use. */
+  /** When what was written to its end came, by sender and trigger: deltas that come later are ignored. */
   readonly #answered = new Bounded<string>(maxAnswers)
 
   /** Those of which something is known, in the order in which they began. */
