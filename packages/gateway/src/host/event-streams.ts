@@ -56,7 +56,7 @@ export class EventStreams implements SpaceListener {
   }
 
   relayed(relayed: Relayed): void {
-    relayed.offer(this.#upToDate)
+    for (const session of this.#upToDate) relayed.offer(session)
   }
 
   /** Serves a feed from its position on; with `received`, first what else came with the envelope there. */
