@@ -81,11 +81,15 @@ export class Relayed {
     this.#outboundBatch = { messages: [{ text: entry.body, name: 'delta' }] }
   }
 
+  get bytes(): number {
+    return this.#entry.body.length
+  }
+
   /** Offers it to a session that may read it and has asked for it. */
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return
     if (session.subscription.wantsDeltas && session.selection.includes(this.#entry)) {
-      session.offer(this.#outboundBatch, this.#entry.body.length)
+      session.offer(this.#outboundBatch, this.bytes)
     }
   }
 }
