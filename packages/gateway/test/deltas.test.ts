@@ -111,7 +111,7 @@ describe('a delta', () => {
 
   test('is cut by kinds from the moment on that these change [MEUP-8.3, 9.1]', async () => {
     const { ana, ben } = await asked()
-    const [cut, uncut] = [{ kinds: ['chat'] }, { kinds: ['chat.*'], from: ['cem'], reasoning: 'none' }]
+    const [cut, uncut] = [{ kinds: ['!chat.delta'] }, { kinds: ['chat.*'], from: ['cem'], reasoning: 'none' }]
     const write = async (index: number, text: string): Promise<void> => {
       ben.send(delta(index, text, { to: ['ana'] }))
       await ben.refused({ kind: 'acme.note' }) // What came before it has been sent on.
