@@ -88,9 +88,9 @@ export class Relayed {
   /** Offers it to a session that may read it and has asked for it. */
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return
-    if (session.subscription.wantsDeltas && session.selection.includes(this.#entry)) {
-      session.offer(this.#outboundBatch, this.bytes)
-    }
+    if (!session.selection.includes(this.#entry)) return
+    if (session.subscription.wantsDeltas) session.offer(this.#outboundBatch, this.bytes)
+    else session.suppress(1, this.bytes)
   }
 }
 
