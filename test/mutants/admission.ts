@@ -2,6 +2,38 @@ import type { Mutant } from './mutant.js'
 
 /** Who is let in, what is admitted of whom, and who may read it. */
 export const admission: readonly Mutant[] = [
+  // A part of an answer that is for some goes to all.
+  {
+    package: 'packages/gateway',
+    function: 'Relayed.offer',
+    replace: ' || !mayRead(session, this.#audience)',
+    by: '',
+    tests: ['test/conformance/sessions.test.ts', 'packages/gateway/test/deltas.test.ts'],
+  },
+  // What an agent writes goes to all, though it may turn out to be a thought of a hidden run.
+  {
+    package: 'packages/gateway',
+    function: 'Space.offer',
+    replace: 'this.#hidden.withholdsOwn(entry.from)',
+    by: 'false',
+    tests: ['packages/gateway/test/deltas.test.ts'],
+  },
+  // A delta of another gateway goes to whoever could read it before a revocation that it followed.
+  {
+    package: 'packages/gateway',
+    function: 'Member.#hold',
+    replace: 'Number(head.after)',
+    by: '0',
+    tests: ['packages/gateway/test/followers.test.ts'],
+  },
+  // Deltas make a reader too slow.
+  {
+    package: 'packages/gateway',
+    function: 'Session.send',
+    replace: ' + this.#offered',
+    by: '',
+    tests: ['packages/gateway/test/deltas.test.ts'],
+  },
   // Whoever was kicked goes on acting until its connections are closed.
   {
     package: 'packages/gateway',

@@ -47,6 +47,7 @@ export class RunFeed implements Feed {
     this.#send(this.#run.pause())
   }
 
+  /** Messages of the log, or a delta of the answer. */
   send({ messages }: OutboundBatch): void {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
     // Live messages cannot be delayed until the work is paid, so the run ends instead.
@@ -67,12 +68,13 @@ export class RunFeed implements Feed {
     this.#send(this.#run.fail(code, message))
   }
 
-  /** Skips what is not of the log: welcomes and errors. */
+  /** Skips welcomes and errors. */
   #toEvents(messages: readonly Message[]): AGUIEvent[] {
     return messages
-      .filter(({ seq }) => seq !== undefined)
-      .flatMap(({ text }) => {
-        const events = this.#run.apply(JSON.parse(Buffer.from(text).toString()) as Envelope)
+      .filter(({ seq, name }) => seq !== undefined || name !== undefined)
+      .flatMap(({ text, seq }) => {
+        const envelope = JSON.parse(Buffer.from(text).toString()) as Envelope
+        const events = seq === undefined ? this.#run.write(envelope) : this.#run.apply(envelope)
         this.#owesMs = this.#account.settle(text.length)
         return events
       })
@@ -128,6 +130,8 @@ const maxPageRows = 64
 
 interface FollowOptions {
   readonly visitor: Caller
+  /** Id of the chat that asks, and who answers it. */
+  readonly question: { readonly id: string; readonly agent: string }
   readonly grant: ConnectionGrant
   /** Seq after which the turn may begin. */
   readonly after: number
@@ -136,7 +140,11 @@ interface FollowOptions {
 }
 
 /** Feeds a turn from the log, then live. */
-export async function follow(feed: RunFeed, { visitor, grant, after, ended }: FollowOptions): Promise<void> {
+export async function follow(
+  feed: RunFeed,
+  { visitor, question, grant, after, ended }: FollowOptions,
+): Promise<void> {
+  const selection = selectTurn(question)
   let isGone = false
   let connection: ConnectionHandle | undefined
   void ended.then(() => {
@@ -154,7 +162,7 @@ export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Fo
       order: 'asc',
       filter: {},
       reasoning: 'full',
-      includes: ofTurns.includes,
+      includes: selection.includes,
     })
     for (const message of messages) {
       if (isGone) return
@@ -167,15 +175,18 @@ export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Fo
   }
   feed.pause()
   if (isGone) return
-  connection = await grant.watch(feed, { after: place }, ofTurns)
+  connection = await grant.watch(feed, { after: place }, selection)
   if (isGone) connection.closed()
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
 
-/** The envelopes that turns consist of. */
-const ofTurns: Selection = {
-  key: 'turns',
-  includes: ({ kind }) => namespaces.has(namespaceOf(kind)) || kind === Kind.systemDecision,
+/** The envelopes that turns consist of, and of what is not logged the deltas of one answer. */
+const selectTurn = ({ id, agent }: FollowOptions['question']): Selection => ({
+  key: `turn ${agent} ${id}`,
+  includes: ({ kind, from, correlationId }) =>
+    kind === Kind.chatDelta
+      ? from === agent && correlationId === id
+      : namespaces.has(namespaceOf(kind)) || kind === Kind.systemDecision,
   includesCall: () => false,
-}
+})

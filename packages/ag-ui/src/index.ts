@@ -153,10 +153,12 @@ async function postRun(
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
     void accept(space, createSender(visitor), encodeCancellation(makeId, chat.id, agent).bytes)
   })
-  follow(feed, { visitor, grant, after: asked.seq - 1, ended }).catch((err: unknown) => {
-    options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
-    feed.fail('unavailable', 'The log cannot be read. Send the same message again later.')
-  })
+  follow(feed, { visitor, question: { id: chat.id, agent }, grant, after: asked.seq - 1, ended }).catch(
+    (err: unknown) => {
+      options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
+      feed.fail('unavailable', 'The log cannot be read. Send the same message again later.')
+    },
+  )
   return respondFeed(events, context, options)
 }
 

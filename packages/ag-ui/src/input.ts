@@ -16,8 +16,8 @@ export interface RunInput {
   readonly runId: string
   /** The last message of the user. */
   readonly question: { readonly id: string; readonly text: string }
-  /** Ids of the messages and the calls that the client has. */
-  readonly known: ReadonlySet<string>
+  /** Messages and calls that the client has: their texts, by id. */
+  readonly known: ReadonlyMap<string, string>
   readonly answers: readonly Answer[]
   readonly settings: RunSettings
 }
@@ -56,7 +56,7 @@ export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isRefusal(answers)) return answers
   const settings = readSettings(input.forwardedProps ?? {})
   if (isRefusal(settings)) return settings
-  return { threadId, runId, question, known: new Set(messages.flatMap(collectIds)), answers, settings }
+  return { threadId, runId, question, known: new Map(messages.flatMap(collectTexts)), answers, settings }
 }
 
 const refuseInput = (message: string): Refusal => refuse('invalid_request', message)
@@ -99,10 +99,14 @@ function joinText(content: unknown): string | undefined {
   return texts.every(isText) ? texts.join('') : undefined
 }
 
-function collectIds(message: unknown): string[] {
+/** The text of a message by its id, and its calls, which have none. */
+function collectTexts(message: unknown): (readonly [id: string, text: string])[] {
   if (!isObject(message)) return []
   const calls = Array.isArray(message.toolCalls) ? message.toolCalls.filter(isObject) : []
-  return [message.id, ...calls.map(({ id }) => id)].filter(isText)
+  const text = isText(message.content) ? message.content : ''
+  return [{ id: message.id, text }, ...calls.map(({ id }) => ({ id, text: '' }))].flatMap(
+    (each): (readonly [string, string])[] => (isText(each.id) ? [[each.id, each.text]] : []),
+  )
 }
 
 function readAnswers(resume: unknown): Answer[] | Refusal {

@@ -10,6 +10,7 @@ import {
   getMessage,
   guarded,
   isWithheld,
+  LiveAnswers,
   type Outcome,
   type ProposalFold,
   type ProposalView,
@@ -20,6 +21,7 @@ import {
   type TurnRecord,
 } from '@meup/folds'
 import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
+import { AnswerMessage } from './answer-message.js'
 
 interface RunOptions extends RunName {
   readonly space: string
@@ -30,8 +32,8 @@ interface RunOptions extends RunName {
   readonly question: { readonly id: string; readonly from: string; readonly agent: string }
   /** Seq up to which an earlier run has sent events. */
   readonly after: number
-  /** Ids of messages and calls that the client has. */
-  readonly known: ReadonlySet<string>
+  /** Messages and calls that the client has: their texts, by id. */
+  readonly known: ReadonlyMap<string, string>
   /** Milliseconds since the epoch. */
   now(): number
   /** Whether the client may do what is proposed here. */
@@ -53,6 +55,9 @@ export class Run {
   /** Calls that were sent, and calls whose result was. */
   readonly #called = new Set<string>()
   readonly #settled = new Set<string>()
+  /** What is written of the answer, and as what it is sent. */
+  readonly #drafts = new LiveAnswers()
+  readonly #message: AnswerMessage
   #question: Envelope | undefined
   #turn: FoldedTurn | undefined
   /** Number of the turn. */
@@ -65,6 +70,8 @@ export class Run {
     this.#options = options
     this.#assigner = new Assigner(options.epoch)
     this.#proposals = createProposalFoldWith(options.guard)
+    const { known, question } = options
+    this.#message = new AnswerMessage({ known, question: question.id, agent: question.agent })
   }
 
   get isOver(): boolean {
@@ -85,7 +92,17 @@ export class Run {
     if (this.#isTakenBack(envelope)) return this.#finish({ type: 'cancelled' })
     const turn = this.#turn?.record
     if (turn === undefined || !hasChanged) return []
-    return [...this.#thought(envelope), ...this.#calls(turn, envelope), ...this.#answer(turn)]
+    const events = [...this.#thought(envelope), ...this.#calls(turn, envelope)]
+    return [...(events.length > 0 ? this.#message.close() : []), ...events, ...this.#answer(turn)]
+  }
+
+  /** Takes a delta of the answer, which is not in the log. */
+  write(delta: Envelope): AGUIEvent[] {
+    const { question } = this.#options
+    const isOurs = delta.from === question.agent && delta.correlationId === question.id
+    if (this.#isOver || !isOurs || !this.#drafts.apply(delta)) return []
+    const [draft] = this.#drafts.list()
+    return draft === undefined ? [] : this.#message.grow(draft.text)
   }
 
   /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
@@ -108,12 +125,12 @@ export class Run {
   fail(code: string, message: string): AGUIEvent[] {
     if (this.#isOver) return []
     this.#isOver = true
-    return [errorEvent(code, message)]
+    return [...this.#message.close(), errorEvent(code, message)]
   }
 
   #finish(outcome: RunFinishedOutcome): AGUIEvent[] {
     this.#isOver = true
-    return [finishedEvent(this.#options, outcome)]
+    return [...this.#message.close(), finishedEvent(this.#options, outcome)]
   }
 
   /** Whether the client does not have it yet. */
@@ -152,7 +169,7 @@ export class Run {
   #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {
     const isSaid = kind === Kind.reasoningStart || isThought(kind)
     const text = isSaid && !isWithheld(payload) ? getMessage(payload) : ''
-    return text !== '' && this.#isNew(seq, id) ? reasoningEvents(id, text) : []
+    return text !== '' && this.#isNew(seq, id) && !this.#message.has(text) ? reasoningEvents(id, text) : []
   }
 
   #calls({ decisions }: TurnRecord, envelope: Envelope): AGUIEvent[] {
@@ -184,10 +201,10 @@ export class Run {
     return [resultEvent(id, outcome, cut(text, maxResultChars))]
   }
 
-  #answer({ agent, answer }: TurnRecord): AGUIEvent[] {
+  #answer({ answer }: TurnRecord): AGUIEvent[] {
     if (answer === null) return []
     const { id, seq } = answer.source
-    const said = this.#isNew(seq, id) ? messageEvents(id, agent, answer.text ?? '') : []
+    const said = this.#isNew(seq, id) ? this.#message.complete(id, answer.text ?? '') : []
     return [...said, ...this.#finish({ type: 'success' })]
   }
 }
@@ -206,13 +223,6 @@ const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_MESSAGE_CONTENT, messageId, delta },
   { type: EventType.REASONING_MESSAGE_END, messageId },
   { type: EventType.REASONING_END, messageId },
-]
-
-/** A message of an agent. Older clients reject an empty delta. */
-const messageEvents = (messageId: string, name: string, delta: string): AGUIEvent[] => [
-  { type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name },
-  ...(delta === '' ? [] : [{ type: EventType.TEXT_MESSAGE_CONTENT as const, messageId, delta }]),
-  { type: EventType.TEXT_MESSAGE_END, messageId },
 ]
 
 /** A call or a proposal of one, and why it is made. */

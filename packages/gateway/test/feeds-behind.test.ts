@@ -51,6 +51,29 @@ describe('a feed, while the index has not what was said', () => {
     },
   )
 
+  test('gets deltas after what was said before them [MEUP-3.25]', async () => {
+    const { store, hold, release } = heldStore()
+    const { say, as, connect } = await stage({ store })
+    const ben = await connect('ben')
+    const socket = await connect('stranger')
+    const stream = await as('stranger').events()
+    hold()
+    await say(['ana', chat('ask', 'please do')])
+    const payload = { index: 0, text: 'on it' }
+    await ben.next(byId('ask'))
+    ben.send({ id: 'delta', kind: 'chat.delta', correlationId: 'ask', payload })
+    await socket.next(byId('delta'))
+    await say(['ben', chat('done', 'done', { correlationId: 'ask' })])
+    expect(stream.all).toEqual([])
+    release()
+    const events = await until(stream, 'done')
+    expect(events.map(({ data }) => (JSON.parse(data) as { id: string }).id)).toEqual([
+      'ask',
+      'delta',
+      'done',
+    ])
+  })
+
   test('goes on when what failed is mended; who asks for turns meanwhile is told to come back', async () => {
     const { store, fail } = heldStore()
     const clock = new FakeClock()

@@ -38,8 +38,8 @@ export interface SpaceListener {
   committed?(): void
   /** The batch was sent to every live session. */
   delivered?(batch: readonly Delivery[]): void
-  /** An envelope that is not logged was sent on; `isOwn`: this gateway has admitted it. */
-  relayed?(relayed: Relayed, isOwn: boolean): void
+  /** An envelope that is not logged was sent to every live session. */
+  relayed?(relayed: Relayed): void
   /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
   recovered?(): void
 }
@@ -69,7 +69,7 @@ export class Space {
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
-  /** Where another gateway sequences the space: takes frames there. */
+  /** Where several gateways have the space open: takes frames to the others. */
   elsewhere: RemoteSequencer | undefined
   #listeners: readonly SpaceListener[] = []
   readonly #commit: GroupCommit
@@ -170,19 +170,22 @@ export class Space {
     this.#commit.add(draft)
   }
 
-  /** Sends on an envelope that is not logged, to all who may read it and keep up. */
+  /** Sends on an envelope that is not logged, here and at the other gateways. */
   relay(envelope: Envelope, encoded: Encoded, from: Sender): void {
-    this.offer(toDraft(envelope, 0, encoded), from)
+    const entry = toDraft(envelope, 0, encoded)
+    this.offer(entry, from)
+    this.elsewhere?.relay(entry, from)
   }
 
-  /** The same, also where another gateway has admitted it: then `from` is nobody here. */
-  offer(entry: Entry, from?: Sender): void {
-    const relayed = new Relayed(entry, this.decideAudience(entry))
-    relayed.offer(
-      [...this.sessions].filter(({ live }) => live),
-      from,
-    )
-    for (const listener of this.#listeners) listener.relayed?.(relayed, from !== undefined)
+  /**
+   * Offers it to all here who may read it, but not to `from`, whichever gateway has admitted it. It may turn out to be a
+   * thought: of whose thoughts are hidden, nobody gets it [MEUP-9.6].
+   */
+  offer(entry: Entry, from: Sender | undefined): void {
+    if (this.#hidden.withholdsOwn(entry.from)) return
+    const relayed = new Relayed(entry, this.decideAudience(entry), from)
+    for (const session of this.sessions) if (session.live) relayed.offer(session)
+    for (const listener of this.#listeners) listener.relayed?.(relayed)
   }
 
   /** Whatever was to last until now is over. */
@@ -389,12 +392,14 @@ export async function accept(
   return elsewhere.submit(sender, frame, isBinary)
 }
 
-/** The gateway that sequences a space, as the others see it. */
+/** The other gateways of a space: the one that sequences it, as the others see it, and these as it sees them. */
 export interface RemoteSequencer {
   /** Whether this is a frame for it; what changes a connection alone stays with that. */
   isFor(frame: Uint8Array): boolean
   /** Answers the sender as `Space.submit` does. */
   submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal>
+  /** Has the other gateways offer what was admitted here and is not logged: each does so once, or not at all. */
+  relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
   emit(fields: object): Promise<number>
   /** The participants who are present here changed. */

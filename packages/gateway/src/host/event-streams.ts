@@ -14,6 +14,8 @@ import type { Row } from '../ports/envelope-log.js'
 
 /** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
+/** Bytes of deltas that may; past that they are left out. */
+const mostDeltas = 1024 * 1024
 /** Characters that an event has for each decision beside its rationale, and that an envelope costs which is folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
 
@@ -32,6 +34,9 @@ export class EventStreams implements SpaceListener {
   /** What was delivered since, as far as there is room. */
   #waiting: Delivery[] = []
   #bytes = 0
+  /** Deltas, each with the last seq that was delivered before it. */
+  #deltas: { readonly after: number; readonly relayed: Relayed }[] = []
+  #deltaBytes = 0
 
   constructor(space: Space, turns: Turns) {
     const { indexer } = turns
@@ -55,8 +60,20 @@ export class EventStreams implements SpaceListener {
     if (this.#bytes > mostWaiting) this.#forget()
   }
 
+  /** Deltas keep their place: what was said before them is shown first. */
   relayed(relayed: Relayed): void {
-    relayed.offer(this.#upToDate)
+    if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > mostDeltas) return
+    this.#deltas.push({ after: this.#space.delivered, relayed })
+    this.#deltaBytes += relayed.bytes
+    this.#offerDeltas()
+  }
+
+  #offerDeltas(): void {
+    const first = this.#deltas.findIndex(({ after }) => after > this.#shown)
+    for (const { relayed } of this.#deltas.splice(0, first === -1 ? this.#deltas.length : first)) {
+      this.#deltaBytes -= relayed.bytes
+      for (const session of this.#upToDate) relayed.offer(session)
+    }
   }
 
   /** Serves a feed from its position on; with `received`, first what else came with the envelope there. */
@@ -80,10 +97,12 @@ export class EventStreams implements SpaceListener {
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)
     this.#shown = through
-    if (isWhole && this.#isShown(batch, endings)) return
-    const behind = [...this.#upToDate]
-    this.#upToDate.clear()
-    for (const session of behind) this.serve(session)
+    if (!isWhole || !this.#isShown(batch, endings)) {
+      const behind = [...this.#upToDate]
+      this.#upToDate.clear()
+      for (const session of behind) this.serve(session)
+    }
+    this.#offerDeltas()
   }
 
   /** Whether all who are up to date have got it. */
@@ -121,6 +140,8 @@ export class EventStreams implements SpaceListener {
   #forget(): void {
     this.#waiting = []
     this.#bytes = 0
+    this.#deltas = []
+    this.#deltaBytes = 0
   }
 
   /** What waits of the log up to here. */

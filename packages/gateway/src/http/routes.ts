@@ -72,7 +72,8 @@ export const gatewayRoutes: RouteModule = {
       answer: {
         description: [
           'events `envelope` (id: its seq); after the one that ends a batch of calls `reasoning_update` or `job_reasoning`, with',
-          'the schemas of these names and the same seq; `lost`; and `error` before the gateway ends the stream',
+          'the schemas of these names and the same seq; `delta`, a part of an answer as it is written, without an id; `lost`; and',
+          '`error` before the gateway ends the stream',
         ].join(' '),
         content: { 'text/event-stream': text },
       },

@@ -32,7 +32,7 @@ const defaultSeconds = 300
 const asking = describeTool<AskArgs>({
   title: 'Ask and wait for the answer',
   description:
-    'Says something in the space and waits for the first answer. What is thought about it meanwhile is told as progress. The result names the resources that say how the answer came about.',
+    'Says something in the space and waits for the first answer. What is thought about it meanwhile, and what is written of the answer, is told as progress. The result names the resources that say how the answer came about.',
   input: { message, to: addressees, timeout_seconds: timeoutSeconds(defaultSeconds) },
   required: ['message'],
   annotations: { openWorldHint: true, destructiveHint: false },
@@ -47,8 +47,8 @@ export function addAsk(
   addTool(server, 'ask', asking, async (args, context) => {
     const question = await getQuestion(service, args, context)
     const report = createProgressReporter(context, service.log)
-    let thoughts = 0
-    question.listener = report && ((thought) => report({ progress: ++thoughts, message: thought }))
+    let reports = 0
+    question.listener = report && ((text) => report({ progress: ++reports, message: text }))
     const { signal } = context.mcpReq
     const cancel = (): void => question.cancel('the asker has cancelled it')
     signal.addEventListener('abort', cancel)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, SpaceClient } from '@meup/agent-sdk'
-import { Bounded, brief, defaultGuard, describe, onOneLine, sentence } from '@meup/folds'
+import { Bounded, brief, defaultGuard, describe, LiveAnswers, onOneLine, sentence } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
 
 export interface TimedAnswer extends Answer {
@@ -12,8 +12,8 @@ export interface TimedAnswer extends Answer {
 export interface Question {
   readonly id: string
   readonly answer: Promise<TimedAnswer>
-  /** Receives thoughts about the question; `undefined` = no client listens. */
-  listener: ((thought: string) => void) | undefined
+  /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
+  listener: ((report: string) => void) | undefined
   /** Proposals that were open before, or that the client was asked about already. */
   readonly seen: Set<string>
   /** Cancels the question and notifies those who work on it. */
@@ -29,6 +29,8 @@ export interface Asking {
 /** Beyond this the oldest questions are dropped: clients need not resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
+/** Characters of an answer that are reported at once, but for its beginning; and reports of what is written, all told. */
+const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
 export class Questions {
@@ -49,7 +51,7 @@ export class Questions {
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const observer = new QuestionObserver(id, (thought) => question.listener?.(thought))
+    const observer = new QuestionObserver(id, (report) => question.listener?.(report))
     const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
     this.#space.on('envelope', onEnvelope)
     const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
@@ -87,28 +89,50 @@ export class Questions {
   }
 }
 
-/** Observes the thoughts in runs that a question triggered, and the times of its answers. */
+/** Observes the thoughts in runs that a question triggered, its answers as they are written, and their times. */
 class QuestionObserver {
   readonly #question: string
-  readonly #think: (thought: string) => void
+  readonly #report: (report: string) => void
   readonly #runs = new Set<string>()
   readonly #answers = new Map<string, string>()
+  readonly #drafts = new LiveAnswers()
+  /** How much of an answer was reported, by who writes it. */
+  readonly #written = new Map<string, { readonly beginning: number; readonly chars: number }>()
+  #parts = 0
 
-  constructor(question: string, think: (thought: string) => void) {
+  constructor(question: string, report: (report: string) => void) {
     this.#question = question
-    this.#think = think
+    this.#report = report
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
     const { id, ts, kind, context } = envelope
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
+    if (kind === Kind.chatDelta && isAbout) this.#onDelta(envelope)
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
     if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
     const thought = describe({ ...envelope }, defaultGuard)
     if (onOneLine(thought.detail) !== '' && this.#runs.has(run))
-      this.#think(brief(sentence(thought), maxThoughtChars))
+      this.#report(brief(sentence(thought), maxThoughtChars))
+  }
+
+  /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
+  #onDelta(delta: AnyEnvelope): void {
+    const { from } = delta
+    if (this.#parts >= maxParts || !this.#drafts.apply({ ...delta })) return
+    const draft = this.#drafts.list().find((each) => each.from === from)
+    if (draft === undefined) return
+    const { beginning, text } = draft
+    const written = this.#written.get(from)
+    const chars = written?.beginning === beginning ? written.chars : 0
+    const part = text.slice(chars)
+    if (onOneLine(part).trim() === '' || (chars > 0 && part.length < minPartChars)) return
+    this.#written.set(from, { beginning, chars: text.length })
+    this.#parts++
+    const said = describe({ ...delta, payload: { index: 0, text: part } }, defaultGuard)
+    this.#report(brief(sentence(said), maxThoughtChars))
   }
 
   getAnswerTime(answer: string): string {

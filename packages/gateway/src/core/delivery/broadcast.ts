@@ -66,26 +66,31 @@ export function broadcast(
   for (const session of sessions) if (isServed(session)) whole.serve(session)
 }
 
-/** An envelope that is sent on and not logged: its entry has no seq (0). */
+/** A delta: an entry that is sent on and not logged, without a seq (0) [MEUP-3.25]. */
 export class Relayed {
+  readonly #entry: Entry
+  readonly #audience: Audience
+  readonly #from: Sender | undefined
   readonly #outboundBatch: OutboundBatch
 
-  constructor(
-    readonly entry: Entry,
-    readonly audience: Audience,
-  ) {
+  /** `from` does not get it back. */
+  constructor(entry: Entry, audience: Audience, from: Sender | undefined) {
+    this.#entry = entry
+    this.#audience = audience
+    this.#from = from
     this.#outboundBatch = { messages: [{ text: entry.body, name: 'delta' }] }
   }
 
-  /** Offers it to those who may read it and want its kind, but not to `from`. */
-  offer(sessions: Iterable<Session>, from?: Sender): void {
-    const { entry, audience } = this
-    for (const session of sessions) {
-      if (session === from || !mayRead(session, audience)) continue
-      if (session.selection.includes(entry) && session.subscription.wants(entry.kind)) {
-        session.offer(this.#outboundBatch)
-      }
-    }
+  get bytes(): number {
+    return this.#entry.body.length
+  }
+
+  /** Offers it to a session that may read it and has asked for it. */
+  offer(session: Session): void {
+    if (session === this.#from || !mayRead(session, this.#audience)) return
+    if (!session.selection.includes(this.#entry)) return
+    if (session.subscription.wantsDeltas) session.offer(this.#outboundBatch, this.bytes)
+    else session.suppress(1, this.bytes)
   }
 }
 

@@ -66,6 +66,8 @@ export class Session implements Sender, Reader, LogReader {
   tellsEnd = false
   /** Bytes of the last welcome, until little waits for the first time. */
   #excused = 0
+  /** Bytes of deltas that may wait. */
+  #offered = 0
   readonly #space: SessionSpace
   readonly #resubscribed: (session: Session, id: string) => number
 
@@ -102,8 +104,9 @@ export class Session implements Sender, Reader, LogReader {
     const { metrics, config } = this.#space
     const { sendBufferBytes } = config.limits
     const { pending } = this.connection
+    this.#offered = Math.min(this.#offered, pending)
     if (pending <= sendBufferBytes) this.#excused = 0
-    else if (pending > sendBufferBytes + this.#excused) {
+    else if (pending > sendBufferBytes + this.#excused + this.#offered) {
       metrics.slowCloses++
       this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
       return
@@ -124,9 +127,12 @@ export class Session implements Sender, Reader, LogReader {
     this.#excused = message.text.length
   }
 
-  /** Sends what nobody has to get, unless much waits to be read [MEUP-3.25]. */
-  offer(outboundBatch: OutboundBatch): void {
-    if (!this.closed && this.connection.pending <= behindBytes) this.connection.send(outboundBatch)
+  /** Sends so many bytes that nobody has to get, unless much waits to be read. They make nobody slow [MEUP-3.25]. */
+  offer(outboundBatch: OutboundBatch, bytes: number): void {
+    const { pending } = this.connection
+    if (this.closed || pending > behindBytes) return
+    this.#offered = Math.min(this.#offered, pending) + bytes
+    this.connection.send(outboundBatch)
   }
 
   reply(message: Message): void {
@@ -164,8 +170,8 @@ const getGroupKey = ({ readsTargeted, selection, subscription }: Session): strin
 interface Subscription {
   readonly asked: SubscribePayload
   readonly key: string
-  /** Whether the kind is wanted: of a delta, nothing else cuts it. */
-  wants(kind: string): boolean
+  /** Nothing but `kinds` cuts deltas, and it does so whomever they are addressed to [MEUP-8.3]. */
+  readonly wantsDeltas: boolean
   /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
   passes(entry: Entry): boolean
 }
@@ -183,7 +189,7 @@ const maxPatternSteps = 2 ** 13
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
-  let wants = (_kind: string): boolean => true
+  let wantsDeltas = true
   if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
     const wanted = underAny(contexts, '/contexts', meter)
@@ -199,13 +205,13 @@ export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter):
   }
   if (kinds) {
     const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
-    wants = (kind) => checkWithin(maxPatternSteps, () => wanted(kind))
+    wantsDeltas = checkWithin(maxPatternSteps, () => wanted(Kind.chatDelta))
     tests.push(({ kind }) => wanted(kind))
   }
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
-    wants,
+    wantsDeltas,
     passes: (entry) =>
       isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
   }

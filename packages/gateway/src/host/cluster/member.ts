@@ -1,15 +1,17 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
-import type { Relayed } from '../../core/delivery/broadcast.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
-import type { Heading, Note, Row, SharedLog } from '../../ports/envelope-log.js'
+import type { Entry, Heading, Note, Row, SharedLog } from '../../ports/envelope-log.js'
 
 /** The presence that a gateway announces expires after `leaseMs`; it is renewed three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
+
+/** Bytes of deltas that wait for rows of the log; past so many they are left out. */
+const maxHeldBytes = 1024 * 1024
 
 interface SharedSpace {
   readonly space: Space
@@ -29,8 +31,12 @@ export class Member implements RemoteSequencer, SpaceListener {
   readonly #connections = new ConnectionNumbers()
   /** Frames that the sequencing gateway admitted, by id and in order. Refused if it ends before they are logged. */
   readonly #forwarded = new Map<string, ForwardedFrame>()
-  /** Replies of the sequencing gateway, in order. Each waits for what was delivered before it there [MEUP-3.15]. */
-  readonly #held: HeldReply[] = []
+  /** Where the senders are connected whose frames came from other gateways. */
+  readonly #places = new WeakMap<Sender, Place>()
+  /** What the sequencing gateway sends on, in order. Each waits for what was delivered before it there [MEUP-3.15]. */
+  readonly #held: HeldMessage[] = []
+  /** Bytes of the deltas among them. */
+  #heldBytes = 0
   #isPruning = false
   #cancel = (): void => {}
 
@@ -56,14 +62,6 @@ export class Member implements RemoteSequencer, SpaceListener {
   close(): void {
     this.#cancel()
     this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
-  }
-
-  /** The connections of other gateways get it at most once. */
-  relayed({ entry }: Relayed, isOwn: boolean): void {
-    if (!isOwn) return
-    const { seq, id, ts, from, kind, to, correlationId, body } = entry
-    const heading = { seq, id, ts, from, kind, to, correlationId }
-    this.#shared.notify('all', { head: { do: 'relay', heading }, body })
   }
 
   recovered(): void {
@@ -105,6 +103,16 @@ export class Member implements RemoteSequencer, SpaceListener {
       const { id = '', kind = '' } = prescan(frame)
       return this.#refuse(sender, { id, kind })
     }
+  }
+
+  relay({ body, ...entry }: Entry, sender: Sender): void {
+    const { seq, id, ts, from, kind, to, correlationId } = entry
+    const heading = { seq, id, ts, from, kind, to, correlationId }
+    const after = this.#host.space.delivered
+    this.#shared.notify('all', {
+      head: { do: 'relay', heading, after, place: this.#places.get(sender) },
+      body,
+    })
   }
 
   async emit(fields: object): Promise<number> {
@@ -198,22 +206,39 @@ export class Member implements RemoteSequencer, SpaceListener {
         head: { line, after: this.#host.space.delivered, ...what },
         body: text,
       })
-    return {
+    const sender: Sender = {
       participant: participant ?? '',
       rateLimitKey: rateLimitKey ?? '',
       isRequest: head.isRequest === true,
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),
     }
+    this.#places.set(sender, { gateway: from ?? '', line })
+    return sender
   }
 
-  #hold(head: Note['head'], text: Buffer): void {
+  #holdReply(head: Note['head'], text: Buffer): void {
     const seq = Number(head.seq)
-    const say = (): void => {
+    this.#hold(head, () => {
       const line = this.#connections.find(head.line)
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
-    }
+    })
+  }
+
+  /** Offers a delta to the connections here, by the rights that its sender's gateway knew of. Many do not wait for these. */
+  #holdDelta(head: Note['head'], body: Buffer): void {
+    if (this.#heldBytes + body.length > maxHeldBytes) return
+    this.#heldBytes += body.length
+    const { gateway, line } = (head.place ?? {}) as Partial<Place>
+    this.#hold(head, () => {
+      this.#heldBytes -= body.length
+      const from = gateway === this.#shared.self ? this.#connections.find(line) : undefined
+      this.#host.space.offer({ ...(head.heading as Heading), body }, from)
+    })
+  }
+
+  #hold(head: Note['head'], say: () => void): void {
     this.#held.push({ after: Number(head.after), say })
     this.#settle()
   }
@@ -231,11 +256,11 @@ export class Member implements RemoteSequencer, SpaceListener {
         break
       }
       case 'relay':
-        space.offer({ ...(head.heading as Heading), body: Buffer.from(body ?? []) })
+        this.#holdDelta(head, Buffer.from(body ?? []))
         break
       case 'reply':
       case 'echo':
-        this.#hold(head, Buffer.from(body ?? []))
+        this.#holdReply(head, Buffer.from(body ?? []))
     }
   }
 }
@@ -277,8 +302,14 @@ class ConnectionNumbers {
   }
 }
 
-/** A reply of the sequencing gateway to a connection here. */
-interface HeldReply {
+/** A connection to a gateway. */
+interface Place {
+  readonly gateway: string
+  readonly line: unknown
+}
+
+/** A reply of the sequencing gateway to a connection here, or a delta for all. */
+interface HeldMessage {
   /** Last seq that was delivered there before it. */
   readonly after: number
   say(): void
