@@ -303,7 +303,11 @@ space.tool('failures', { input: Type.Object({ text: Type.String() }) }, ({ text 
 await space.answer(async (turn) => {
   const failed = await turn.reason(\`Thinking about: \${turn.text}\`, async (r) => {
     await r.thought('The change is small; the test report decides')
-    const { text } = await r.call('files/read_text_file', { path: 'report.txt' }, { why: 'what fails decides' })
+    const { text } = await r.call(
+      'files/read_text_file',
+      { path: 'report.txt' },
+      { why: 'what fails decides' },
+    )
     const failed = lines(text)
     await r.conclude(failed.length === 0 ? 'Nothing fails' : \`\${failed.length} tests fail\`)
     return failed
