@@ -101,3 +101,25 @@ test('what others say cannot move the cursor or disguise a line', async () => {
   expect(stdout).toContain('ana: safe[2Jtext')
   expect(readFileSync(join(cwd, '.meup/gateway.json'), 'utf8')).toContain('127.0.0.1')
 })
+
+test('ask prints the answer alone, tells why there is none, and gives up in time', async () => {
+  const agent = `
+import { connect } from ${JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))}
+const space = await connect()
+async function* words() { yield 'It '; yield 'is '; yield '5.' }
+await space.answer((turn) => {
+  if (turn.text === 'fail') throw new Error('out of paper')
+  return turn.text === 'wait' ? new Promise(() => {}) : turn.reply(words())
+})
+`
+  const bot = '  bot: { kind: process, command: node, args: [agent.mjs], capabilities: [chat] }\n'
+  const cwd = temporaryFolder({ 'space.yaml': config + bot, 'agent.mjs': agent })
+  const running = await startMeup('up', cwd)
+  const ask = (...args: string[]) => meup(['ask', ...args, '--to', 'bot'], { cwd })
+  expect(await ask('What is 2 + 3?')).toMatchObject({ code: 0, stdout: 'It is 5.\n' })
+  expect((await ask('fail')).stdout).toBe('I could not answer: out of paper\n')
+  const { stdout } = await ask('What is 2 + 3?', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'chat', from: 'bot', payload: { message: 'It is 5.' } })
+  expect((await ask('wait', '--timeout', '300ms')).code).toBe(6)
+  expect(await running.stop('SIGTERM')).toBe(0)
+})

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addAsk } from './commands/ask.js'
 import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
 import { addCaps } from './commands/caps.js'
@@ -37,6 +38,7 @@ addJoin(program)
 addOpen(program)
 addWatch(program)
 addSend(program)
+addAsk(program)
 addCall(program)
 addProposals(program)
 addCaps(program)

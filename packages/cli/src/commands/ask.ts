@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { LiveAnswers, printable } from '@meup/folds'
+import type { AnyEnvelope } from '@meup/protocol'
+import type { Command } from 'commander'
+import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { parseTimeSpan } from '../lib/options.js'
+import { print, printJson } from '../lib/output.js'
+
+interface AskFlags extends ConnectionFlags {
+  readonly to?: string[]
+  readonly timeout: string
+}
+
+/** `meup ask`: asks a question and prints the answer; in a terminal, as it is written. */
+export function addAsk(program: Command): void {
+  withConnection(program.command('ask'), 'print the envelope of the answer')
+    .description('ask a question, and print the answer')
+    .argument('<question>', 'what to ask')
+    .option('--to <participant...>', 'ask these alone; the first answer is printed')
+    .option('--timeout <duration>', 'how long to wait', '5m')
+    .action(async (question: string, { to, timeout, ...flags }: AskFlags) => {
+      const timeoutMs = parseTimeSpan(timeout, '--timeout')
+      const space = await enterSpace(flags)
+      const id = randomUUID()
+      const writer = new AnswerWriter(id)
+      const isLive = process.stdout.isTTY && !flags.json
+      let answer: AnyEnvelope | undefined
+      space.on('envelope', (envelope) => {
+        if (envelope.kind === 'chat' && envelope.correlationId === id) answer ??= envelope
+        if (isLive && answer === undefined) writer.apply(envelope)
+      })
+      try {
+        const { text } = await space.ask(question, { id, timeoutMs, ...(to && { to }) })
+        if (flags.json) printJson(answer)
+        else if (isLive) writer.end(text)
+        else print(printable(text))
+      } finally {
+        space.close()
+      }
+    })
+}
+
+/** Writes an answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */
+class AnswerWriter {
+  readonly #id: string
+  readonly #answers = new LiveAnswers()
+  #from: string | undefined
+  #beginning = 0
+  /** What was written since the answer began. */
+  #written = ''
+
+  constructor(id: string) {
+    this.#id = id
+  }
+
+  apply(envelope: AnyEnvelope): void {
+    if (!this.#answers.apply({ ...envelope })) return
+    const live = this.#answers
+      .list()
+      .find(({ from, trigger }) => trigger === this.#id && from === (this.#from ?? from))
+    if (live === undefined) return
+    this.#from = live.from
+    if (live.beginning !== this.#beginning) this.#restart()
+    this.#beginning = live.beginning
+    this.#append(printable(live.text))
+  }
+
+  end(text: string): void {
+    const answer = printable(text)
+    if (!answer.startsWith(this.#written)) this.#restart()
+    this.#append(answer)
+    process.stdout.write('\n')
+  }
+
+  #append(text: string): void {
+    process.stdout.write(text.slice(this.#written.length))
+    this.#written = text
+  }
+
+  #restart(): void {
+    if (this.#written !== '') process.stdout.write('\n(that was not the answer)\n\n')
+    this.#written = ''
+  }
+}
