@@ -20,7 +20,7 @@ async function loadAi() {
   try {
     return await import('ai')
   } catch (cause) {
-    const advice = 'install version 6 of it beside @meup/agent-sdk'
+    const advice = 'install version 6 or 7 of it beside @meup/agent-sdk'
     throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
   }
 }

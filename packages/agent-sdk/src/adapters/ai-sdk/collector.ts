@@ -8,7 +8,7 @@ type Content = Exclude<AssistantModelMessage['content'], string>[number]
 
 /** Of a block of text or reasoning: its beginning, more of it, or its end. */
 type Piece = Pick<
-  Extract<Part, { type: `${'text' | 'reasoning'}-${string}` }>,
+  Extract<Part, { type: `${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}` }>,
   'type' | 'id' | 'providerMetadata'
 >
 
@@ -25,6 +25,7 @@ const ends: Partial<Record<FinishReason, ModelStep['end']>> = {
   length: 'length',
   'content-filter': 'filtered',
   error: 'broken',
+  interrupted: 'broken',
 }
 
 /** Puts together what one answer of a model is, from the parts of its stream. */
