@@ -12,6 +12,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { calling, saying, serveModel } from '../support/model-server.js'
 import { readText } from '../support/packages.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
@@ -137,6 +138,38 @@ test('the example of a model agent does what it says, without a key', lengthy, a
   expect(lines).toContain('  reviewer · Let me see what there is.')
   expect(lines.at(-1)).toBe('reviewer: Do not deploy yet: FAIL 2 token expires.')
 })
+
+test('it runs with any model of a server as OpenAI’s', lengthy, async () => {
+  const { baseURL, requests } = await serveModel([
+    calling('files__read_text_file', { _rationale: 'to see what fails', path: 'report.txt' }),
+    saying('Do not deploy yet: the token expires.'),
+  ])
+  const { stdout } = await run('model-agent', {
+    MODEL: 'openai-compatible/qwen3',
+    MODEL_BASE_URL: baseURL,
+    MODEL_API_KEY: 'k-1',
+  })
+  expect(stdout).toContain('reviewer → files/read_text_file {"path":"report.txt"}  — to see what fails')
+  expect(stdout.trim().split('\n').at(-1)).toBe('reviewer: Do not deploy yet: the token expires.')
+  expect(requests.map(({ headers, body }) => [headers.authorization, body.model])).toEqual([
+    ['Bearer k-1', 'qwen3'],
+    ['Bearer k-1', 'qwen3'],
+  ])
+})
+
+test.for([
+  ['anthropic/claude', 'MODEL=anthropic/claude needs ANTHROPIC_API_KEY'],
+  ['google/gemini', 'MODEL=google/gemini needs AI_GATEWAY_API_KEY'],
+  ['openai-compatible/qwen3', 'MODEL=openai-compatible/qwen3 needs MODEL_BASE_URL'],
+  ['gpt', 'MODEL=gpt needs a vendor: vendor/name'],
+])(
+  'MODEL=%s alone ends it with one line, before anything starts',
+  lengthy,
+  async ([MODEL = '', line = '']) => {
+    const error = await run('model-agent', { MODEL }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 78, stdout: '', stderr: `${line}\n` })
+  },
+)
 
 test('the example of a first agent does what it says, and is the one of the README', lengthy, async () => {
   const { stdout } = await run('hello-agent')

@@ -11,13 +11,15 @@ import { scan } from '../support/source.js'
 
 type Sdk = typeof import('@meup/agent-sdk')
 
+/** What only those install who have models. */
+const external = ['ai', '@ai-sdk/openai-compatible']
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
 const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk'`, resolveDir: repositoryRoot }
 
 /** The SDK as a bundler makes it, in a folder where no package is installed. */
 async function sdkAlone(conditions: string[]): Promise<Sdk> {
   const outfile = `${temporaryFolder()}/sdk.cjs`
-  await build({ ...common, stdin: sdk, format: 'cjs', conditions, external: ['ai'], outfile })
+  await build({ ...common, stdin: sdk, format: 'cjs', conditions, external, outfile })
   return createRequire(import.meta.url)(outfile)
 }
 

@@ -96,6 +96,13 @@ export interface ModelSettings {
 
 export interface ModelOptions {
   readonly model: AgentModel
+  /**
+   * The address of a server as OpenAI's, such as `http://127.0.0.1:11434/v1`; `model` is the name of a model there. Needs
+   * the package `@ai-sdk/openai-compatible`.
+   */
+  readonly baseURL?: string
+  /** The key for `baseURL`; default: none. */
+  readonly apiKey?: string | undefined
   /** What the agent is for. */
   readonly instructions?: string
   readonly settings?: ModelSettings

@@ -5,23 +5,15 @@ import type { AgentModel, ModelOptions } from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
 import type { OfferedTool } from '../../model/toolbox.js'
 import { Collector } from './collector.js'
+import { loadAi, loadModel } from './load.js'
 
-/** Loads the `ai` package, which only those install who have models. Rejects where it is missing. */
+/** Loads the packages that only those install who have models. Rejects where one is missing. */
 export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
-  const ai = await loadAi()
+  const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
   return ({ space, from, text }, earlier) => {
-    const dialogue = new AiDialogue(ai, space.id, earlier, options)
+    const dialogue = new AiDialogue(ai, space.id, earlier, { ...options, model })
     dialogue.addUserMessage(from, text)
     return dialogue
-  }
-}
-
-async function loadAi() {
-  try {
-    return await import('ai')
-  } catch (cause) {
-    const advice = 'install version 6 or 7 of it beside @meup/agent-sdk'
-    throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
   }
 }
 
