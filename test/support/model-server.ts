@@ -93,5 +93,5 @@ export const failing = (
 ): ModelReply => ({
   status,
   headers,
-  body: JSON.stringify({ error: { message, type: 'error', code: null } }),
+  body: JSON.stringify({ type: 'error', error: { message, type: 'error', code: null } }),
 })
