@@ -37,7 +37,10 @@ export async function serveModel(
     for await (const chunk of request) chunks.push(chunk)
     const body: ChatBody = JSON.parse(Buffer.concat(chunks).toString())
     const index = requests.push({ path: request.url ?? '', headers: request.headers, body }) - 1
-    const unscripted = { status: 500, body: JSON.stringify({ error: { message: 'not in the script' } }) }
+    const unscripted: ModelReply = {
+      status: 500,
+      body: JSON.stringify({ error: { message: 'not in the script' } }),
+    }
     const reply = (typeof script === 'function' ? script(body, index) : script[index]) ?? unscripted
     const type = (reply.status ?? 200) < 300 ? 'text/event-stream' : 'application/json'
     response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers })

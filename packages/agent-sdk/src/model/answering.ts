@@ -4,7 +4,7 @@ import { ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import { retryAfterPause, retryRateLimited } from '../client/retry.js'
 import { type CallOutcome, callTools } from './call-tools.js'
-import type { Dialogue, ModelStep, Spent } from './dialogue.js'
+import { type Dialogue, type ModelStep, type ShownReasoning, type Spent, shownReasoning } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
@@ -29,6 +29,8 @@ export class Answering {
   readonly #parts: Answerer
   readonly #groups = new ParallelGroups()
   readonly #budget: TurnBudget
+  /** What was shown of the reasoning, in all steps. */
+  readonly #shown = new Set<ShownReasoning | undefined>()
 
   constructor(turn: Turn, parts: Answerer) {
     this.#turn = turn
@@ -60,7 +62,8 @@ export class Answering {
       cancel()
       space.off('envelope', onEnvelope)
     }
-    const metadata = { model, ...this.#budget.getUsage() }
+    const reasoning = shownReasoning.find((each) => this.#shown.has(each))
+    const metadata = { model, ...(reasoning !== undefined && { reasoning }), ...this.#budget.getUsage() }
     await retryRateLimited(() => run.conclude(undefined, { metadata })).catch(onError)
     await this.#reply(text)
   }
@@ -81,6 +84,7 @@ export class Answering {
       const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
       this.#budget.add(step.spent)
+      this.#shown.add(step.shown)
       if (step.end === 'stopped') continue
       if (step.calls.length === 0) {
         if (this.#steering.isWaiting) continue

@@ -2,9 +2,10 @@ import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { CallResult, Dialogue, ModelStep, ThinkingDelta } from '../../model/dialogue.js'
 import { LoopGuard } from '../../model/loop-guard.js'
 import type { Remembered } from '../../model/memory.js'
-import type { AgentModel, ModelOptions } from '../../model/options.js'
+import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
 import type { OfferedTool } from '../../model/toolbox.js'
+import { askForReasoning } from './ask-for-reasoning.js'
 import { Collector } from './collector.js'
 import { explainError } from './errors.js'
 import { loadAi, loadModel } from './load.js'
@@ -27,6 +28,7 @@ export class AiDialogue implements Dialogue {
   readonly model: string
   readonly #ai: Ai
   readonly #options: ModelOptions
+  readonly #settings: ModelSettings
   /** Who provides the model, for people to read. */
   readonly #provider: string
   readonly #system: string
@@ -40,6 +42,8 @@ export class AiDialogue implements Dialogue {
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
+    const providerOptions = askForReasoning(provider, this.model, options.settings?.providerOptions)
+    this.#settings = { ...options.settings, providerOptions }
     this.#provider = options.baseURL ?? provider.split('.')[0] ?? provider
     this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
@@ -76,7 +80,7 @@ export class AiDialogue implements Dialogue {
     const stop = new AbortController()
     try {
       const { fullStream } = this.#ai.streamText({
-        ...this.#options.settings,
+        ...this.#settings,
         model: this.#options.model as LanguageModel, // Recognized by its shape.
         system: this.#system,
         messages: [...this.#messages],
@@ -100,7 +104,7 @@ export class AiDialogue implements Dialogue {
     }
     const message = collector.message(this.#wantsReasoning)
     if (message !== undefined) this.#messages.push(message)
-    return collector.step()
+    return collector.step(this.#isSummary)
   }
 }
 
