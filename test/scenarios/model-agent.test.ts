@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
@@ -155,6 +155,25 @@ test('it runs with any model of a server as OpenAI’s', lengthy, async () => {
     ['Bearer k-1', 'qwen3'],
     ['Bearer k-1', 'qwen3'],
   ])
+})
+
+test('three lines in it are your model, as its README says', lengthy, async () => {
+  const { baseURL } = await serveModel([saying('Do not deploy.')])
+  const lines =
+    snippetsOf('examples/model-agent/README.md').find(({ language }) => language === 'ts')?.text ?? ''
+  const code = readText('examples/model-agent/src/model-agent.ts')
+    .replace('...chosen,', lines.replace(/'http:.*?'/, `'${baseURL}'`))
+    .replace(/^const chosen.*$|^import.*choose-model.*$/gm, '')
+  const folder = pageFolder()
+  writeFileSync(join(folder, 'three-lines.ts'), code)
+  const { url, join: enter } = await openSpace()
+  const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
+  const args = ['--import', 'tsx', 'three-lines.ts']
+  const agent = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  await using ana = await enter('ana')
+  await ana.whenPresent(['bot'])
+  expect((await ana.ask('Can we deploy?', { to: ['bot'] })).text).toBe('Do not deploy.')
 })
 
 test.for([
