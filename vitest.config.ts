@@ -26,6 +26,20 @@ const soak = [
   'test/faults/{kill,nats-*,payload-secrets,secrets,stopped-reader}.test.ts',
 ]
 
+const fast = {
+  plugins: [loadSources()],
+  test: { ...shared, globalSetup: 'test/support/generate.ts' },
+}
+
+/** The packages of models in the major version before. */
+const earlierModels = {
+  ai: 'ai-6',
+  '@ai-sdk/anthropic': 'anthropic-3',
+  '@ai-sdk/google': 'google-3',
+  '@ai-sdk/openai': 'openai-3',
+  '@ai-sdk/openai-compatible': 'openai-compatible-2',
+}
+
 export default defineConfig({
   test: {
     reporters: ['default', requirementsReporter, totalsReporter],
@@ -33,14 +47,18 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     projects: [
       {
-        plugins: [loadSources()],
+        ...fast,
         test: {
-          ...shared,
+          ...fast.test,
           name: 'fast',
           include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
           exclude: system,
-          globalSetup: 'test/support/generate.ts',
         },
+      },
+      {
+        ...fast,
+        resolve: { alias: earlierModels },
+        test: { ...fast.test, name: 'fast-ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
       },
       { test: { ...shared, name: 'system', include: system } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },

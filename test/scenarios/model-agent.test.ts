@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
@@ -9,8 +9,11 @@ import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
 import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { calling, saying, serveModel } from '../support/model-server.js'
+import { readText } from '../support/packages.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 const server = 'examples/model-agent/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'
@@ -136,6 +139,57 @@ test('the example of a model agent does what it says, without a key', lengthy, a
   expect(lines.at(-1)).toBe('reviewer: Do not deploy yet: FAIL 2 token expires.')
 })
 
+test('it runs with any model of a server as OpenAI’s', lengthy, async () => {
+  const { baseURL, requests } = await serveModel([
+    calling('files__read_text_file', { _rationale: 'to see what fails', path: 'report.txt' }),
+    saying('Do not deploy yet: the token expires.'),
+  ])
+  const { stdout } = await run('model-agent', {
+    MODEL: 'openai-compatible/qwen3',
+    MODEL_BASE_URL: baseURL,
+    MODEL_API_KEY: 'k-1',
+  })
+  expect(stdout).toContain('reviewer → files/read_text_file {"path":"report.txt"}  — to see what fails')
+  expect(stdout.trim().split('\n').at(-1)).toBe('reviewer: Do not deploy yet: the token expires.')
+  expect(requests.map(({ headers, body }) => [headers.authorization, body.model])).toEqual([
+    ['Bearer k-1', 'qwen3'],
+    ['Bearer k-1', 'qwen3'],
+  ])
+})
+
+test('three lines in it are your model, as its README says', lengthy, async () => {
+  const { baseURL } = await serveModel([saying('Do not deploy.')])
+  const lines =
+    snippetsOf('examples/model-agent/README.md').find(({ language }) => language === 'ts')?.text ?? ''
+  const code = readText('examples/model-agent/src/model-agent.ts')
+    .replace('...chosen,', lines.replace(/'http:.*?'/, `'${baseURL}'`))
+    .replace(/^const chosen.*$|^import.*choose-model.*$/gm, '')
+  const folder = pageFolder()
+  writeFileSync(join(folder, 'three-lines.ts'), code)
+  const { url, join: enter } = await openSpace()
+  const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
+  const args = ['--import', 'tsx', 'three-lines.ts']
+  const agent = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  await using ana = await enter('ana')
+  await ana.whenPresent(['bot'])
+  expect((await ana.ask('Can we deploy?', { to: ['bot'] })).text).toBe('Do not deploy.')
+})
+
+test.for([
+  ['anthropic/claude', 'MODEL=anthropic/claude needs ANTHROPIC_API_KEY'],
+  ['google/gemini', 'MODEL=google/gemini needs AI_GATEWAY_API_KEY'],
+  ['openai-compatible/qwen3', 'MODEL=openai-compatible/qwen3 needs MODEL_BASE_URL'],
+  ['gpt', 'MODEL=gpt needs a vendor: vendor/name'],
+])(
+  'MODEL=%s alone ends it with one line, before anything starts',
+  lengthy,
+  async ([MODEL = '', line = '']) => {
+    const error = await run('model-agent', { MODEL }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 78, stdout: '', stderr: `${line}\n` })
+  },
+)
+
 test('the example of a first agent does what it says, and is the one of the README', lengthy, async () => {
   const { stdout } = await run('hello-agent')
   expect(stdout).toMatch(/^reviewer: I recommend against deploying: FAIL 2 token expires$/m)
@@ -162,6 +216,17 @@ test('the programs of the page print what it says', lengthy, () => {
     execFileSync(process.execPath, ['--import', 'tsx', file], { cwd, encoding: 'utf8' }),
   )
   expect(printed).toEqual(outputs)
+})
+
+test('the versions that the page installs are those of the tests', () => {
+  const { catalog, catalogs } = parse(readText('pnpm-workspace.yaml'))
+  const command = (...versions: string[]): string => {
+    const [ai, anthropic] = versions.map((version) => /(\d+)\.\d+\.\d+$/.exec(version)?.[1])
+    return `ai@${ai} @ai-sdk/anthropic@${anthropic}`
+  }
+  const now = command(catalog.ai, catalog['@ai-sdk/anthropic'])
+  const before = command(catalogs.ai6['ai-6'], catalogs.ai6['anthropic-3'])
+  expect(readText('docs/model-agent.md')).toContain(`npm install ${now} # on Node 20: ${before}\n`)
 })
 
 test('its agent with a real provider comes as far as one comes without a key', lengthy, async () => {

@@ -11,13 +11,15 @@ import { scan } from '../support/source.js'
 
 type Sdk = typeof import('@meup/agent-sdk')
 
+/** What only those install who have models. */
+const external = ['ai', '@ai-sdk/openai-compatible']
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
 const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk'`, resolveDir: repositoryRoot }
 
 /** The SDK as a bundler makes it, in a folder where no package is installed. */
 async function sdkAlone(conditions: string[]): Promise<Sdk> {
   const outfile = `${temporaryFolder()}/sdk.cjs`
-  await build({ ...common, stdin: sdk, format: 'cjs', conditions, external: ['ai'], outfile })
+  await build({ ...common, stdin: sdk, format: 'cjs', conditions, external, outfile })
   return createRequire(import.meta.url)(outfile)
 }
 
@@ -40,7 +42,9 @@ test('without the package of models, an agent with one says what to install', as
   const agent = await agentOf(await sdkAlone([]))
   const error = await agent('acme/model').catch((reason: unknown) => reason)
   expect(error).toMatchObject({
-    message: expect.stringContaining('needs the package ai: install version 6 of it beside @meup/agent-sdk'),
+    message: expect.stringContaining(
+      'needs the package ai: install version 6 or 7 of it beside @meup/agent-sdk',
+    ),
     cause: { code: 'ERR_MODULE_NOT_FOUND' },
   })
 })

@@ -1,18 +1,50 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import type { LanguageModel } from 'ai'
+import type { AgentOptions } from '@meup/agent-sdk'
 import { reviewerScript } from './script.js'
 
+type Environment = Readonly<Record<string, string | undefined>>
+type ChosenModel = Pick<AgentOptions, 'model' | 'baseURL' | 'apiKey'>
+
+/** Tells `meup up` that another start does not help: `EX_CONFIG` of sysexits.h. */
+const wrongConfiguration = 78
+
 /**
- * The model that MODEL names, as `vendor/name`: with that vendor's own key, or through the AI Gateway, which has them all.
- * Without MODEL, a script plays the model. Throws where there is no key.
+ * The model that MODEL names, as `vendor/name`: with that vendor's own key, or through the AI Gateway, which has them all;
+ * `openai-compatible/name` is at MODEL_BASE_URL. Without MODEL, a script plays the model. Ends the program with one line
+ * where something is missing.
  */
-export function chooseModel(env: Readonly<Record<string, string | undefined>>): LanguageModel {
-  const { MODEL, ANTHROPIC_API_KEY, OPENAI_API_KEY, AI_GATEWAY_API_KEY } = env
-  if (!MODEL) return reviewerScript()
-  const [vendor, name = ''] = MODEL.split(/\/(.*)/s)
-  if (vendor === 'anthropic' && ANTHROPIC_API_KEY) return createAnthropic({ apiKey: ANTHROPIC_API_KEY })(name)
-  if (vendor === 'openai' && OPENAI_API_KEY) return createOpenAI({ apiKey: OPENAI_API_KEY })(name)
-  if (AI_GATEWAY_API_KEY) return MODEL
-  throw new Error(`MODEL is ${MODEL}: set the key of its vendor, or AI_GATEWAY_API_KEY`)
+export function chooseModel(env: Environment): ChosenModel {
+  const { MODEL, AI_GATEWAY_API_KEY } = env
+  if (!MODEL) return { model: reviewerScript() }
+  const [vendor = '', name = ''] = MODEL.split(/\/(.*)/s)
+  const { needs, choose } = vendors[vendor] ?? gateway
+  const value = env[needs]
+  if (name !== '' && value) return choose(name, value, env)
+  if (name !== '' && AI_GATEWAY_API_KEY && vendor !== compatible) return { model: MODEL }
+  console.error(name === '' ? `MODEL=${MODEL} needs a vendor: vendor/name` : `MODEL=${MODEL} needs ${needs}`)
+  return process.exit(wrongConfiguration)
 }
+
+interface Vendor {
+  /** The variable without which it cannot be used. */
+  readonly needs: string
+  choose(name: string, value: string, env: Environment): ChosenModel
+}
+
+const compatible = 'openai-compatible'
+
+const vendors: Readonly<Record<string, Vendor>> = {
+  anthropic: {
+    needs: 'ANTHROPIC_API_KEY',
+    choose: (name, apiKey) => ({ model: createAnthropic({ apiKey })(name) }),
+  },
+  openai: { needs: 'OPENAI_API_KEY', choose: (name, apiKey) => ({ model: createOpenAI({ apiKey })(name) }) },
+  [compatible]: {
+    needs: 'MODEL_BASE_URL',
+    choose: (model, baseURL, { MODEL_API_KEY: apiKey }) => ({ model, baseURL, ...(apiKey && { apiKey }) }),
+  },
+}
+
+/** Of any other vendor. */
+const gateway: Vendor = { needs: 'AI_GATEWAY_API_KEY', choose: (_, __, { MODEL = '' }) => ({ model: MODEL }) }

@@ -1,10 +1,13 @@
 import { connect } from '@meup/agent-sdk'
 import { chooseModel } from './choose-model.js'
 
+// Before anything starts: it ends the program where a key is missing.
+const chosen = chooseModel(process.env)
+
 // Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
 await using space = await connect()
 await space.agent({
-  model: chooseModel(process.env),
+  ...chosen,
   instructions:
     'You advise whether to deploy. Look at the files, which are in the folder ".", and base your answer on them alone. ' +
     'Before you call a tool, say in one sentence what you are about to find out.',

@@ -4,11 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
+import { chooseModel } from './choose-model.js'
 
 const timeoutMs = 120_000
 const directory = fileURLToPath(new URL('..', import.meta.url))
 const once = process.argv.includes('--once')
 const isScripted = !process.env.MODEL
+// Ends the program where a key is missing; the agent chooses for itself.
+chooseModel(process.env)
 
 const config = loadConfig(`${directory}/space.yaml`)
 const gateway = once ? { ...config.gateway, port: 0 } : config.gateway

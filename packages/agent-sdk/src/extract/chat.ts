@@ -19,13 +19,15 @@ export function chatReader(collector: Collector): (chunk: Json) => void {
   }
 }
 
+const none: Json = {}
+
 function readChoice(choice: Json, collector: Collector, readDetails: DetailsReader): void {
   const delta = record(choice.delta)
-  const message = delta ?? record(choice.message) ?? {}
+  const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
   readDetails(message.reasoning_details, delta === undefined)
-  // Plain completions, where the tags of the model are all there is.
-  if (typeof choice.text === 'string') collector.text(choice.text)
+  // Of plain completions, where the tags of the model are all there is. Together repeats a delta in it.
+  if (typeof choice.text === 'string' && message === none) collector.text(choice.text)
   collector.finish(choice.finish_reason ?? choice.finishReason)
 }
 

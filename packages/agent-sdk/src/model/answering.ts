@@ -4,7 +4,14 @@ import type { LiveText } from '../agent/deltas.js'
 import { ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import { type CallOutcome, callTools } from './call-tools.js'
-import type { Dialogue, ModelStep, Spent, ThinkingDelta } from './dialogue.js'
+import {
+  type Dialogue,
+  type ModelStep,
+  type ShownReasoning,
+  type Spent,
+  shownReasoning,
+  type ThinkingDelta,
+} from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
@@ -27,6 +34,8 @@ export class Answering {
   readonly #parts: Answerer
   readonly #groups = new ParallelGroups()
   readonly #budget: TurnBudget
+  /** What was shown of the reasoning, in all steps. */
+  readonly #shown = new Set<ShownReasoning | undefined>()
 
   constructor(turn: Turn, parts: Answerer) {
     this.#turn = turn
@@ -60,7 +69,8 @@ export class Answering {
       cancel()
       space.off('envelope', onEnvelope)
     }
-    const metadata = { model, ...this.#budget.getUsage() }
+    const reasoning = shownReasoning.find((each) => this.#shown.has(each))
+    const metadata = { model, ...(reasoning !== undefined && { reasoning }), ...this.#budget.getUsage() }
     await run.conclude(undefined, { metadata }).catch(onError)
     await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
   }
@@ -82,6 +92,7 @@ export class Answering {
       const step = await this.#think(thinking, say, offer, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
       this.#budget.add(step.spent)
+      this.#shown.add(step.shown)
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
         this.#steering.close()
         return getAnswer(step)

@@ -33,6 +33,13 @@ export interface Spent {
   readonly reasoning: number
 }
 
+/**
+ * What a provider shows of what its model thinks, the most first: all of it, a summary, what only the provider can read,
+ * nothing but that it thought.
+ */
+export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
+export type ShownReasoning = (typeof shownReasoning)[number]
+
 /** One answer of the model: a text, or calls that it wants made first. */
 export interface ModelStep {
   /** Without what was thought in tags. */
@@ -41,6 +48,8 @@ export interface ModelStep {
   readonly tagged: string
   readonly calls: readonly WantedCall[]
   readonly spent: Spent
+  /** `undefined`: as far as can be seen, it did not think. */
+  readonly shown: ShownReasoning | undefined
   /** `length`: it ran into a limit of tokens; `broken`: the stream ended too early; `stopped`: it was stopped by us. */
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
 }

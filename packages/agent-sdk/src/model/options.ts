@@ -66,20 +66,22 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
 }
 
 /**
- * A model of any provider of the `ai` package, version 6, or its name at the AI Gateway: `vendor/model`. Written down
+ * A model of any provider of the `ai` package, version 6 or 7, or its name at the AI Gateway: `vendor/model`. Written down
  * here as far as it takes to tell one, so that these types need no other package.
  */
 export type AgentModel =
   | string
   | {
-      readonly specificationVersion: 'v2' | 'v3'
+      /** `v4` are those for version 7 of the package, which takes the others too. */
+      readonly specificationVersion: 'v2' | 'v3' | 'v4'
       /** Such as `openai.responses`. */
       readonly provider: string
       readonly modelId: string
       readonly doStream: (options: never) => PromiseLike<unknown>
     }
 
-type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue | undefined }
+type JsonValue = null | string | number | boolean | readonly JsonValue[] | JsonObject
+type JsonObject = { readonly [key: string]: JsonValue | undefined }
 
 /** What the `ai` package passes on to the provider, as it is. */
 export interface ModelSettings {
@@ -92,11 +94,18 @@ export interface ModelSettings {
   readonly seed?: number
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** By provider: `{ anthropic: { thinking: { type: 'enabled' } } }`. */
-  readonly providerOptions?: Record<string, { [key: string]: JsonValue | undefined }>
+  readonly providerOptions?: Readonly<Record<string, JsonObject>>
 }
 
 export interface ModelOptions {
   readonly model: AgentModel
+  /**
+   * The address of a server as OpenAI's, such as `http://127.0.0.1:11434/v1`; `model` is the name of a model there. Needs
+   * the package `@ai-sdk/openai-compatible`.
+   */
+  readonly baseURL?: string
+  /** The key for `baseURL`; default: none. */
+  readonly apiKey?: string | undefined
   /** What the agent is for. */
   readonly instructions?: string
   readonly settings?: ModelSettings

@@ -105,7 +105,9 @@ describe('a turn', () => {
     await here.ask()
     const conclusion = here.heard.all.find(({ kind }) => kind === Kind.reasoningConclusion)
     const tokens = { input: 20, output: 6, reasoning: 3 }
-    expect(conclusion?.payload).toEqual({ metadata: { model: 'script', steps: 2, tokens } })
+    expect(conclusion?.payload).toEqual({
+      metadata: { model: 'script', reasoning: 'full', steps: 2, tokens },
+    })
   })
 })
 

@@ -102,12 +102,8 @@ describe('what a model thinks token by token', () => {
   })
 
   test('1 MB of it stops nothing, and says that there was more', async () => {
-    await using here = await stage(
-      [[{ reasoning: 'all work and no play '.repeat(50_000) }, { text: 'done' }]],
-      {
-        provider,
-      },
-    )
+    const words = Array.from({ length: 150_000 }, (_, index) => `w${index}`).join(' ')
+    await using here = await stage([[{ reasoning: words }, { text: 'done' }]], { provider })
     expect(await here.ask()).toBe('done')
     expect(here.troubles).toEqual([])
     expect(listThoughts(here).at(-1)).toMatch(/more characters\)$/)

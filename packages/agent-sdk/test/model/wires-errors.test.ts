@@ -1,5 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
+import type { AgentModel } from '@meup/agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { listStory, stage } from './stage.js'
 import { begin, block, event, wire } from './wire.js'
@@ -55,9 +56,20 @@ describe('over the wire of a provider', () => {
     expect(bodies).toHaveLength(1)
   })
 
+  test('a model of a version that the package does not know', async () => {
+    const doStream = () => Promise.reject(new Error('not reached'))
+    const later = { specificationVersion: 'v5', provider: 'acme.chat', modelId: 'a-9', doStream }
+    await using here = await stage([], { model: later as unknown as AgentModel })
+    expect(await here.ask()).toMatch(
+      /^I could not answer: the installed version of ai does not know a-9 of acme: /,
+    )
+  })
+
   test('a provider that refuses', async () => {
     const fetch = async () => Response.json({ error: { message: 'no such model' } }, { status: 404 })
     await using here = await stage([], { model: createOpenAI({ apiKey: 'none', fetch }).chat('gone') })
-    expect(await here.ask()).toBe('I could not answer: no such model')
+    expect(await here.ask()).toBe(
+      'I could not answer: openai answered 404: no such model; is gone the name of a model there?',
+    )
   })
 })

@@ -3,6 +3,8 @@ import type { OperatorLog } from '../lib/logger.js'
 /** How a program ended. */
 interface Ending {
   readonly failed: boolean
+  /** It would fail again in the same way. */
+  readonly isFinal?: boolean
   readonly reason: string
 }
 
@@ -71,12 +73,12 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
     let attempt = first
     while (true) {
       const began = Date.now()
-      const { failed, reason } = await attempt.catch(failedToStart)
+      const { failed, isFinal = false, reason } = await attempt.catch(failedToStart)
       if (stop.signal.aborted) return
       if (!change.signal.aborted) {
         const ranFor = Date.now() - began
         if (ranFor > settled) wait = firstWaitMs
-        const isBroken = isChanged && failed && ranFor <= settled
+        const isBroken = isFinal || (isChanged && failed && ranFor <= settled)
         const again = !isBroken && (restart === 'always' || (restart === 'on-failure' && failed))
         const fields = { participant: name, reason, again }
         const next = again ? '; restarting' : isWatched() ? '; restarting when its files change' : ''

@@ -206,6 +206,8 @@ async function startMcp(
   }
 }
 
+/** `EX_CONFIG` of sysexits.h: the program needs another configuration. */
+const wrongConfiguration = 78
 /** Longest line that is logged as one. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 /** Time to wait for the last output of a program. */
@@ -238,7 +240,8 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
   return {
     ended: child.exited.then(async ({ code, signal }) => {
       await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
-      return { failed: code !== 0, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
+      const isFinal = code === wrongConfiguration
+      return { failed: code !== 0, isFinal, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
     }),
     close: async (termGraceMs) => {
       await child.close(termGraceMs === undefined ? {} : { termGraceMs })

@@ -1,41 +1,36 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
 import type { CallResult, Dialogue, ModelStep, StepListener } from '../../model/dialogue.js'
+import { LoopGuard } from '../../model/loop-guard.js'
 import type { Remembered } from '../../model/memory.js'
-import type { AgentModel, ModelOptions } from '../../model/options.js'
+import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
 import type { Offer, OfferedTool } from '../../model/toolbox.js'
+import { askForReasoning } from './ask-for-reasoning.js'
 import { Collector } from './collector.js'
+import { explainError } from './errors.js'
+import { loadAi, loadModel } from './load.js'
 
-/** Loads the `ai` package, which only those install who have models. Rejects where it is missing. */
+/** Loads the packages that only those install who have models. Rejects where one is missing. */
 export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
-  const ai = await loadAi()
+  const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
   return ({ space, from, text }, earlier) => {
-    const dialogue = new AiDialogue(ai, space.id, earlier, options)
+    const dialogue = new AiDialogue(ai, space.id, earlier, { ...options, model })
     dialogue.addUserMessage(from, text)
     return dialogue
   }
 }
 
-async function loadAi() {
-  try {
-    return await import('ai')
-  } catch (cause) {
-    const advice = 'install version 6 of it beside @meup/agent-sdk'
-    throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
-  }
-}
-
 /** What is used of the package, which is loaded when there is a model. */
-type Ai = Pick<
-  typeof import('ai'),
-  'JSONParseError' | 'TypeValidationError' | 'jsonSchema' | 'streamText' | 'tool'
->
+type Ai = Parameters<typeof explainError>[0] & Pick<typeof import('ai'), 'jsonSchema' | 'streamText' | 'tool'>
 
 /** A conversation with a model of the `ai` package. Each step is one request. */
 export class AiDialogue implements Dialogue {
   readonly model: string
   readonly #ai: Ai
   readonly #options: ModelOptions
+  readonly #settings: ModelSettings
+  /** Who provides the model, for people to read. */
+  readonly #provider: string
   readonly #system: string
   readonly #isSummary: boolean
   readonly #wantsReasoning: boolean
@@ -47,6 +42,9 @@ export class AiDialogue implements Dialogue {
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
+    const providerOptions = askForReasoning(provider, this.model, options.settings?.providerOptions)
+    this.#settings = { ...options.settings, providerOptions }
+    this.#provider = options.baseURL ?? provider.split('.')[0] ?? provider
     this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
     const place = `You are "${self}". What others say begins with their name.`
@@ -82,30 +80,36 @@ export class AiDialogue implements Dialogue {
     signal: AbortSignal,
   ): Promise<ModelStep> {
     const collector = new Collector()
+    const guard = new LoopGuard()
+    const stop = new AbortController()
     try {
       const { fullStream } = this.#ai.streamText({
-        ...this.#options.settings,
+        ...this.#settings,
         model: this.#options.model as LanguageModel, // Recognized by its shape.
         system: [this.#system, ...describeServers(instructions)].join('\n\n'),
         messages: [...this.#messages],
         ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
-        abortSignal: signal,
+        abortSignal: AbortSignal.any([signal, stop.signal]),
         onError: () => {}, // It comes as a part of the stream, too.
       })
       for await (const part of fullStream) {
         const text = collector.push(part)
         if (text !== '') say(text)
+        if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
+        else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
           part.type === 'reasoning-delta' ? part.text : part.type === 'reasoning-end' ? '\n\n' : ''
         if (thought !== '') think({ text: thought, isSummary: this.#isSummary })
       }
     } catch (error) {
-      if (!signal.aborted) throw asError(this.#ai, error)
+      stop.abort()
+      if (!signal.aborted)
+        throw explainError(this.#ai, error, { provider: this.#provider, model: this.model })
       collector.stop()
     }
     const message = collector.message(this.#wantsReasoning)
     if (message !== undefined) this.#messages.push(message)
-    return collector.step()
+    return collector.step(this.#isSummary)
   }
 }
 
@@ -137,17 +141,6 @@ const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedToo
       }),
     ]),
   )
-
-/** Providers report errors within a stream in forms of their own. */
-function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): Error {
-  // These quote the response, which may hold reasoning that must not be shown.
-  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
-    return new Error(`the model's provider sent what makes no sense`, { cause: error })
-  }
-  if (error instanceof Error) return error
-  const { message } = (error ?? {}) as { message?: unknown }
-  return new Error(typeof message === 'string' ? message : (JSON.stringify(error) ?? String(error)))
-}
 
 /**
  * Whose reasoning is written to be read: a summary of the chain of thought, made by the provider. Of all others it is

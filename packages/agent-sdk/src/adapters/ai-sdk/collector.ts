@@ -1,7 +1,7 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import { getErrorMessage } from '../../client/errors.js'
 import { TagReader } from '../../extract/tag-reader.js'
-import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
+import type { ModelStep, ShownReasoning, Spent, WantedCall } from '../../model/dialogue.js'
 import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
 
 type Part = TextStreamPart<ToolSet>
@@ -9,7 +9,7 @@ type Content = Exclude<AssistantModelMessage['content'], string>[number]
 
 /** Of a block of text or reasoning: its beginning, more of it, or its end. */
 type Piece = Pick<
-  Extract<Part, { type: `${'text' | 'reasoning'}-${string}` }>,
+  Extract<Part, { type: `${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}` }>,
   'type' | 'id' | 'providerMetadata'
 >
 
@@ -28,6 +28,7 @@ const ends: Partial<Record<FinishReason, ModelStep['end']>> = {
   length: 'length',
   'content-filter': 'filtered',
   error: 'broken',
+  interrupted: 'broken',
 }
 
 /** Puts together what one answer of a model is, from the parts of its stream. */
@@ -57,17 +58,20 @@ export class Collector {
     this.#end = 'stopped'
   }
 
-  step(): ModelStep {
+  /** `isSummary`: the provider writes its reasoning for people to read. */
+  step(isSummary: boolean): ModelStep {
     const parts = this.#content.flatMap((each) =>
       each.type === 'text' ? [splitTaggedThoughts(each.text)] : [],
     )
     const isOver = this.#end === 'done' || this.#end === 'length'
+    const tagged = parts
+      .map(({ reasoning }) => reasoning)
+      .join('\n')
+      .trim()
     return {
       text: parts.map(({ text }) => text).join(''),
-      tagged: parts
-        .map(({ reasoning }) => reasoning)
-        .join('\n')
-        .trim(),
+      tagged,
+      shown: tagged === '' ? this.#shown(isSummary) : 'full',
       calls: isOver ? this.#calls() : [],
       spent: this.#spent,
       end: this.#end,
@@ -93,6 +97,13 @@ export class Collector {
       return [{ type: 'reasoning', text: each.text, ...options }]
     })
     return content.length === 0 ? undefined : { role: 'assistant', content }
+  }
+
+  #shown(isSummary: boolean): ShownReasoning | undefined {
+    const thoughts = this.#content.filter((each): each is Block => each.type === 'reasoning')
+    if (thoughts.some(({ text }) => text.trim() !== '')) return isSummary ? 'summary' : 'full'
+    if (thoughts.some(({ attached }) => isSealed(attached))) return 'encrypted'
+    return thoughts.length > 0 || this.#spent.reasoning > 0 ? 'omitted' : undefined
   }
 
   #calls(): WantedCall[] {
@@ -130,6 +141,12 @@ export class Collector {
     if (finishReason !== 'other' || rawFinishReason !== undefined) this.#end = ends[finishReason] ?? 'done'
   }
 }
+
+/** Whether it has thoughts that the provider alone can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of OpenAI. */
+const isSealed = (attached: ProviderMetadata = {}): boolean =>
+  Object.values(attached)
+    .flatMap((fields) => Object.entries(fields))
+    .some(([name, value]) => /redacted|encrypted/i.test(name) && value !== null && value !== undefined)
 
 const getBlockType = (type: string): Block['type'] => (type.startsWith('text') ? 'text' : 'reasoning')
 

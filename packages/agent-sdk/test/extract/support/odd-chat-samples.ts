@@ -266,8 +266,42 @@ const multimodal: Sample = {
   outputTokens: 30,
 }
 
+const together: Sample = {
+  name: 'Together: each delta again as text beside it, thought or answer',
+  whole: {
+    choices: [{ index: 0, text: answer, message: { content: answer, reasoning: thought } }],
+    usage,
+  },
+  stream: [
+    ...pieces(thought).map((given) => chunk({ content: '', reasoning: given }, { text: given })),
+    ...pieces(answer).map((given) => chunk({ token_id: 1, content: given }, { text: given })),
+    chunk({ content: '' }, { text: '', finish_reason: 'stop' }),
+    last(usage),
+  ],
+  expected: found({ source: 'reasoning', tokens: 18 }),
+  outputTokens: 30,
+}
+
+const bothFields: Sample = {
+  name: 'the thought in both fields, and the answer beginning in the same chunk',
+  whole: whole({ content: answer, reasoning: thought, reasoning_content: thought }, usage),
+  stream: [
+    ...pieces(thought)
+      .slice(0, -1)
+      .map((given) => chunk({ content: '', reasoning_content: given, reasoning: given })),
+    ...pieces(thought)
+      .slice(-1)
+      .map((given) => chunk({ content: 'Do', reasoning_content: given, reasoning: given })),
+    ...pieces(answer.slice(2)).map((given) => chunk({ content: given, reasoning: null })),
+    chunk({}, { finish_reason: 'stop' }),
+    last(usage),
+  ],
+  expected: found({ source: 'reasoning', tokens: 18 }),
+  outputTokens: 30,
+}
+
 /** Chat completions as some servers have them, against what one would expect. */
 export const oddChatSamples: readonly Sample[] = [
   ...[choices, cutThought, madeUpIds, noIds, twiceTheSame, soleCall],
-  ...[parts, details, sparse, raw, multimodal],
+  ...[parts, details, sparse, raw, multimodal, together, bothFields],
 ]

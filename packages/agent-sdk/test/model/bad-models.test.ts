@@ -1,0 +1,160 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
+import type { AgentOptions } from '@meup/agent-sdk'
+import { describe, expect, test } from 'vitest'
+import {
+  calling,
+  completion,
+  delta,
+  events,
+  failing,
+  type ModelReply,
+  saying,
+  serveModel,
+} from '../../../../test/support/model-server.js'
+import { listStory, stage } from './stage.js'
+
+/** By a provider's own package, and by that for all servers as OpenAI's. */
+const providers: readonly [name: string, at: (baseURL: string) => Partial<AgentOptions>][] = [
+  ['anthropic', (baseURL) => ({ model: createAnthropic({ baseURL, apiKey: 'wrong' })('claude-sonnet-4-5') })],
+  ['openai', (baseURL) => ({ model: createOpenAI({ baseURL, apiKey: 'wrong' }).responses('gpt-5') })],
+  ['another', (baseURL) => ({ model: 'qwen3', baseURL, apiKey: 'wrong' })],
+]
+
+describe.for(providers)('%s', ([name, at]) => {
+  const asked = async (...replies: readonly ModelReply[]) => {
+    const { baseURL, requests } = await serveModel(replies)
+    await using here = await stage([], at(baseURL))
+    const answer = await here.ask()
+    const said = answer.replace('I could not answer: ', '').replace(name === 'another' ? baseURL : name, '*')
+    expect(listStory(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
+    expect(here.troubles).toHaveLength(1)
+    return { said, count: requests.length }
+  }
+  const error = (status: number, message: string, headers = {}): ModelReply =>
+    failing(status, message, headers)
+
+  test('a wrong key is told, but not quoted; it is not tried again', async () => {
+    expect(await asked(error(401, 'wrong is no key'))).toEqual({
+      said: '* answered 401: it needs a valid API key',
+      count: 1,
+    })
+  })
+
+  test('a key that may not', async () => {
+    const { said } = await asked(error(403, 'no'))
+    expect(said).toMatch(/^\* answered 403: its API key may not use /)
+  })
+
+  test('a request that is refused, with the reason', async () => {
+    expect(await asked(error(400, 'the prompt is too long'))).toEqual({
+      said: '* answered 400: the prompt is too long',
+      count: 1,
+    })
+  })
+
+  test('too many requests three times: tried again when it says, then given up', async () => {
+    const busy = error(429, 'too many requests', { 'retry-after-ms': '10', 'retry-after': '7' })
+    expect(await asked(busy, busy, busy)).toEqual({
+      said: '* answered 429 3 times: too many requests; ask again in 7 s',
+      count: 3,
+    })
+  })
+
+  test('an error that makes no sense', async () => {
+    const down: ModelReply = { status: 502, headers: { 'retry-after-ms': '10' }, body: '<html>{' }
+    expect(await asked(down, down, down)).toEqual({
+      said: '* answered 502 3 times: Bad Gateway; ask again later',
+      count: 3,
+    })
+  })
+})
+
+describe('a server', () => {
+  test('that is busy for a moment', async () => {
+    const busy = failing(429, 'too many requests', { 'retry-after-ms': '10' })
+    const { baseURL } = await serveModel([busy, busy, saying('It is 5.')])
+    await using here = await stage([], { model: 'qwen3', baseURL })
+    expect(await here.ask()).toBe('It is 5.')
+    expect(here.troubles).toEqual([])
+  })
+
+  test('that is not there', async () => {
+    const settings = { maxRetries: 0 }
+    await using here = await stage([], { model: 'qwen3', baseURL: 'http://127.0.0.1:9/v1', settings })
+    expect(await here.ask()).toMatch(/^I could not answer: http:\/\/127\.0\.0\.1:9\/v1 cannot be reached: /)
+  })
+
+  test('that never answers', async () => {
+    const { baseURL } = await serveModel([{ body: '', end: 'open' }])
+    await using here = await stage([], { model: 'qwen3', baseURL, limits: { turnMs: 200 } })
+    expect(await here.ask()).toBe('I could not answer: there was no answer within 200 ms')
+  })
+})
+
+const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
+const broken = `the model's answer broke off`
+const nonsense = `the model's provider sent what makes no sense`
+
+function* forever(...pieces: readonly string[]): Generator<string> {
+  for (;;) yield* pieces
+}
+const loop = (fields: object): ModelReply => ({ body: forever(events(delta(fields))) })
+
+describe('a model', () => {
+  test.for<[name: string, reply: ModelReply, why: string]>([
+    ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, broken],
+    ['whose stream ends in a call', { body: events(delta(half)) }, broken],
+    ['that answers nothing', { body: completion('stop') }, 'the model gave no answer'],
+    ['that sends nothing', { body: '' }, broken],
+    ['that sends half a chunk', { body: events(delta({ content: 'It' }), '{"choices": [{"delta') }, nonsense],
+    ['that sends another form', { body: events({ choices: 'secret' }) }, nonsense],
+    ['that sends no stream', { headers: { 'content-type': 'text/html' }, body: '<html>' }, broken],
+    [
+      'that repeats itself',
+      loop({ content: 'And so on. ' }),
+      'the model repeated itself until it was stopped',
+    ],
+    ['that thinks in circles', loop({ reasoning: 'Hm. ' }), 'the model repeated itself until it was stopped'],
+    [
+      'that repeats itself in a call',
+      {
+        body: (function* () {
+          yield events(
+            delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{' } }] }),
+          )
+          yield* forever(events(delta({ tool_calls: [{ index: 0, function: { arguments: '\n' } }] })))
+        })(),
+      },
+      'the model repeated itself until it was stopped',
+    ],
+    [
+      'that says in the midst of it that it failed',
+      { body: events(delta({ content: 'It' }), { error: { message: 'out of memory' } }) },
+      'out of memory',
+    ],
+  ])('%s', async ([, reply, why]) => {
+    const { baseURL, requests } = await serveModel([reply])
+    await using here = await stage([], { model: 'qwen3', baseURL, settings: { maxRetries: 0 } })
+    expect(await here.ask()).toBe(`I could not answer: ${why}`)
+    expect(JSON.stringify(here.heard.all)).not.toContain('secret')
+    expect(requests).toHaveLength(1)
+  })
+
+  test('that is cut off in a call is told so; cut off again, it is given up', async () => {
+    const cut: ModelReply = { body: completion('length', half) }
+    const { baseURL, requests } = await serveModel([cut, cut])
+    await using here = await stage([], { model: 'qwen3', baseURL })
+    expect(await here.ask()).toMatch(
+      /^I could not answer: the model keeps calling tools in ways that make no/,
+    )
+    expect(JSON.stringify(requests[1]?.body.messages.at(-1))).toMatch(/the call makes no sense/)
+    expect(listStory(here.heard).some((line) => line.startsWith('mcp.'))).toBe(false)
+  })
+
+  test('that calls the same tool for ever', async () => {
+    const { baseURL } = await serveModel(() => calling('desk__add', { a: 1, b: 1 }))
+    await using here = await stage([], { model: 'qwen3', baseURL, limits: { steps: 5 } })
+    expect(await here.ask()).toBe('I could not answer: there was no answer after 5 steps')
+  })
+})

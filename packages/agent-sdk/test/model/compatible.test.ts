@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { calling, completion, saying, serveModel } from '../../../../test/support/model-server.js'
+import { listStory, stage } from './stage.js'
+
+describe('a model at a baseURL', () => {
+  test('thinks, calls a tool and answers; its key goes along', async () => {
+    const { baseURL, requests } = await serveModel([
+      calling('desk__add', { _rationale: 'to know', a: 2, b: 3 }, { content: 'Adding.' }),
+      saying('It is 5.'),
+    ])
+    await using here = await stage([], { model: 'qwen3', baseURL, apiKey: 'k-1' })
+    expect(await here.ask()).toBe('It is 5.')
+    expect(listStory(here.heard)).toEqual([
+      'reasoning.start',
+      'reasoning.thought: Adding.',
+      'mcp.request add: to know',
+      'reasoning.conclusion',
+      'chat: It is 5.',
+    ])
+    expect(requests.map(({ path, headers, body }) => [path, headers.authorization, body.model])).toEqual([
+      ['/v1/chat/completions', 'Bearer k-1', 'qwen3'],
+      ['/v1/chat/completions', 'Bearer k-1', 'qwen3'],
+    ])
+    expect(requests[1]?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' })
+    const { payload } = await here.heard.until(({ kind }) => kind === 'reasoning.conclusion')
+    expect(payload).toMatchObject({ metadata: { model: 'qwen3', tokens: { input: 10, output: 14 } } })
+  })
+
+  test('needs no key', async () => {
+    const { baseURL, requests } = await serveModel([saying('Hello.')])
+    await using here = await stage([], { model: 'qwen3', baseURL })
+    expect(await here.ask()).toBe('Hello.')
+    expect(requests[0]?.headers.authorization).toBeUndefined()
+  })
+
+  test('whose thought is in two fields, beside the answer, thinks it once', async () => {
+    const thought = 'The sum is known to all.'
+    const both = { reasoning: thought, reasoning_content: thought, content: 'It is 5.' }
+    const { baseURL } = await serveModel([{ body: completion('stop', both) }])
+    const shown = { reasoningIsSummary: true }
+    await using here = await stage([], { model: 'qwen3', baseURL, ...shown })
+    expect(await here.ask()).toBe('It is 5.')
+    expect(listStory(here.heard)).toContain(`reasoning.thought: ${thought}`)
+    expect(JSON.stringify(here.heard.all).split(thought)).toHaveLength(2)
+  })
+
+  test('has a name and a proper address', async () => {
+    const baseURL = 'http://127.0.0.1:9/v1'
+    await using here = await stage([])
+    const unnamed = here.bot.agent({ model: here.model, baseURL })
+    await expect(unnamed).rejects.toThrow('`model` is the name of a model there')
+    const elsewhere = here.bot.agent({ model: 'qwen3', baseURL: 'localhost' })
+    await expect(elsewhere).rejects.toThrow('the baseURL localhost is no URL')
+  })
+})
