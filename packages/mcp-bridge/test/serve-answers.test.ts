@@ -45,9 +45,7 @@ async function asked() {
       payload: { message: 'let me see' },
     })
     for (const [index, text] of parts) {
-      void helper
-        .send({ kind: Kind.chatDelta, to: ['desktop'], correlationId: id, payload: { index, text } })
-        .catch(() => {})
+      helper.post({ kind: Kind.chatDelta, to: ['desktop'], correlationId: id, payload: { index, text } })
     }
     await helper.send({ kind: Kind.chat, to: ['desktop'], correlationId: id, payload: { message: answer } })
   }
@@ -86,7 +84,7 @@ describe('an answer as it is written is told as progress [MEUP-3.25]:', () => {
   test('not after one that is missing, from others, or about something else', async () => {
     const { write, eve, result, progress } = await asked()
     const text = 'x'.repeat(200)
-    void eve.send({ kind: Kind.chatDelta, correlationId: 'q', payload: { index: 0, text } }).catch(() => {})
+    eve.post({ kind: Kind.chatDelta, correlationId: 'q', payload: { index: 0, text } })
     await write(
       [
         [0, 'a'],

@@ -174,8 +174,12 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.#runs.list()
   }
 
-  /** Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. */
-  send(draft: Draft): Promise<AnyEnvelope> {
+  /**
+   * Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. What the space does not
+   * log, `chat.delta`, is never acknowledged: `post` it.
+   */
+  async send(draft: Draft): Promise<AnyEnvelope> {
+    if (draft.kind === Kind.chatDelta) throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
     const id = draft.id ?? freshId()
     return this.#connection.send(id, { ...draft, id })
   }
