@@ -105,3 +105,45 @@ test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]
   void at.bot.answer((turn) => runAgent(turn, agent), { onError: () => {} })
   expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe(answer)
 })
+
+/** What comes of `values` through a queue that is read later than it is filled, as in many frameworks. */
+async function* queued<Value>(
+  values: (push: (value: Value) => void) => Promise<void>,
+): AsyncGenerator<Value> {
+  const stream = new ReadableStream<Value>({
+    start: (queue) =>
+      void values((value) => queue.enqueue(value)).then(
+        () => queue.close(),
+        (error) => queue.error(error),
+      ),
+  })
+  for await (const value of stream) yield await Promise.resolve(value)
+}
+
+test('calls of one step follow what was said before them, which is the reason of those without one', async () => {
+  const at = await here()
+  const agent = (tools: readonly CallableTool[]) =>
+    queued<AgentEvent>(async (push) => {
+      push({ thought: 'Two sums.' })
+      for (const text of ['I add ', 'both.']) push({ text })
+      await Promise.all([1, 2].map((b) => tools[0]?.call({ a: 1, b })))
+      await tools[0]?.call({ a: 2, b: 3 })
+      push({ text: 'Once more.' })
+      await add(tools, 'to be sure')
+      push({ text: 'It is 5.' })
+    })
+  void at.bot.answer((turn) => runAgent(turn, ({ tools }) => agent(tools)))
+  expect((await at.ana.ask('What is 1 + 1 + 1 + 2?', { to: ['bot'] })).text).toBe('It is 5.')
+  expect(said(at.heard)).toEqual([
+    'reasoning.start',
+    'reasoning.thought: Two sums.',
+    'reasoning.thought: I add both.',
+    'mcp.request: I add both.',
+    'mcp.request: I add both.',
+    'mcp.request',
+    'reasoning.thought: Once more.',
+    'mcp.request: to be sure',
+    'reasoning.conclusion',
+    'chat: It is 5.',
+  ])
+})
