@@ -1,4 +1,4 @@
-import { type AgentEvent, type CallableTool, runAgent } from '@meup/agent-sdk'
+import { type AgentEvent, type CallableTool, offerTools, runAgent } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
@@ -146,4 +146,30 @@ test('calls of one step follow what was said before them, which is the reason of
     'reasoning.conclusion',
     'chat: It is 5.',
   ])
+})
+
+test('for a model, tools have names that providers take and ask for a reason, and errors are texts', async () => {
+  const at = await here()
+  at.desk.tool('a/b', { description: 'Odd' }, () => {
+    throw new Error('it is dark')
+  })
+  await at.ana.grant('bot', ['mcp.*'])
+  await eventually(() => expect(at.bot.capabilities).toContain('mcp.*'))
+  const tools = offerTools(await at.bot.tools())
+  const [sum, , odd] = tools
+  expect(tools.map(({ name, description }) => [name, description])).toEqual([
+    ['desk__add', 'Adds'],
+    ['desk__burn', ''],
+    ['desk__a_b', 'Odd'],
+  ])
+  expect(Object.keys(sum?.inputSchema.properties ?? {})).toEqual(['_rationale', 'a', 'b'])
+  expect(sum?.inputSchema.required).toEqual(['a', 'b'])
+  expect(await sum?.call({ _rationale: 'to know', a: 2, b: 3 })).toBe('5')
+  expect(at.heard.all.find(({ rationale }) => rationale === 'to know')?.payload).toMatchObject({
+    params: { name: 'add', arguments: { a: 2, b: 3 } },
+  })
+  expect(await odd?.call({})).toBe('it is dark')
+  await expect(sum?.call({ a: 2, b: 3 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: 'aborted',
+  })
 })

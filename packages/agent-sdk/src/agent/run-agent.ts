@@ -14,7 +14,7 @@ const maxReasonChars = 300
 
 /** What an agent of a framework gets for a turn. */
 export interface AgentRun {
-  /** The tools that it may call or propose. Calls are part of the run; without `why`, the reason is what it said before. */
+  /** The tools that it may call or propose, for models: `offerTools`. Calls are part of the run; without `why`, the reason is what it said before. */
   readonly tools: readonly CallableTool[]
   /** Aborted when the turn is: hand it to the framework. */
   readonly signal: AbortSignal
