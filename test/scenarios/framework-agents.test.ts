@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { SpaceClient, Turn } from '@meup/agent-sdk'
@@ -14,7 +14,10 @@ import { answerWith as answerWithAgent } from '../../examples/openai-agents/src/
 import { chooseModel } from '../../examples/openai-agents/src/choose-model.js'
 import { type Script, type Step, scriptedModel } from '../../examples/openai-agents/src/scripted-model.js'
 import { deferred } from '../../packages/agent-sdk/test/support/deferred.js'
+import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { printedBy } from '../support/page-programs.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -162,4 +165,18 @@ test('with a key, the models are those of OpenAI', () => {
   const env = { OPENAI_API_KEY: 'none', MODEL: 'gpt-x' }
   expect(chooseChatModel(env)).toMatchObject({ model: 'gpt-x' })
   expect(chooseModel(env)).toBe('gpt-x')
+})
+
+test.for(['tools', 'agent'])('the program %s of the page prints what it says', (name) => {
+  const programs = snippetsOf('docs/frameworks.md')
+  const [program, output] = programs.filter(({ file }) => file === `frameworks/${name}.ts`)
+  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
+  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
+  writeSnippets(program === undefined ? [] : [program], clone)
+  expect(printedBy(join(clone, 'frameworks'), `${name}.ts`)).toBe(output?.text)
+})
+
+test('every program of the page is run', () => {
+  const programs = snippetsOf('docs/frameworks.md').filter(({ language }) => language === 'ts')
+  expect(programs.map(({ file }) => file)).toEqual(['frameworks/tools.ts', 'frameworks/agent.ts'])
 })
