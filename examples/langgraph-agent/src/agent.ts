@@ -35,6 +35,7 @@ async function* follow(
   const messages = [{ role: 'user', content: question }]
   for await (const [message] of await graph.stream({ messages }, { streamMode: 'messages', signal })) {
     if (!AIMessageChunk.isInstance(message)) continue
+    if ('output' in message.response_metadata) continue // OpenAI ends with the whole response once more.
     for (const block of message.contentBlocks) {
       if (block.type === 'reasoning') yield { thought: block.reasoning }
       else if (block.type === 'text') yield { text: block.text }

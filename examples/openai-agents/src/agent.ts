@@ -1,5 +1,8 @@
 import { type AgentEvent, type AgentRun, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
-import { Agent, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
+import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
+
+/** What a tool takes that is not strict: any JSON Schema. */
+type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: true }>
 
 /** Answers a turn with an agent that has the tools of the space. */
 export const answerWith = (model: string | Model, instructions: string) => (turn: Turn) =>
@@ -9,11 +12,11 @@ export const answerWith = (model: string | Model, instructions: string) => (turn
 
 function createAgent(model: string | Model, instructions: string, { tools }: AgentRun): Agent {
   const offered = offerTools(tools).map(({ name, description, inputSchema, call }) => {
-    const { properties, required = [] } = inputSchema as { properties: object; required?: string[] }
-    const parameters = { type: 'object', properties, required, additionalProperties: true } as const
+    const parameters = inputSchema as unknown as Parameters
     return tool({ name, description, parameters, strict: false, execute: (input) => call(input) })
   })
-  return new Agent({ name: 'reviewer', instructions, model, tools: offered })
+  const modelSettings = { reasoning: { summary: 'auto' } } as const
+  return new Agent({ name: 'reviewer', instructions, model, modelSettings, tools: offered })
 }
 
 // By default, what agents do is also sent to OpenAI, for its dashboard.

@@ -3,8 +3,8 @@ import { reviewerScript } from './script.js'
 import { scriptedModel } from './scripted-model.js'
 
 /** The name of a model of OpenAI, MODEL if that is given. Without its key, a script plays the model. */
-export const chooseModel = ({
-  MODEL,
-  OPENAI_API_KEY,
-}: Readonly<Record<string, string | undefined>>): string | Model =>
-  OPENAI_API_KEY ? MODEL || 'gpt-5.1' : scriptedModel(reviewerScript)
+export function chooseModel(env: Readonly<Record<string, string | undefined>>): string | Model {
+  const { MODEL, OPENAI_API_KEY: apiKey } = env
+  if (!apiKey) return scriptedModel(reviewerScript)
+  return MODEL || 'gpt-5.1'
+}
