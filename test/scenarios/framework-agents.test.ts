@@ -16,6 +16,8 @@ import { type Script, type Step, scriptedModel } from '../../examples/openai-age
 import { deferred } from '../../packages/agent-sdk/test/support/deferred.js'
 import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { serveModel } from '../support/model-server.js'
+import { toReplies } from '../support/openai-responses.js'
 import { printedBy } from '../support/page-programs.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
@@ -161,11 +163,35 @@ describe.for(frameworks)('%s', ([name, answer]) => {
   })
 })
 
-test('with a key, the models are those of OpenAI', () => {
-  const env = { OPENAI_API_KEY: 'none', MODEL: 'gpt-x' }
-  expect(chooseChatModel(env)).toMatchObject({ model: 'gpt-x' })
-  expect(chooseModel(env)).toBe('gpt-x')
-})
+const models: [name: string, answer: (env: Record<string, string>) => (turn: Turn) => Promise<void>][] = [
+  ['langgraph-agent', (env) => answerWithGraph(chooseChatModel(env), instructions)],
+  ['openai-agents', (env) => answerWithAgent(chooseModel(env), instructions)],
+]
+
+test.for(models)(
+  '%s with a key has a model of OpenAI, and shows what it streams once',
+  async ([, answer]) => {
+    const replies = toReplies([
+      { thought: 'A sum. ', text: 'Let me add.', call: add(5, 4, 'to be sure') },
+      { text: 'It is 9.' },
+    ])
+    const { baseURL } = await serveModel(replies)
+    for (const [name, value] of Object.entries({ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: 'none' }))
+      vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const env = { OPENAI_API_KEY: 'none', MODEL: 'gpt-5.1' }
+    const { heard, ask } = await stage(answer(env), [{ tool: 'desk/add' }])
+    expect(await ask()).toBe('It is 9.')
+    expect(storyOf(heard)).toEqual([
+      'reasoning.start',
+      'reasoning.thought A sum.',
+      'reasoning.thought Let me add.',
+      'mcp.request to be sure',
+      'reasoning.conclusion',
+      'chat It is 9.',
+    ])
+  },
+)
 
 test.for(['tools', 'agent'])('the program %s of the page prints what it says', (name) => {
   const programs = snippetsOf('docs/frameworks.md')
