@@ -61,6 +61,7 @@ export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-res
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
 export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
+export { type ModelTool, offerTools } from './model/offer-tools.js'
 export type {
   AgentLimits,
   AgentModel,

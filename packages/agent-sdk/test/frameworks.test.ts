@@ -1,4 +1,4 @@
-import { type AgentEvent, type CallableTool, runAgent } from '@meup/agent-sdk'
+import { type AgentEvent, type CallableTool, offerTools, runAgent } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
@@ -104,4 +104,72 @@ test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]
   const at = await here()
   void at.bot.answer((turn) => runAgent(turn, agent), { onError: () => {} })
   expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe(answer)
+})
+
+/** What comes of `values` through a queue that is read later than it is filled, as in many frameworks. */
+async function* queued<Value>(
+  values: (push: (value: Value) => void) => Promise<void>,
+): AsyncGenerator<Value> {
+  const stream = new ReadableStream<Value>({
+    start: (queue) =>
+      void values((value) => queue.enqueue(value)).then(
+        () => queue.close(),
+        (error) => queue.error(error),
+      ),
+  })
+  for await (const value of stream) yield await Promise.resolve(value)
+}
+
+test('calls of one step follow what was said before them, which is the reason of those without one', async () => {
+  const at = await here()
+  const agent = (tools: readonly CallableTool[]) =>
+    queued<AgentEvent>(async (push) => {
+      push({ thought: 'Two sums.' })
+      for (const text of ['I add ', 'both.']) push({ text })
+      await Promise.all([1, 2].map((b) => tools[0]?.call({ a: 1, b })))
+      await tools[0]?.call({ a: 2, b: 3 })
+      push({ text: 'Once more.' })
+      await add(tools, 'to be sure')
+      push({ text: 'It is 5.' })
+    })
+  void at.bot.answer((turn) => runAgent(turn, ({ tools }) => agent(tools)))
+  expect((await at.ana.ask('What is 1 + 1 + 1 + 2?', { to: ['bot'] })).text).toBe('It is 5.')
+  expect(said(at.heard)).toEqual([
+    'reasoning.start',
+    'reasoning.thought: Two sums.',
+    'reasoning.thought: I add both.',
+    'mcp.request: I add both.',
+    'mcp.request: I add both.',
+    'mcp.request',
+    'reasoning.thought: Once more.',
+    'mcp.request: to be sure',
+    'reasoning.conclusion',
+    'chat: It is 5.',
+  ])
+})
+
+test('for a model, tools have names that providers take and ask for a reason, and errors are texts', async () => {
+  const at = await here()
+  at.desk.tool('a/b', { description: 'Odd' }, () => {
+    throw new Error('it is dark')
+  })
+  await at.ana.grant('bot', ['mcp.*'])
+  await eventually(() => expect(at.bot.capabilities).toContain('mcp.*'))
+  const tools = offerTools(await at.bot.tools())
+  const [sum, , odd] = tools
+  expect(tools.map(({ name, description }) => [name, description])).toEqual([
+    ['desk__add', 'Adds'],
+    ['desk__burn', ''],
+    ['desk__a_b', 'Odd'],
+  ])
+  expect(Object.keys(sum?.inputSchema.properties ?? {})).toEqual(['_rationale', 'a', 'b'])
+  expect(sum?.inputSchema.required).toEqual(['a', 'b'])
+  expect(await sum?.call({ _rationale: 'to know', a: 2, b: 3 })).toBe('5')
+  expect(at.heard.all.find(({ rationale }) => rationale === 'to know')?.payload).toMatchObject({
+    params: { name: 'add', arguments: { a: 2, b: 3 } },
+  })
+  expect(await odd?.call({})).toBe('it is dark')
+  await expect(sum?.call({ a: 2, b: 3 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: 'aborted',
+  })
 })

@@ -193,7 +193,7 @@ export class Reasoning implements AsyncDisposable {
     }
   }
 
-  async #call(tool: string, args: object, options: CallOptions): Promise<ToolResult> {
+  async #call(tool: string, args: object, options: CallOptions = {}): Promise<ToolResult> {
     const signal = options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal])
     try {
       const call = { ...options, signal, context: this.context }

@@ -1,3 +1,4 @@
+import { cut } from '@meup/folds'
 import { setLongTimeout } from '../client/wait.js'
 import type { LiveText } from './deltas.js'
 import type { Reasoning } from './reasoning.js'
@@ -8,9 +9,12 @@ import { type Turn, untilAborted } from './turns.js'
 /** What an agent of some framework does, as it does it: it thinks, or writes its answer. Pieces of any size. */
 export type AgentEvent = { readonly thought: string } | { readonly text: string }
 
+/** Characters of a reason that is taken from what was said. */
+const maxReasonChars = 300
+
 /** What an agent of a framework gets for a turn. */
 export interface AgentRun {
-  /** The tools that it may call or propose. Their calls are part of the run. */
+  /** The tools that it may call or propose, for models: `offerTools`. Calls are part of the run; without `why`, the reason is what it said before. */
   readonly tools: readonly CallableTool[]
   /** Aborted when the turn is: hand it to the framework. */
   readonly signal: AbortSignal
@@ -64,21 +68,37 @@ async function follow(
   }
   const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
   let text = ''
-  /** What was thought and written before a call comes before it. */
+  /** What it wrote before the calls that are being made, and how many these are. */
+  let [said, calls] = ['', 0]
+  let telling = Promise.resolve()
+  /** What was thought and written before a call comes before it, also before one that is made at the same time. */
   const beforeCall = async (): Promise<void> => {
+    await lookAtEvents()
     const written = text.trim()
+    if (written !== '') said = written
     text = ''
     live.restart()
-    await thoughts.end()
-    if (written !== '') await run.thought(written)
+    telling = telling.then(async () => {
+      await thoughts.end()
+      if (written !== '') await run.thought(written)
+    })
+    await telling
   }
-  const tools = (await run.tools(choices)).map((tool) => ({
-    ...tool,
-    call: async (...args: Parameters<CallableTool['call']>) => {
-      await beforeCall()
-      return tool.call(...args)
-    },
-  }))
+  const tools = (await run.tools(choices)).map(
+    (tool): CallableTool => ({
+      ...tool,
+      call: async (args, { why, ...options } = {}) => {
+        calls++
+        try {
+          await beforeCall()
+          const reason = why ?? cut(said, maxReasonChars)
+          return await tool.call(args, { ...options, ...(reason !== '' && { why: reason }) })
+        } finally {
+          if (--calls === 0) said = ''
+        }
+      },
+    }),
+  )
   for await (const event of untilAborted(agent({ tools, signal: run.signal, run }), run.signal)) {
     if ('thought' in event) thoughts.push(event.thought)
     else {
@@ -91,3 +111,6 @@ async function follow(
   if (text.trim() === '') throw new Error('the agent gave no answer')
   return text.trim()
 }
+
+/** Frameworks call tools while their events are still on their way through queues of promises: those come first. */
+const lookAtEvents = (): Promise<void> => new Promise((resolve) => setLongTimeout(0, resolve))

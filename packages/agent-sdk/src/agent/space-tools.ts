@@ -9,18 +9,11 @@ import { compileChoices, type SpaceTool } from './tool-choice.js'
 
 /** A tool of another participant that can be called or proposed. */
 export interface CallableTool extends SpaceTool {
-  /** As `call` of the client or run that listed it. `why`: the reason, for everyone to read. */
-  call(
-    args: object,
-    options: Pick<CallOptions, 'signal' | 'timeoutMs'> & { readonly why: string },
-  ): Promise<ToolResult>
+  /** As `call` of the client or run that listed it. `why`: the reason, for everyone to read; a model may give none. */
+  call(args: object, options?: Pick<CallOptions, 'signal' | 'timeoutMs' | 'why'>): Promise<ToolResult>
 }
 
-type Call = (
-  tool: string,
-  args: object,
-  options: CallOptions & { readonly why: string },
-) => Promise<ToolResult>
+type Call = (tool: string, args: object, options?: CallOptions) => Promise<ToolResult>
 
 /** How a participant is asked about its tools: in so many milliseconds it says what it has. */
 const asking = { timeoutMs: 5000, propose: false }

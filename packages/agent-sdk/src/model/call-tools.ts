@@ -91,7 +91,7 @@ function makeCall(
 }
 
 /** An error as the model gets it. Unexpected errors are rethrown. */
-function showError(error: unknown, show: ShowOptions): ShownResult {
+export function showError(error: unknown, show: ShowOptions): ShownResult {
   const result = error instanceof ToolError ? error.result : undefined
   if (result !== undefined && result.content.length > 0) return showResult(result, show)
   return { text: cutMiddle(formatError(error), show.maxChars), media: [] }

@@ -2,6 +2,7 @@ import { cut } from '@meup/folds'
 import { TagReader, type TagTexts } from '../extract/tag-reader.js'
 
 type Schema = Readonly<Record<string, unknown>>
+type ObjectSchema = Schema & { readonly type: 'object'; readonly properties: Schema }
 
 const description =
   'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
@@ -9,7 +10,7 @@ const description =
 const maxRationaleChars = 300
 
 /** The schema of a tool's arguments, with a first, optional one for the reason; `key` is its name. */
-export function withRationale(schema: Schema): { readonly schema: Schema; readonly key: string } {
+export function withRationale(schema: Schema): { readonly schema: ObjectSchema; readonly key: string } {
   const properties = isRecord(schema.properties) ? schema.properties : {}
   const key = freeKey(properties)
   const reason = { type: 'string', description }

@@ -104,7 +104,7 @@ const maxNameChars = 64
  * Names by which a model calls the tools: `participant__tool`, without what providers refuse. Where two would be alike,
  * or one too long, the later ones get a number. The same tools in the same order have the same names.
  */
-function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
+export function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
   tools: readonly Tool[],
 ): Map<string, Tool> {
   const named = new Map<string, Tool>()

@@ -1,0 +1,50 @@
+/** Runs the space of this example. With `--once`: asks the agent, checks what it did, and ends. */
+import { deepEqual, match } from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
+import { connect } from '@meup/agent-sdk'
+import { Kind } from '@meup/protocol'
+import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
+
+const timeoutMs = 120_000
+const directory = fileURLToPath(new URL('..', import.meta.url))
+const once = process.argv.includes('--once')
+const isScripted = !process.env.OPENAI_API_KEY
+
+const config = loadConfig(`${directory}/space.yaml`)
+const gateway = once ? { ...config.gateway, port: 0 } : config.gateway
+const running = await up({ ...config, gateway }, operatorLog('warn'))
+
+if (once) {
+  await ask().catch((error: Error) => {
+    console.error(error.message)
+    process.exitCode = 1
+  })
+  await running.close()
+} else {
+  console.log(`The space langgraph-agent runs on ${running.url}, with ${isScripted ? 'a script for a model' : 'a model of OpenAI'}. In another terminal:
+
+  pnpm meup -C examples/langgraph-agent join    talk as ana; ask: Can we deploy?
+
+Ctrl+C stops it.`)
+  await untilSignal(running.close)
+}
+
+/** What a real model does is its own; of the script, every step is checked. */
+async function ask(): Promise<void> {
+  await using ana = await connect({ url: running.url, space: 'langgraph-agent', as: 'ana', directory })
+  await ana.whenPresent(['files', 'reviewer'], { timeoutMs: timeoutMs })
+  const conversation = new Conversation()
+  const calls: unknown[] = []
+  ana.on('envelope', (envelope) => {
+    for (const line of conversation.lines(envelope)) console.log(line)
+    if (envelope.kind !== Kind.mcpRequest || envelope.payload.method !== 'tools/call') return
+    calls.push([envelope.payload.params?.name, envelope.rationale])
+  })
+  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: timeoutMs })
+  match(text, /token expires/)
+  if (!isScripted) return
+  deepEqual(calls, [
+    ['list_directory', 'to find the test report'],
+    ['read_text_file', 'There is a report; what fails decides.'],
+  ])
+}

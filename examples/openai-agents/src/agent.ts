@@ -1,0 +1,38 @@
+import { type AgentEvent, type AgentRun, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
+import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
+
+/** What a tool takes that is not strict: any JSON Schema. */
+type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: true }>
+
+/** Answers a turn with an agent that has the tools of the space. */
+export const answerWith = (model: string | Model, instructions: string) => (turn: Turn) =>
+  runAgent(turn, (parts) => follow(createAgent(model, instructions, parts), turn.text, parts), {
+    metadata: { framework: 'openai-agents' },
+  })
+
+function createAgent(model: string | Model, instructions: string, { tools }: AgentRun): Agent {
+  const offered = offerTools(tools).map(({ name, description, inputSchema, call }) => {
+    const parameters = inputSchema as unknown as Parameters
+    return tool({ name, description, parameters, strict: false, execute: (input) => call(input) })
+  })
+  const modelSettings = { reasoning: { summary: 'auto' } } as const
+  return new Agent({ name: 'reviewer', instructions, model, modelSettings, tools: offered })
+}
+
+// By default, what agents do is also sent to OpenAI, for its dashboard.
+const runner = new Runner({ tracingDisabled: true })
+
+/** What the model thinks and writes, as it does. */
+async function* follow(agent: Agent, question: string, { signal }: AgentRun): AsyncGenerator<AgentEvent> {
+  const result = await runner.run(agent, question, { stream: true, signal })
+  for await (const event of result) yield* toEvents(event)
+  await result.completed
+}
+
+function* toEvents(event: RunStreamEvent): Generator<AgentEvent> {
+  if (event.type !== 'raw_model_stream_event') return
+  const { data } = event
+  if (data.type === 'output_text_delta') yield { text: data.delta }
+  else if (data.type === 'model' && data.event.type === 'response.reasoning_summary_text.delta')
+    yield { thought: data.event.delta }
+}
