@@ -160,7 +160,7 @@ test('it runs with any model of a server as OpenAI’s', lengthy, async () => {
 test('three lines in it are your model, as its README says', lengthy, async () => {
   const { baseURL } = await serveModel([saying('Do not deploy.')])
   const lines =
-    snippetsOf('examples/model-agent/README.md').find(({ language }) => language === 'ts')?.text ?? ''
+    snippetsOf('examples/model-agent/README.md').find(({ language }) => language === 'js')?.text ?? ''
   const code = readText('examples/model-agent/src/model-agent.ts')
     .replace('...chosen,', lines.replace(/'http:.*?'/, `'${baseURL}'`))
     .replace(/^const chosen.*$|^import.*choose-model.*$/gm, '')

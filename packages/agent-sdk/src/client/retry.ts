@@ -1,12 +1,19 @@
 import { namespaceOf, ProtocolError } from '@meup/protocol'
-import type { BaseClient } from './base-client.js'
 import { abortedError } from './errors.js'
 
 /** Milliseconds that one envelope waits in all for an exhausted rate limit. */
 const maxRateLimitWaitMs = 10_000
 
+/** A client that may be paused. */
+interface Pausable {
+  readonly paused: object | undefined
+  readonly ended: object | undefined
+  on(event: 'resumed' | 'closed', listener: () => void): unknown
+  off(event: 'resumed' | 'closed', listener: () => void): unknown
+}
+
 /** Resolves when the client is not paused, closed, or aborted. */
-export async function whenResumed(client: BaseClient, signal?: AbortSignal): Promise<void> {
+export async function whenResumed(client: Pausable, signal?: AbortSignal): Promise<void> {
   while (client.paused && !client.ended && !signal?.aborted) {
     await new Promise<void>((resolve) => {
       const changed = (): void => {
@@ -24,7 +31,7 @@ export async function whenResumed(client: BaseClient, signal?: AbortSignal): Pro
 
 /** Repeats the action after a pause that forbids it. Rejects with `aborted` when it is aborted meanwhile. */
 export async function retryAfterPause<Value>(
-  client: BaseClient,
+  client: Pausable,
   act: () => Promise<Value>,
   signal?: AbortSignal,
 ): Promise<Value> {
