@@ -58,7 +58,7 @@ export default defineConfig({
       {
         ...fast,
         resolve: { alias: earlierModels },
-        test: { ...fast.test, name: 'fast-ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
+        test: { ...fast.test, name: 'ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
       },
       { test: { ...shared, name: 'system', include: system } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },

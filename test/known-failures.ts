@@ -1,8 +1,6 @@
 import type { RequirementId } from './requirements.js'
 
-const reasons: Record<string, readonly RequirementId[]> = {
-  'answers are not streamed in parts: there is no `delta`': ['O10'],
-}
+const reasons: Record<string, readonly RequirementId[]> = {}
 
 /** Why a requirement has no test yet, in plain words. It leaves this list with its first test. */
 export const knownFailures: Partial<Record<RequirementId, string>> = Object.fromEntries(

@@ -46,6 +46,51 @@ describe('reasoning', () => {
     }
   })
 
+  verifies(
+    'O10',
+    'an answer that is written, whole, stopped, failed or thought about has a kind and a payload each',
+    () => {
+      /** By the state of the answer: what is accepted, and what is not, by the path of the bad field. */
+      const states: Record<
+        string,
+        readonly [kind: Kind, good: object, bad: Readonly<Record<string, object>>]
+      > = {
+        delta: [
+          Kind.chatDelta,
+          { index: 0, text: 'It' },
+          {
+            '/payload/index': { index: -1, text: 'It' },
+            '/payload/index ': { index: 1.5, text: 'It' },
+            '/payload/index  ': { text: 'It' },
+            '/payload/text': { index: 0 },
+          },
+        ],
+        final: [Kind.chat, { message: 'It is 5.' }, { '/payload/message': {} }],
+        aborted: [
+          Kind.reasoningCancel,
+          { reason: 'interrupted by ana' },
+          { '/payload/reason': { reason: 5 } },
+        ],
+        error: [
+          Kind.systemError,
+          { code: 'unavailable', message: 'Later.' },
+          { '/payload/message': { code: 'unavailable' } },
+        ],
+        reasoning: [Kind.reasoningThought, { message: 'A sum.' }, { '/payload/message': { message: 5 } }],
+      }
+      for (const [state, [kind, good, bad]] of Object.entries(states)) {
+        expect([state, checkPayload(kind, { ...good })]).toEqual([state, undefined])
+        for (const [path, payload] of Object.entries(bad)) {
+          expect([state, checkPayload(kind, { ...payload })?.path]).toEqual([state, path.trim()])
+        }
+      }
+      // What it cost stands at the end of its run; a delta is not numbered with the log.
+      const metadata = { tokens: { input: 1, output: 2, reasoning: 0 }, stopReason: 'stop' }
+      expect(checkPayload(Kind.reasoningConclusion, { metadata })).toBeUndefined()
+      expect(kindRules[Kind.chatDelta]).toMatchObject({ live: true, requires: ['correlationId'] })
+    },
+  )
+
   test('their message is optional and may be empty', () => {
     for (const kind of coreReasoningKinds) {
       expect(checkPayload(kind, {})).toBeUndefined()

@@ -10,14 +10,6 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['test/conformance/sessions.test.ts', 'packages/gateway/test/deltas.test.ts'],
   },
-  // What an agent writes goes to all, though it may turn out to be a thought of a hidden run.
-  {
-    package: 'packages/gateway',
-    function: 'Space.offer',
-    replace: 'this.#hidden.withholdsOwn(entry.from)',
-    by: 'false',
-    tests: ['packages/gateway/test/deltas.test.ts'],
-  },
   // A delta of another gateway goes to whoever could read it before a revocation that it followed.
   {
     package: 'packages/gateway',

@@ -32,9 +32,14 @@ test('each rule takes time linear in the text', () => {
     return [...fillers.map((filler) => keyword + filler), ...capitals, ...begun].flatMap((unit) => {
       const text = unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
       const words = [...(wordsIn(text).get(0) ?? [])]
-      const start = process.cpuUsage()
-      createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
-      const ms = process.cpuUsage(start).user / 1000
+      const measure = (): number => {
+        const start = process.cpuUsage()
+        createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
+        return process.cpuUsage(start).user / 1000
+      }
+      // Compiling and collecting garbage count as well, so that one measurement may be too much.
+      const least = (): number => Math.min(measure(), measure(), measure())
+      const ms = measure() > mostMs ? least() : 0
       return ms > mostMs ? [{ rule: rule.name, unit, ms }] : []
     })
   })

@@ -105,7 +105,7 @@ export class Turn {
   ): Promise<AnyEnvelope> {
     await this.#endLeft()
     if (typeof answer === 'string') return this.#send(answer, options)
-    const live = this.write(options)
+    const live = this.#write(options, () => false)
     try {
       let text = ''
       for await (const piece of untilAborted(answer, this.signal)) {
@@ -118,10 +118,12 @@ export class Turn {
     }
   }
 
-  /** Shows an answer while it is written; `reply` it when it is whole, then close this. */
-  write({ to }: Pick<ChatOptions, 'to'> = {}): LiveText {
-    const about = { ...this.#addressees(), ...(to && { to }), correlationId: this.trigger.id }
-    return this.#deltas.open(about, () => this.#isHidden())
+  /**
+   * Shows what may become the answer while it is written, such as text of a model that may call a tool next; `reply` it when it is
+   * whole, then close this. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
+   */
+  write(options: Pick<ChatOptions, 'to'> = {}): LiveText {
+    return this.#write(options, () => this.#isHidden())
   }
 
   /** Acknowledges the message without answering it. */
@@ -150,6 +152,11 @@ export class Turn {
       await this.space.sendWhenAllowed(createChat(text, this.#about()))
     }
     if (left !== undefined) throw left.error
+  }
+
+  #write({ to }: Pick<ChatOptions, 'to'>, isHidden: () => boolean): LiveText {
+    const about = { ...this.#addressees(), ...(to && { to }), correlationId: this.trigger.id }
+    return this.#deltas.open(about, isHidden)
   }
 
   async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {

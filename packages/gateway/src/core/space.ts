@@ -177,12 +177,8 @@ export class Space {
     this.elsewhere?.relay(entry, from)
   }
 
-  /**
-   * Offers it to all here who may read it, but not to `from`, whichever gateway has admitted it. It may turn out to be a
-   * thought: of whose thoughts are hidden, nobody gets it [MEUP-9.6].
-   */
+  /** Offers it to all here who may read it, but not to `from`, whichever gateway has admitted it. */
   offer(entry: Entry, from: Sender | undefined): void {
-    if (this.#hidden.withholdsOwn(entry.from)) return
     const relayed = new Relayed(entry, this.decideAudience(entry), from)
     for (const session of this.sessions) if (session.live) relayed.offer(session)
     for (const listener of this.#listeners) listener.relayed?.(relayed)

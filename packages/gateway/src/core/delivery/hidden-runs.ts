@@ -39,12 +39,6 @@ export class HiddenRuns {
     return run ? withholds(run, from) : false
   }
 
-  /** Whether what this participant thinks is hidden in some run of its own. */
-  withholdsOwn(owner: string): boolean {
-    for (const run of this.#hidden.values()) if (run.owner === owner && withholds(run, owner)) return true
-    return false
-  }
-
   /** Notes what an envelope changes that `contexts` have just been told of. */
   note({ seq = 0, kind, context, payload }: Envelope, contexts: Contexts): void {
     const place = kind === Kind.observeVisibility ? (payload as VisibilityPayload).context : context
