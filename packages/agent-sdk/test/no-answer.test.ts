@@ -1,6 +1,8 @@
 import type { SpaceClient, Turn, TurnOptions } from '@meup/agent-sdk'
+import { scriptedModel } from '@meup/agent-sdk/ai'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
+import { Type } from '@sinclair/typebox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
 import { recordEnvelopes } from './support/record-envelopes.js'
@@ -17,6 +19,7 @@ const core: Capability[] = [
   'chat',
   'reasoning.*',
   { kind: 'mcp.request', to: 'ana', payload: { method: 'tools/call' } },
+  { kind: 'mcp.proposal', to: 'ben', payload: { params: { name: 'write' } } },
 ]
 
 async function here(handler: Handler, options: TurnOptions = {}) {
@@ -27,6 +30,8 @@ async function here(handler: Handler, options: TurnOptions = {}) {
   ana.tool('fails', {}, () => {
     throw new Error('no such file')
   })
+  ana.tool('hangs', {}, () => new Promise(() => {}))
+  ana.tool('adds', { input: Type.Object({ a: Type.Number() }) }, ({ a }) => `${a + 1}`)
   const [heard, errors] = [recordEnvelopes(ana), [] as unknown[]]
   void bot.answer(handler, { onError: (error) => errors.push(error), ...options })
   return { ana, ben, bot, heard, errors }
@@ -92,6 +97,29 @@ const cases: readonly Case[] = [
     'calls a tool that it may not call',
     (turn) => turn.reason('Looking', (run) => run.call('ben/look', {}, { why: 'to see' })),
     /^I could not answer: "bot" is not allowed to send "mcp\.request"\. .* It lacks the capability \{"tool":"ben\/look"\}\.$/,
+  ],
+  [
+    'calls a tool that does not answer',
+    (turn) => turn.reason('Looking', (run) => run.call('ana/hangs', {}, { why: 'to see', timeoutMs: 100 })),
+    'I could not answer: no response within 100 ms',
+  ],
+  [
+    'gives a tool what it does not take',
+    (turn) => turn.reason('Looking', (run) => run.call('ana/adds', { a: 'one' }, { why: 'to see' })),
+    /^I could not answer: wrong arguments: /,
+  ],
+  [
+    'proposes what is rejected',
+    (turn) => turn.reason('Writing', (run) => run.call('ben/write', {}, { why: 'to keep it' })),
+    /^I could not answer: .*reject/,
+    async ({ ana }) => {
+      const proposal = await new Promise<AnyEnvelope>((resolve) =>
+        ana.on('envelope', (each) => {
+          if (each.kind === Kind.mcpProposal) resolve(each)
+        }),
+      )
+      await ana.send({ kind: Kind.mcpReject, correlationId: proposal.id, payload: { reason: 'no' } })
+    },
   ],
   [
     'calls somebody whom the space does not know',
@@ -167,6 +195,23 @@ describe('the asker of a turn reads why there is no answer, where the agent', ()
     // The next turn goes on.
     expect((await at.ana.ask('And now?', { to: ['bot'] })).text).toBe('Again.')
   })
+})
+
+test.for<[name: string, script: Parameters<typeof scriptedModel>[0], answer: RegExp]>([
+  [
+    'dies half-way',
+    [[{ text: 'It' }, { end: 'broken' }]],
+    /^I could not answer: the model's answer broke off: It$/,
+  ],
+  ['answers nothing', [[{ reasoning: 'Hm.' }]], /^I could not answer: the model gave no answer/],
+  ['is overloaded', [[{ error: new Error('Overloaded') }]], /^I could not answer: .*Overloaded/],
+])('so it is where the model of an agent %s', async ([, script, expected]) => {
+  const space = await createTestSpace({ participants: { ana: ['*'], bot: core } })
+  onTestFinished(() => space.close())
+  const [ana, bot] = [await space.join('ana'), await space.join('bot')]
+  void bot.agent({ model: scriptedModel(script), onError: () => {} })
+  expect((await ana.ask('Why?', { to: ['bot'] })).text).toMatch(expected)
+  await eventually(() => expect(ana.runs).toEqual([]))
 })
 
 describe('a turn', () => {
