@@ -48,6 +48,8 @@ describe.each(ways)('a client: %s', (way) => {
       { message: 'What is a cake?', to: ['ben'] },
       {
         onprogress({ progress, message }) {
+          // The client of the library tells of its own rounds as well.
+          if (message?.startsWith('Fulfilling')) return
           if (thoughts.push([progress, message]) === 3) release()
         },
       },

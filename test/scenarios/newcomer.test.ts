@@ -72,7 +72,6 @@ test(
     await ana.sees('thinking visible')
 
     // Denied.
-    const arrivals = count(ana, '· reviewer is here')
     const file = join(folder, 'space.yaml')
     const yaml = readFileSync(file, 'utf8')
     const may = ', { kind: mcp.request, to: files }]'
@@ -81,11 +80,11 @@ test(
     await space.sees('reviewer has other capabilities')
     enter(ana, 'And now?')
     await ana.sees(/reviewer ✗ stops thinking: [\s\S]*not\s[\s\S]*allowed to send/)
+    await ana.sees('reviewer: I could not answer: "reviewer" is not allowed')
 
-    // Approved. The agent's program ended with the error, and is started again.
+    // Approved.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     await expect.poll(() => count(space, 'reviewer has other capabilities'), { timeout: 60_000 }).toBe(2)
-    await expect.poll(() => count(ana, '· reviewer is here'), { timeout: 60_000 }).toBeGreaterThan(arrivals)
     enter(ana, 'And with my leave?')
     await ana.sees('⚠ 1 pending · reviewer: files/read_text_file — what fails decides · Ctrl+P')
     ana.type('/approve ')

@@ -127,7 +127,7 @@ test(
     await page.shows('Going on and on')
     await page.click('.heading.live button', 'Interrupt')
     await expect.poll(() => run.signal.aborted).toBe(true)
-    await run.conclude('I was asked to stop')
+    await run.cancel('I was asked to stop')
     await page.shows('I was asked to stop')
 
     await scrollTo(page, 0)

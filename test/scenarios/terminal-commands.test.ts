@@ -68,10 +68,8 @@ test(
     const { planner, coder } = seats
     void planner.answer(async (turn) => {
       const run = await turn.reason(`Thinking about ${turn.text}`)
-      run.signal.addEventListener('abort', async () => {
-        await run.cancel('as I was asked to')
-        await turn.reply('I was stopped')
-      })
+      await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+      await run.cancel('as I was asked to')
     })
     const job = await coder.reason('a job of its own')
     const pane = open()
