@@ -1,5 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
+import { Deltas } from './agent/deltas.js'
 import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
 import {
@@ -27,6 +28,7 @@ export class SpaceClient extends BaseClient {
   readonly #tools = new Tools(this, this.requests, this.#spaceTools, (error, request) =>
     this.#onRequestError(error, request),
   )
+  readonly #deltas = new Deltas(this)
   readonly #workload = new Workload(this)
   readonly #control = new Control(this, this.#workload, {
     reconnect: () => this.reconnect(),
@@ -36,6 +38,7 @@ export class SpaceClient extends BaseClient {
 
   private constructor(dial: Dial, request: DialRequest) {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
+    this.on('capabilities', () => void this.emit('tools'))
     this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#tools)
   }
 
@@ -128,7 +131,7 @@ export class SpaceClient extends BaseClient {
 
   #turns(options: TurnOptions): Turns {
     this.#control.enable()
-    return new Turns(this, options, this.#workload, this.#spaceTools)
+    return new Turns(this, options, this.#workload, { deltas: this.#deltas, tools: this.#spaceTools })
   }
 
   /** `closed` reports a closed connection. */

@@ -169,9 +169,80 @@ test('a model writes live: what it says before a call is taken back, and what it
   void at.bot.agent({ model, tools: ['ana/*'] })
   expect(await asked(at.ana)).toBe('It is 5.')
   const texts = at.shown
-  expect(texts[0]).toBe('Let me add that up.')
-  expect(texts).toContain('It is 5.')
+  expect(texts[0]).toBe('Let me add that ')
+  expect(texts).toContain('It is ')
   expect(texts.join('')).not.toContain('secret')
   const restart = deltas(at).findIndex(({ payload }, index) => index > 0 && payload.index === 0)
   expect(deltas(at)[restart]?.payload.text).toBe('')
+})
+
+test('pieces that cut a character in two are put together', async () => {
+  const at = await here()
+  const smiles = '😀'.repeat(60)
+  const units = Array.from({ length: smiles.length }, (_, index) => smiles.charAt(index))
+  void at.bot.answer((turn) => turn.reply(slowly(units, 3)))
+  expect((await at.ana.ask('Smile', { to: ['bot'] })).text).toBe(smiles)
+  expect(
+    deltas(at)
+      .map(({ payload }) => payload.text)
+      .join(''),
+  ).toMatch(/^(😀)+$/)
+})
+
+test('nothing comes after the answer, however short it is', async () => {
+  const at = await here()
+  void at.bot.answer((turn) => turn.reply(slowly(['Hi'], 0)))
+  for (let count = 0; count < 20; count++) await at.ana.ask('Hello', { to: ['bot'] })
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  const kinds = at.heard.all
+    .filter(({ from }) => from === 'bot')
+    .map(({ kind, correlationId }) => [kind, correlationId])
+  for (const [place, [kind, about]] of kinds.entries()) {
+    if (kind !== Kind.chatDelta) continue
+    const answer = kinds.findIndex(([other, question]) => other === Kind.chat && question === about)
+    expect(place).toBeLessThan(answer)
+  }
+  expect(at.shown.at(-1) ?? '').toBe('')
+})
+
+test('a turn that failed writes no further, and is answered once', async () => {
+  const at = await here()
+  void at.bot.answer(
+    async (turn) => {
+      const failing = new Promise<never>((_, reject) =>
+        setTimeout(() => reject(new Error('out of paper')), 100),
+      )
+      await Promise.all([turn.reply(slowly(words, 5)), failing])
+    },
+    { onError: () => {} },
+  )
+  expect((await at.ana.ask('Tell me', { to: ['bot'] })).text).toBe('I could not answer: out of paper')
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  const own = at.heard.all.filter(({ from }) => from === 'bot')
+  expect(own.filter(({ kind }) => kind === Kind.chat)).toHaveLength(1)
+  expect(own.at(-1)?.kind).toBe(Kind.chat)
+})
+
+test('what may become a thought is looked at as one: a secret in it is not sent', async () => {
+  const at = await here()
+  const key = `AKIA${'Z7QX'.repeat(4)}`
+  const wait = { wait: () => new Promise((resolve) => setTimeout(resolve, 60)) }
+  const model = scriptedModel([
+    [
+      { text: `I use the key ${key.slice(0, 9)}` },
+      wait,
+      { text: `${key.slice(9)} now, ` },
+      wait,
+      { text: 'so.' },
+      wait,
+    ],
+  ])
+  void at.bot.agent({ model, tools: [] })
+  await asked(at.ana)
+  expect(deltas(at).length).toBeGreaterThan(0)
+  const sent = deltas(at)
+    .map(({ payload }) => payload.text)
+    .join('')
+  expect(sent).toMatch(/^I use the key/)
+  expect(sent).not.toContain(key.slice(0, 9))
 })

@@ -22,7 +22,7 @@ const core: Capability[] = [
   { kind: 'mcp.proposal', to: 'ben', payload: { params: { name: 'write' } } },
 ]
 
-async function here(handler: Handler, options: TurnOptions = {}) {
+async function here(handler: Handler, options: TurnOptions & { readonly concurrency?: number } = {}) {
   const participants = { ana: ['*'], ben: ['*'], bot: core }
   const space = await createTestSpace({ participants })
   onTestFinished(() => space.close())
@@ -281,6 +281,43 @@ describe('a turn', () => {
     expect(errors).toMatchObject(Array.from({ length: 6 }, () => aborted))
   })
 
+  test('that fails tells no secret of its error', async () => {
+    const key = `AKIA${'Z7QX'.repeat(4)}`
+    const at = await here(() => Promise.reject(new Error(`no access with ${key}`)))
+    const { text } = await at.ana.ask('Why?', { to: ['bot'] })
+    expect(text).toMatch(/^I could not answer: no access with /)
+    expect(text).not.toContain(key)
+  })
+
+  test('goes on for the next one, though what reports errors throws', async () => {
+    const at = await here(() => Promise.reject(new Error('out of paper')), {
+      onError() {
+        throw new Error('no log')
+      },
+    })
+    for (const question of ['Why?', 'And now?']) {
+      expect((await at.ana.ask(question, { to: ['bot'] })).text).toBe('I could not answer: out of paper')
+    }
+  })
+
+  test('that was taken back before its time came is not begun', async () => {
+    const begun: string[] = []
+    const at = await here(
+      async (turn) => {
+        begun.push(turn.text)
+        if (turn.text === 'first') await new Promise((resolve) => setTimeout(resolve, 200))
+        await turn.reply('Yes.')
+      },
+      { concurrency: 1 },
+    )
+    const first = at.ana.ask('first', { to: ['bot'] })
+    const { id } = await at.ana.chat('second', { to: ['bot'] })
+    await at.ana.send({ kind: Kind.chatCancel, to: ['bot'], correlationId: id, payload: {} })
+    const third = at.ana.ask('third', { to: ['bot'] })
+    await Promise.all([first, third])
+    expect(begun).toEqual(['first', 'third'])
+  })
+
   test('that a loop throws out of is answered, and ends the loop', async () => {
     const participants = { ana: ['*'], bot: core }
     const space = await createTestSpace({ participants })
@@ -315,7 +352,7 @@ test('a function that thinks concludes with the text that it gives', async () =>
   expect(ends.map(({ payload }) => payload)).toEqual([{ message: 'It is 5' }, { message: 'It is 5' }])
 })
 
-test('a burst over the rate is waited out, in its order, with few refusals', async () => {
+test('a burst over the rate is waited out, and all of it is sent', async () => {
   const count = 250
   const at = await here(async (turn) => {
     await turn.reason('Looking', async (run) => {

@@ -1,9 +1,13 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
+import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
+import { guardText } from './guard-text.js'
 
 /** Milliseconds between two deltas of a client, whatever it writes: the space takes 50 a second [MEUP-13.14]. */
 const intervalMs = 25
+/** Characters before a piece that are looked at with it: a secret is told by what stands before it. */
+const guardedChars = 200
 /** Characters of one delta. */
 const maxDeltaChars = 16_000
 
@@ -20,12 +24,12 @@ export class LiveText {
   #index = 0
   readonly #about: About
   readonly #deltas: Deltas
-  /** Whether thoughts are hidden, of which what is written may become part. */
-  readonly isHidden: () => boolean
+  /** What is written may become a thought: it is looked at as one, and not sent where thoughts are hidden. */
+  readonly #isHidden: (() => boolean) | undefined
 
-  constructor(about: About, isHidden: () => boolean, deltas: Deltas) {
+  constructor(about: About, isHidden: (() => boolean) | undefined, deltas: Deltas) {
     this.#about = about
-    this.isHidden = isHidden
+    this.#isHidden = isHidden
     this.#deltas = deltas
   }
 
@@ -54,14 +58,37 @@ export class LiveText {
     this.#deltas.remove(this)
   }
 
-  /** The next delta, unless nothing is left. An empty one takes back what was shown. */
-  next(): { readonly about: About; readonly payload: object; readonly isLast: boolean } {
-    const text = this.#text.slice(this.#sent, this.#sent + maxDeltaChars)
-    const payload = { index: this.#index++, text }
-    this.#sent += text.length
-    return { about: this.#about, payload, isLast: this.#sent === this.#text.length }
+  /** The next delta, if there is one at present. An empty one takes back what was shown. `isLast`: nothing more waits. */
+  next(): { readonly draft: Draft; readonly isLast: boolean } | undefined {
+    if (this.#isHidden?.()) return undefined
+    const end = this.#sendableEnd()
+    const text = this.#text.slice(this.#sent, end)
+    if (text === '' && this.#text !== '') return undefined
+    if (this.#isHidden !== undefined) {
+      const shown = this.#text.slice(Math.max(0, this.#sent - guardedChars), end)
+      if (guardText(shown) !== shown) {
+        this.close()
+        return undefined
+      }
+    }
+    this.#sent = end
+    const payload = { index: this.#index++, text: text.toWellFormed() }
+    return { draft: { kind: Kind.chatDelta, ...this.#about, payload }, isLast: end === this.#text.length }
+  }
+
+  /** Where the text ends that can be sent: not within a character, nor within a word that may be a secret. */
+  #sendableEnd(): number {
+    let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
+    if (this.#isHidden !== undefined && end === this.#text.length) {
+      // The last word may go on, and be a secret.
+      while (end > this.#sent && isOfWord(this.#text.charCodeAt(end - 1))) end--
+    }
+    return end > this.#sent && isHighSurrogate(this.#text.charCodeAt(end - 1)) ? end - 1 : end
   }
 }
+
+const isOfWord = (unit: number): boolean => unit > 0x20 && unit < 0x7f
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 
 /** Sends the deltas of a client, in turn where it writes several answers at once. */
 export class Deltas {
@@ -80,7 +107,7 @@ export class Deltas {
   }
 
   /** Of a client that may not send deltas, nothing is sent. */
-  open(about: About, isHidden: () => boolean): LiveText {
+  open(about: About, isHidden?: () => boolean): LiveText {
     const text = new LiveText(about, isHidden, this)
     if (!this.#client.can({ kind: Kind.chatDelta, ...about })) return text
     if (this.#open.size === 0)
@@ -108,14 +135,21 @@ export class Deltas {
     const [text] = this.#waiting
     if (text === undefined) return
     this.#waiting.delete(text)
-    if (!text.isHidden()) {
-      const { about, payload, isLast } = text.next()
-      this.#client.post({ kind: Kind.chatDelta, ...about, payload })
-      if (!isLast) this.#waiting.add(text)
-    }
+    const next = text.next()
+    if (next !== undefined) this.#send(text, next)
     this.#notBefore = Date.now() + intervalMs
-    const [next] = this.#waiting
-    if (next !== undefined) this.schedule(next)
+    const [other] = this.#waiting
+    if (other !== undefined) this.schedule(other)
+  }
+
+  /** What cannot be sent, such as a piece over the limits of the space, is left to the chat. */
+  #send(text: LiveText, { draft, isLast }: { readonly draft: Draft; readonly isLast: boolean }): void {
+    try {
+      this.#client.post(draft)
+      if (!isLast) this.#waiting.add(text)
+    } catch {
+      text.close()
+    }
   }
 
   /** Which one was refused is not known: all of them start over, or none goes on. */

@@ -1,5 +1,5 @@
 import { cut } from '@meup/folds'
-import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, GATEWAY, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
@@ -254,7 +254,7 @@ export class Reasoning implements AsyncDisposable {
   #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
     const { from, payload } = envelope
-    if (from !== this.#space.id) {
+    if (from !== this.#space.id && from !== GATEWAY) {
       this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
     } else if (!this.#isClosed) {
       this.#isClosed = true
@@ -280,7 +280,8 @@ export async function thinkIn(
     if (!run.isClosed) await run.conclude(typeof value === 'string' ? value : undefined)
     return value
   } catch (error) {
-    await run.leave(run.signal.aborted ? undefined : getErrorMessage(error))
+    // That it cannot be cancelled is not what its caller has to know.
+    await run.leave(run.signal.aborted ? undefined : getErrorMessage(error)).catch(() => {})
     throw error
   }
 }

@@ -49,6 +49,7 @@ export async function runAgent(
       },
       about,
     )
+    live.close()
     await turn.reply(text, { format: 'markdown' })
   } finally {
     live.close()
@@ -62,9 +63,8 @@ async function follow(
   live: LiveText,
   choices: readonly string[] | undefined,
 ): Promise<string> {
-  let failure: { readonly error: unknown } | undefined
   const onError = (error: unknown): void => {
-    failure ??= { error }
+    if (!run.signal.aborted) console.error('a thought could not be sent:', error)
   }
   const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
   let text = ''
@@ -80,7 +80,7 @@ async function follow(
     live.restart()
     telling = telling.then(async () => {
       await thoughts.end()
-      if (written !== '') await run.thought(written)
+      if (written !== '') await run.thought(written).catch(onError)
     })
     await telling
   }
@@ -99,15 +99,17 @@ async function follow(
       },
     }),
   )
-  for await (const event of untilAborted(agent({ tools, signal: run.signal, run }), run.signal)) {
-    if ('thought' in event) thoughts.push(event.thought)
-    else {
-      text += event.text
-      live.push(event.text)
+  try {
+    for await (const event of untilAborted(agent({ tools, signal: run.signal, run }), run.signal)) {
+      if ('thought' in event) thoughts.push(event.thought)
+      else {
+        text += event.text
+        live.push(event.text)
+      }
     }
+  } finally {
+    await thoughts.end()
   }
-  await thoughts.end()
-  if (failure) throw failure.error
   if (text.trim() === '') throw new Error('the agent gave no answer')
   return text.trim()
 }

@@ -17,6 +17,11 @@ type Call = (tool: string, args: object, options?: CallOptions) => Promise<ToolR
 
 /** How a participant is asked about its tools: in so many milliseconds it says what it has. */
 const asking = { timeoutMs: 5000, propose: false }
+const initialize = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'meup', version: PROTOCOL },
+}
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
 /** Tools of one participant, and characters of them as JSON, that are read. */
@@ -75,6 +80,7 @@ export class SpaceTools implements ClientHandler {
 
   /** How a participant says its tools are used; `''`: it does not. A space is no session of MCP: anybody may ask [MEUP-3.21]. */
   instructions(id: string): Promise<string> {
+    if (!this.#mayAsk(id, 'initialize', initialize)) return Promise.resolve('')
     const known = this.#instructions.get(id) ?? this.#askInstructions(id)
     this.#instructions.set(id, known)
     return known
@@ -97,11 +103,8 @@ export class SpaceTools implements ClientHandler {
   }
 
   async #askInstructions(id: string): Promise<string> {
-    const clientInfo = { name: 'meup', version: PROTOCOL }
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
-    if (!this.#mayAsk(id, 'initialize', params)) return ''
     try {
-      const { instructions } = await this.#space.request(id, 'initialize', params, asking)
+      const { instructions } = await this.#space.request(id, 'initialize', initialize, asking)
       return typeof instructions === 'string' ? instructions : ''
     } catch (error) {
       this.#onFailure(this.#instructions, id, error)

@@ -2,14 +2,17 @@ import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
 import { type BaseClient, createChat } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
-import { whenResumed } from '../client/retry.js'
+import { retryAfterPause, whenResumed } from '../client/retry.js'
 import type { ChatOptions } from '../client/types.js'
 import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
-import { Deltas, type LiveText } from './deltas.js'
+import type { Deltas, LiveText } from './deltas.js'
+import { guardText } from './guard-text.js'
 import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
 import type { SpaceTools } from './space-tools.js'
 
+/** Characters of an answer that comes in pieces: an envelope holds not much more. */
+const maxAnswerChars = 250_000
 /** Characters of why there is no answer. */
 const maxReasonChars = 500
 
@@ -32,6 +35,9 @@ export class Turn {
   /** Ids of the messages that are answered together. */
   readonly #asked: string[]
   #isAnswered = false
+  /** An answer on its way to the log. */
+  #answering: Promise<unknown> | undefined
+  readonly #live = new Set<LiveText>()
   #isWithdrawn = false
 
   constructor(
@@ -105,13 +111,17 @@ export class Turn {
   ): Promise<AnyEnvelope> {
     await this.#endLeft()
     if (typeof answer === 'string') return this.#send(answer, options)
-    const live = this.#write(options, () => false)
+    const live = this.#write(options)
     try {
       let text = ''
       for await (const piece of untilAborted(answer, this.signal)) {
         text += piece
+        if (text.length > maxAnswerChars)
+          throw new Error(`the answer is longer than ${maxAnswerChars} characters`)
         live.push(piece)
       }
+      // Nothing of it comes after the answer.
+      live.close()
       return await this.#send(text, options)
     } finally {
       live.close()
@@ -119,8 +129,8 @@ export class Turn {
   }
 
   /**
-   * Shows what may become the answer while it is written, such as text of a model that may call a tool next; `reply` it when it is
-   * whole, then close this. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
+   * Shows what may become the answer while it is written, such as text of a model that may call a tool next; when it is whole, close
+   * this, then `reply` it. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
    */
   write(options: Pick<ChatOptions, 'to'> = {}): LiveText {
     return this.#write(options, () => this.#isHidden())
@@ -143,7 +153,11 @@ export class Turn {
    */
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
-    const why = aborted ? String(reason) : failure && getErrorMessage(failure.error)
+    const why = aborted ? String(reason) : failure && guardText(getErrorMessage(failure.error))
+    // What goes on all the same does nothing any more.
+    if (failure) this.abort(getErrorMessage(failure.error))
+    for (const live of this.#live) live.close()
+    await this.#answering
     if (why !== undefined) this.#left.push(...this.#runs)
     const left = await this.#endLeft(why).catch((error: unknown) => ({ error }))
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
@@ -154,16 +168,21 @@ export class Turn {
     if (left !== undefined) throw left.error
   }
 
-  #write({ to }: Pick<ChatOptions, 'to'>, isHidden: () => boolean): LiveText {
+  #write({ to }: Pick<ChatOptions, 'to'>, isHidden?: () => boolean): LiveText {
     const about = { ...this.#addressees(), ...(to && { to }), correlationId: this.trigger.id }
-    return this.#deltas.open(about, isHidden)
+    const live = this.#deltas.open(about, isHidden)
+    this.#live.add(live)
+    return live
   }
 
   async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
     if (this.signal.aborted) throw abortedError(this.signal)
     const chat = createChat(message, { ...this.#about(), ...options })
-    const answer = await this.space.sendWhenAllowed(chat, this.signal)
-    this.#isAnswered = true
+    const answer = this.space.sendWhenAllowed(chat, this.signal).then((sent) => {
+      this.#isAnswered = true
+      return sent
+    })
+    this.#answering = answer.catch(() => {})
     return answer
   }
 
@@ -209,7 +228,9 @@ export class Turn {
     clearTimeout(this.#leaving)
     this.#leaving = undefined
     // The innermost was left first.
-    for (const run of this.#left.splice(0)) await run.leave(why)
+    const failures: unknown[] = []
+    for (const run of this.#left.splice(0)) await run.leave(why).catch((error) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
   }
 }
 
@@ -255,7 +276,7 @@ export interface TurnOptions {
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
-/** A message with a correlationId is an answer, and begins no turn. */
+/** A message to everyone that has a correlationId is an answer, and begins no turn. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
@@ -270,11 +291,11 @@ export class Turns {
   readonly #busyReplies: BusyReplies
   #isFull = false
 
-  constructor(space: BaseClient, options: TurnOptions, workload: Workload, tools: SpaceTools) {
+  constructor(space: BaseClient, options: TurnOptions, workload: Workload, parts: TurnParts) {
     this.#space = space
     this.#options = options
     this.#workload = workload
-    this.#parts = { deltas: new Deltas(space), tools }
+    this.#parts = parts
     this.#busyReplies = new BusyReplies(space, (error) => {
       if (!isClosing(space, error)) console.error('a message could not be refused:', error)
     })
@@ -314,6 +335,10 @@ export class Turns {
 
   async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
+      if (turn.signal.aborted) {
+        await this.#settle(turn, undefined)
+        continue
+      }
       this.#workload.begin(turn)
       let failure: { readonly error: unknown } | undefined = { error: 'the agent left the question' }
       try {
@@ -329,7 +354,8 @@ export class Turns {
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
-      await Promise.race([handler(turn), gaveTime(turn.signal)])
+      // A question that was taken back while it waited is nobody's any more.
+      if (!turn.signal.aborted) await Promise.race([handler(turn), gaveTime(turn.signal)])
     } catch (error) {
       failure = { error }
       if (!isClosing(this.#space, error, turn.signal) && !isAbort(error, turn)) this.#report(error, turn)
@@ -354,8 +380,13 @@ export class Turns {
   }
 
   #report(error: unknown, turn: Turn): void {
-    const { onError = (failure) => console.error('a turn failed:', failure) } = this.#options
-    onError(error, turn)
+    const print = (failure: unknown): void => console.error('a turn failed:', failure)
+    const { onError = print } = this.#options
+    try {
+      onError(error, turn)
+    } catch (failure) {
+      print(failure)
+    }
   }
 
   /** Whether there is room for the turn. The first refusal is reported, until there is room again. */
@@ -482,6 +513,8 @@ class BusyReplies {
 
   #refuse(asker: string, correlationId: readonly string[]): void {
     const message = 'I am busy: I have too many questions open to take this one. Ask again later.'
-    this.#client.sendWhenAllowed(createChat(message, { to: [asker], correlationId })).catch(this.#onError)
+    retryAfterPause(this.#client, () => this.#client.chat(message, { to: [asker], correlationId })).catch(
+      this.#onError,
+    )
   }
 }

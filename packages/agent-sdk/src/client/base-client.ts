@@ -184,7 +184,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.#connection.send(id, { ...draft, id })
   }
 
-  /** As `send`, but what is refused as `rate_limited` waits for its turn, ten seconds at most. */
+  /** As `send`, but what is refused as `rate_limited` waits in line for its turn: at its head ten seconds at most. */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
     return this.#pace.send(draft.kind, () => this.send(draft), signal)
   }

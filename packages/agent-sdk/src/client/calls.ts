@@ -76,8 +76,14 @@ export class Calls {
       options,
     )
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
+    // What nobody waits for any more is not sent late.
+    const over = new AbortController()
+    response.then(
+      () => over.abort('answered'),
+      (error: unknown) => over.abort(error),
+    )
     this.#client
-      .sendPaced({ ...createDraft(Kind.mcpRequest, call, payload), id }, options.signal)
+      .sendPaced({ ...createDraft(Kind.mcpRequest, call, payload), id }, over.signal)
       .catch((error: Error) => this.#requests.fail(id, error))
     try {
       const { id: responseId, payload } = await response

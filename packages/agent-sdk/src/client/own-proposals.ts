@@ -42,7 +42,7 @@ export class OwnProposals implements ClientHandler {
     proposal.outcome.then(forget, forget)
     const payload = { method, ...defined({ params: asked, uses, expiresAt }) }
     try {
-      const { seq } = await this.#client.send({
+      const { seq } = await this.#client.sendPaced({
         ...fields,
         id,
         kind: Kind.mcpProposal,

@@ -49,8 +49,8 @@ export async function retryAfterPause<Value>(
 
 /**
  * Sends no faster than the space allows [MEUP-13.8]: what is refused as `rate_limited` is sent again when its
- * `retryAfterMs` is over, up to ten seconds in all. Until then what follows of the same kinds waits in line, so that a burst
- * is refused once and then sent at the rate of the space, in its order.
+ * `retryAfterMs` is over. Until then what follows of the same kinds waits in line, so that a burst is refused once and then
+ * sent at the rate of the space. Who is at the head of the line waits ten seconds at most.
  */
 export class Pace {
   /** By namespace: the end of the line; absent = nobody waits. */
@@ -110,6 +110,7 @@ function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
       resolve()
     }
     const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end)
   })
 }

@@ -25,7 +25,7 @@ export interface AgentLimits {
   readonly approvalMs?: number
 }
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
@@ -41,7 +41,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'>
 }
 
 export type ResolvedOptions = Required<
-  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>
+  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools'>
 > & {
   readonly limits: Required<AgentLimits>
 }
@@ -111,6 +111,8 @@ export interface ModelOptions {
   readonly settings?: ModelSettings
   /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
   readonly reasoningIsSummary?: boolean
+  /** Whether the answer is shown while it is written; default `true`. */
+  readonly live?: boolean
   /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
   readonly replayReasoning?: boolean
   /** Whether the model gets images and PDFs that tools give back; default: where the provider is known to take them. */

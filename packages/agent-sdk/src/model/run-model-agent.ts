@@ -30,7 +30,7 @@ export async function runModelAgent(
   options: AgentOptions,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
-  const { trigger = isAsked } = options
+  const { trigger = isAsked, queue } = options
   const memory = new Memory(space.id, resolved.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
@@ -65,7 +65,10 @@ export async function runModelAgent(
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
   try {
-    await Promise.race([space.answer(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
+    await Promise.race([
+      space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),
+      failed,
+    ])
   } finally {
     isOver = true
     space.off('envelope', onEnvelope)

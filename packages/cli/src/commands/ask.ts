@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { LiveAnswers, printable } from '@meup/folds'
-import type { AnyEnvelope } from '@meup/protocol'
+import { type AnyEnvelope, correlations } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
 import { parseTimeSpan } from '../lib/options.js'
@@ -26,7 +26,7 @@ export function addAsk(program: Command): void {
       const isLive = process.stdout.isTTY && !flags.json
       let answer: AnyEnvelope | undefined
       space.on('envelope', (envelope) => {
-        if (envelope.kind === 'chat' && envelope.correlationId === id) answer ??= envelope
+        if (envelope.kind === 'chat' && correlations(envelope).includes(id)) answer ??= envelope
         if (isLive && answer === undefined) writer.apply(envelope)
       })
       try {
@@ -62,12 +62,15 @@ class AnswerWriter {
     this.#from = live.from
     if (live.beginning !== this.#beginning) this.#restart()
     this.#beginning = live.beginning
-    this.#append(printable(live.text))
+    this.#append(printable(live.text).trimStart())
   }
 
   end(text: string): void {
-    const answer = printable(text)
-    if (!answer.startsWith(this.#written)) this.#restart()
+    const answer = printable(text).trim()
+    // White space at its ends is no part of an answer.
+    const written = this.#written.trimEnd()
+    if (!answer.startsWith(written)) this.#restart()
+    else this.#written = written
     this.#append(answer)
     process.stdout.write('\n')
   }

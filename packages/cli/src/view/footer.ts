@@ -36,7 +36,7 @@ export interface FooterLayout {
   dim(text: string): string
 }
 
-/** Renders at maxLines eight lines, each on one row, and fewer on a small screen. */
+/** Renders at most `maxLines` lines, each on one row, and fewer on a small screen. */
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
   const { heading, answers, pending, notices, typed } = parts
   const input =

@@ -94,7 +94,7 @@ export class AiDialogue implements Dialogue {
       })
       for await (const part of fullStream) {
         const text = collector.push(part)
-        if (text !== '') say(text)
+        if (text !== '' && this.#options.live !== false) say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
         else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
