@@ -10,7 +10,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['test/conformance/sessions.test.ts', 'packages/gateway/test/deltas.test.ts'],
   },
-  // A delta of another gateway goes to whoever could read it before a revocation that it followed.
+  // A delta of another gateway goes to those who could read it before a revocation that it followed.
   {
     package: 'packages/gateway',
     function: 'Member.#hold',

@@ -8,8 +8,8 @@ import { guardText } from './guard-text.js'
 const intervalMs = 25
 /** Characters before a piece that are looked at with it: a secret is told by what stands before it. */
 const guardedChars = 200
-/** Characters of one delta. */
-const maxDeltaChars = 16_000
+/** Characters of one delta: with those before it not more than is looked at in one go. */
+const maxDeltaChars = 4000
 
 interface About {
   readonly correlationId: string

@@ -165,9 +165,7 @@ export class Reasoning implements AsyncDisposable {
     return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
   }
 
-  /**
-   * Breaks this context off, also when it was interrupted. Whoever may send the core kinds alone concludes it with the reason.
-   */
+  /** Breaks this context off, also when it was interrupted; without the capability for that, concludes it with the reason. */
   cancel(reason: string): Promise<AnyEnvelope> {
     return this.#end(() =>
       endContext({ send: (draft) => this.#space.sendWhenAllowed(draft) }, this.context, reason),

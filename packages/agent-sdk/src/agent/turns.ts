@@ -216,7 +216,7 @@ export class Turn {
     )
   }
 
-  /** An error that leaves a run is on its way to whoever called the handler, and gets there within this turn of the event loop. */
+  /** An error that leaves a run ends the handler before the next timer fires, and is the better reason. */
   #onLeft(run: Reasoning): void {
     this.#left.push(run)
     this.#leaving ??= setTimeout(() => {

@@ -8,13 +8,12 @@ import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
 /** What an answer needs of the run in which it is thought about. */
-export interface Run
-  extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose>,
-    Record<'thought' | 'cancel', (text: string) => Promise<unknown>> {
+export interface Run extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
   /** `undefined`: the reasoning is not published. */
   readonly context: string | undefined
   /** Where its calls belong. */
   readonly place: Pick<CallOptions, 'context' | 'correlationId'>
+  thought(text: string): Promise<unknown>
   conclude(message: string | undefined, options: { readonly metadata: object }): Promise<unknown>
 }
 
@@ -36,7 +35,6 @@ const silent = ({ signal, trigger }: Turn): Run => ({
   signal,
   thought: nothing,
   conclude: nothing,
-  cancel: nothing,
   [Symbol.asyncDispose]: nothing,
 })
 

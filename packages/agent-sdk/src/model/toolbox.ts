@@ -1,5 +1,6 @@
+import { cut } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
+import { guardText } from '../agent/guard-text.js'
 import { SpaceTools } from '../agent/space-tools.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from '../agent/tool-choice.js'
 import type { BaseClient } from '../client/base-client.js'
@@ -62,7 +63,10 @@ export class Toolbox {
     })
     const owners = [...new Set(found.map(({ participant }) => participant))]
     const instructions = await Promise.all(
-      owners.map(async (id) => [id, guardInstructions(await this.#found.instructions(id))] as const),
+      owners.map(
+        async (id) =>
+          [id, cut(guardText(await this.#found.instructions(id)), maxInstructionsChars).trim()] as const,
+      ),
     )
     return { tools: nameTools(tools), instructions: new Map(instructions.filter(([, text]) => text !== '')) }
   }
@@ -73,15 +77,6 @@ export class Toolbox {
     const advice = "choose with the option tools, such as ['files/read_*', '!files/write_*']"
     this.#onError(new Error(`there are ${count} tools, and the model gets ${maxOffered} of them: ${advice}`))
   }
-}
-
-let safety: Safety | undefined
-
-/** What a model reads of instructions: without secrets and prompt markers, and not more than so much. */
-function guardInstructions(text: string): string {
-  if (text === '') return ''
-  safety ??= compileSafety({ ...defaultSafety, maxLength: maxInstructionsChars })
-  return safety.guard(text).text.trim()
 }
 
 /** At most so many tools: the first of each participant, then the second ones, and so on. Their order stays. */

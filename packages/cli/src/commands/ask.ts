@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { LiveAnswers, printable } from '@meup/folds'
-import { type AnyEnvelope, correlations } from '@meup/protocol'
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
 import { parseTimeSpan } from '../lib/options.js'
@@ -26,7 +26,7 @@ export function addAsk(program: Command): void {
       const isLive = process.stdout.isTTY && !flags.json
       let answer: AnyEnvelope | undefined
       space.on('envelope', (envelope) => {
-        if (envelope.kind === 'chat' && correlations(envelope).includes(id)) answer ??= envelope
+        if (envelope.kind === Kind.chat && correlations(envelope).includes(id)) answer ??= envelope
         if (isLive && answer === undefined) writer.apply(envelope)
       })
       try {
