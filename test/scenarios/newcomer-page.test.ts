@@ -14,9 +14,9 @@ const patience = { timeout: 60_000 }
 const thought = 'The change is small; the test report decides'
 const answer = 'I recommend against deploying: FAIL 2 token expires'
 
-/** How often the page shows this. */
+/** How often the conversation shows this. What is read out to screen readers stands beside it. */
 const times = async (page: DrivenPage, text: string): Promise<number> =>
-  (await page.text()).split(text).length - 1
+  (await page.evaluate<string>("document.querySelector('.view').innerText")).split(text).length - 1
 
 /** What takes an agent, or the space, its time. */
 const sees = async (page: DrivenPage, text: string | RegExp): Promise<void> =>
