@@ -126,7 +126,7 @@ describe('the MCP of a participant', () => {
     const asked = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } }
     expect(await here.ana.request('files', 'initialize', asked)).toEqual({
       protocolVersion: '2025-11-25',
-      capabilities: { tools: {} },
+      capabilities: { tools: { listChanged: true } },
       serverInfo: { name: 'files', version: PROTOCOL },
     })
   })

@@ -7,6 +7,8 @@ type Request = EnvelopeOf<typeof Kind.mcpRequest>
 export type Notification = Pick<McpRequestPayload, 'method' | 'params'>
 
 export const progressMethod = 'notifications/progress'
+/** The tools of the sender are not those of its last list. */
+export const listChangedMethod = 'notifications/tools/list_changed'
 const logMethod = 'notifications/message'
 
 /** Milliseconds between two notifications in the long run, and how many may be sent at once. */

@@ -5,6 +5,7 @@ import { ConnectionError, ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
+import { listChangedMethod } from './notifications.js'
 import { compileChoices, type SpaceTool } from './tool-choice.js'
 
 /** A tool of another participant that can be called or proposed. */
@@ -46,7 +47,7 @@ export class SpaceTools implements ClientHandler {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       this.#forget(envelope.payload.participant.id)
     } else if (envelope.kind === Kind.mcpRequest) {
-      if (envelope.payload.method === 'notifications/tools/list_changed') this.#forget(envelope.from)
+      if (envelope.payload.method === listChangedMethod) this.#forget(envelope.from)
     }
   }
 
@@ -84,6 +85,14 @@ export class SpaceTools implements ClientHandler {
     const known = this.#instructions.get(id) ?? this.#askInstructions(id)
     this.#instructions.set(id, known)
     return known
+  }
+
+  /** Asks those again who gave no tool, or no answer in time: everything may be starting. */
+  forgetEmpty(): void {
+    for (const [id, list] of [...this.#lists])
+      void list.then((tools) => {
+        if (tools.length === 0 && this.#lists.get(id) === list) this.#lists.delete(id)
+      })
   }
 
   #forget(id: string): void {

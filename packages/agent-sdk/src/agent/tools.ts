@@ -13,7 +13,13 @@ import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { Requests } from '../client/requests.js'
-import { type Notification, progressMethod, RequestNotifications } from './notifications.js'
+import type { Draft } from '../client/types.js'
+import {
+  listChangedMethod,
+  type Notification,
+  progressMethod,
+  RequestNotifications,
+} from './notifications.js'
 import { Reasoning, type ReasonOptions } from './reasoning.js'
 import { failure, internalError, respond } from './respond.js'
 import type { SpaceTools } from './space-tools.js'
@@ -76,6 +82,9 @@ export class Tools implements ClientHandler {
   readonly #running = new Map<string, Running>()
   readonly #onError: (error: unknown, request: Request) => void
   readonly #notifications: RequestNotifications
+  /** Who has read the list, with what they asked: they get a notification when it changes. */
+  readonly #readers = new Map<string, Request>()
+  #willNotify = false
   fallback: Fallback | undefined
 
   /** `others`: the tools of other participants, for those who reason. */
@@ -101,6 +110,23 @@ export class Tools implements ClientHandler {
     if (this.#tools.has(name)) throw new TypeError(`the tool ${name} is offered already`)
     const { description, input = Type.Object({}) } = definition
     this.#tools.set(name, { description, input, handler: handler as Tool['handler'] })
+    if (this.#readers.size === 0 || this.#willNotify) return
+    this.#willNotify = true
+    queueMicrotask(() => this.#notifyReaders()) // Tools are often added one after another.
+  }
+
+  #notifyReaders(): void {
+    this.#willNotify = false
+    const [last] = [...this.#readers.values()].slice(-1)
+    const to = [...this.#readers.keys()]
+    this.#readers.clear() // Who wants to know reads the list again.
+    const change: Draft = {
+      kind: Kind.mcpRequest,
+      to,
+      payload: { jsonrpc: '2.0', method: listChangedMethod },
+    }
+    if (last === undefined || !this.#space.can(change)) return
+    this.#space.send(change).catch((error: unknown) => this.#onError(error, last))
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
@@ -199,7 +225,10 @@ export class Tools implements ClientHandler {
     if (this.fallback !== undefined && this.#tools.size === 0) return undefined
     if (method === 'ping') return { result: {} }
     if (method === 'initialize') return this.fallback ? undefined : { result: this.#introduce(params) }
-    if (method === 'tools/list') return { result: { tools: this.#list() } }
+    if (method === 'tools/list') {
+      this.#readers.set(request.from, request)
+      return { result: { tools: this.#list() } }
+    }
     const tool = this.#tools.get(String(params?.name))
     if (method !== 'tools/call') return undefined
     if (tool === undefined)
@@ -210,7 +239,7 @@ export class Tools implements ClientHandler {
   /** Nobody has to ask for it [MEUP-3.21]; the revision of MCP is the asker's. */
   #introduce({ protocolVersion = '2025-06-18' }: Record<string, unknown> = {}): Record<string, unknown> {
     const serverInfo = { name: this.#space.id, version: PROTOCOL }
-    return { protocolVersion, capabilities: { tools: {} }, serverInfo }
+    return { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo }
   }
 
   async #run(tool: Tool, request: Request, signal: AbortSignal): Promise<Record<string, unknown>> {

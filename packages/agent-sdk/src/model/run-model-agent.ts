@@ -64,6 +64,7 @@ export async function runModelAgent(
   const onError: TurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
+  begin.then(() => toolbox.prepare()).catch(report)
   try {
     await Promise.race([
       space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),

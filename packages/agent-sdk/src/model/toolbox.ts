@@ -50,6 +50,12 @@ export class Toolbox {
     this.#found.onEnvelope(envelope)
   }
 
+  /** Reads the lists ahead of the first turn, so that too many tools are reported at the start. */
+  async prepare(): Promise<void> {
+    await this.offered()
+    this.#found.forgetEmpty()
+  }
+
   /** Tools that a participant does not list in time are left out. */
   async offered(): Promise<Offer> {
     // In one order, so that a model's request begins as the last one did.

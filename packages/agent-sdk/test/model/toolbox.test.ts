@@ -54,13 +54,15 @@ describe('chosen are, of read_a, read_b, write_a and ask/me of bob and those of 
   })
 })
 
-test('of more than 128, each participant has its share; the operator is told once, with the numbers', async () => {
+test('of more than 128, each participant has its share; the operator reads the numbers once, before the first turn', async () => {
   const known = { participant: 'attic', name: 'find', inputSchema: { type: 'object' } }
   await using here = await stage(always, { tools: ['*', known] })
   for (let n = 0; n < 200; n++) {
     here.ana.tool(`a${n}`, {}, () => 'ok')
     here.bob.tool(`b${n}`, {}, () => 'ok')
   }
+  const warning = { message: expect.stringMatching(/there are 40\d tools, and the model gets 128 of them/) }
+  await expect.poll(() => here.troubles).toMatchObject([warning])
   await here.ask()
   await here.ask()
   const names = offered(here)
@@ -73,9 +75,7 @@ test('of more than 128, each participant has its share; the operator is told onc
     'desk__look',
   ])
   expect(offered(here, 1)).toEqual(names)
-  expect(here.troubles).toMatchObject([
-    { message: expect.stringContaining('there are 403 tools, and the model gets 128 of them') },
-  ])
+  expect(here.troubles).toMatchObject([warning])
 })
 
 test('they are asked for once, and again when they change or their owner comes anew', async () => {
@@ -86,12 +86,15 @@ test('they are asked for once, and again when they change or their owner comes a
   await here.ask()
   await here.ask()
   expect(listings()).toBe(1)
-  here.desk.tool('third', {}, () => 'ok')
-  const payload = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
-  await here.desk.send({ kind: 'mcp.request', payload })
+  for (const name of ['third', 'fourth']) here.desk.tool(name, {}, () => 'ok')
+  const changes = () =>
+    here.heard.all.filter(
+      (each) => each.kind === Kind.mcpRequest && each.payload.method === 'notifications/tools/list_changed',
+    )
+  await expect.poll(changes).toMatchObject([{ from: here.desk.id, to: ['bot'] }])
   await here.ask()
   expect(listings()).toBe(2)
-  expect(offered(here, 2)).toEqual(['desk__add', 'desk__look', 'desk__third'])
+  expect(offered(here, 2)).toEqual(['desk__add', 'desk__look', 'desk__third', 'desk__fourth'])
 })
 
 test('their names are such as every provider accepts, and tell them apart', async () => {
