@@ -14,6 +14,7 @@ import { slopes } from './slopes.js'
 import { soak } from './soak.js'
 import { stages } from './stages.js'
 import { thoughts } from './thoughts.js'
+import { transcript } from './transcript.js'
 import { way } from './way.js'
 
 export interface BenchCase {
@@ -55,5 +56,6 @@ export const cases: Readonly<Record<string, BenchCase>> = {
     usual: false,
     run: script('extract', 'Streamed responses'),
   },
+  transcript: { about: 'what a transcript costs a turn', usual: false, run: transcript },
   page: { about: 'the page in a browser', usual: false, run: script('page', 'The page') },
 }

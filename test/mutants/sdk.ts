@@ -91,8 +91,8 @@ export const sdk: readonly Mutant[] = [
   {
     package: agentSdk,
     function: 'leastFirst',
-    replace: 'a.compressionPriority - b.compressionPriority',
-    by: 'b.compressionPriority - a.compressionPriority',
+    replace: 'a.compression_priority - b.compression_priority',
+    by: 'b.compression_priority - a.compression_priority',
     tests: ['packages/agent-sdk/test/transcript/compile.test.ts'],
   },
   // Who asks an agent that may not reason aloud waits for ever.

@@ -35,7 +35,7 @@ async function agentOf({ SpaceClient }: Sdk): Promise<(model: AgentModel) => Pro
     await gateway.close()
   })
   expect((await bot.chat('All else works.')).from).toBe('bot')
-  return (model) => bot.agent({ model })
+  return (model) => bot.agent({ model, transcript: 'off' })
 }
 
 test('without the package of models, an agent with one says what to install', async () => {

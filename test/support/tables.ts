@@ -4,15 +4,21 @@ import { repositoryRoot } from './files.js'
 
 interface Database {
   prepare(sql: string): { all(): Readonly<Record<string, unknown>>[] }
+  exec(sql: string): void
   close(): void
 }
 
 const fromGateway = createRequire(join(repositoryRoot, 'packages/gateway/package.json'))
 
+/** Opens a database of SQLite. */
+export function openDatabase(path: string, options: { readonly?: boolean } = {}): Database {
+  const Sqlite = fromGateway('better-sqlite3') as new (path: string, options: object) => Database
+  return new Sqlite(path, options)
+}
+
 /** The rows of each table of a database of SQLite. */
 export function tablesOf(path: string): Map<string, readonly Readonly<Record<string, unknown>>[]> {
-  const Sqlite = fromGateway('better-sqlite3') as new (path: string, options: object) => Database
-  const database = new Sqlite(path, { readonly: true })
+  const database = openDatabase(path, { readonly: true })
   try {
     const named = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
     return new Map(named.map(({ name }) => [String(name), database.prepare(`SELECT * FROM "${name}"`).all()]))

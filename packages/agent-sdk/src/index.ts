@@ -68,5 +68,6 @@ export type {
   AgentOptions,
   ModelSettings,
   ReasoningDetail,
+  TranscriptMode,
 } from './model/options.js'
 export { SpaceClient } from './space-client.js'

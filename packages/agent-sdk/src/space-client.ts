@@ -15,11 +15,12 @@ import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
-import type { AgentOptions } from './model/options.js'
+import { type AgentOptions, resolveOptions } from './model/options.js'
 import { runModelAgent } from './model/run-model-agent.js'
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
+  readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(
     this,
     (error) => this.reportError(error, undefined),
@@ -38,6 +39,7 @@ export class SpaceClient extends BaseClient {
 
   private constructor(dial: Dial, request: DialRequest) {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
+    this.#request = request
     this.on('capabilities', () => void this.emit('tools'))
     this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#tools)
   }
@@ -105,11 +107,14 @@ export class SpaceClient extends BaseClient {
 
   /**
    * Answers turns with a language model: its thinking becomes thoughts, the tools of other participants are its tools, and
-   * its text is the answer. Resolves when the client is closed; rejects in browsers and without the package `ai`.
+   * its text is the answer. What the model was sent, thought and answered is kept beside the agent, in
+   * `.meup/transcripts/<participant>.db`: see `AgentOptions.transcript`. Resolves when the client is closed; rejects in browsers and without the package `ai`.
    */
   agent(options: AgentOptions): Promise<void> {
-    const begin = import('#models').then(({ beginDialogues }) => beginDialogues(options))
-    return runModelAgent(this, begin, options)
+    const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
+    const owner = { id: this.id, request: this.#request, onError }
+    const opened = import('#models').then(({ openModels }) => openModels(options, owner))
+    return runModelAgent(this, opened, options)
   }
 
   /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */

@@ -14,6 +14,7 @@ import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
 import { addSend } from './commands/send.js'
+import { addTranscript } from './commands/transcript.js'
 import { addJoin, addWatch } from './commands/watch.js'
 import { exitCodes, formatError, getExitCode, UsageError } from './lib/exit.js'
 import { printNotice } from './lib/output.js'
@@ -45,6 +46,7 @@ addCaps(program)
 addMembers(program)
 addReasoning(program)
 addAudit(program)
+addTranscript(program)
 addReplay(program)
 addMcp(program)
 addSpace(program)

@@ -56,7 +56,7 @@ participants:
   files:    { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./repo] }
   tools:    { kind: mcp, command: ./bin/tools, env: { KEY: "\${TOOLS_KEY}" }, capabilities: [mcp.response] }
   remote:   { kind: mcp, url: "https://tools.example/mcp", headers: { authorization: "Bearer \${TOOLS_KEY}" } }
-  worker:   { kind: process, command: node, args: [worker.js], restart: always, watch: false, env: { MODE: fast } }
+  worker:   { kind: process, command: node, args: [worker.js], restart: always, watch: false, transcript: full, env: { MODE: fast } }
 `
 
 test('a log on several machines', () => {
@@ -156,7 +156,7 @@ describe('a file that says everything', () => {
         kind: 'process',
         command: 'node',
         args: ['worker.js'],
-        env: { MODE: 'fast' },
+        env: { MEUP_TRANSCRIPT: 'full', MODE: 'fast' },
         restart: 'always',
         watch: false,
       },

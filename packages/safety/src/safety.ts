@@ -98,6 +98,28 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   }
 }
 
+/**
+ * Compiles the rules for secrets alone, for texts that are kept and otherwise stay as they are, however long. `before`: what the
+ * text stands behind, such as the name of its field. A text that a rule withholds, or fails on, becomes `[withheld]`. Throws
+ * SafetyError for what can't be used.
+ */
+export function compileSecretMask(
+  settings: SafetySettings,
+  { isKnownSecret, failed }: SafetyOptions = {},
+): (text: string, before?: string) => string {
+  checkSettings(settings, takenNames)
+  const mask = compileLeakDetector(createDetectors(settings, isKnownSecret))
+  return (text, before = '') => {
+    try {
+      const masked = mask(text, before, stopping(undefined))
+      return masked.findings.some(isBlocking) ? '[withheld]' : masked.text
+    } catch (error) {
+      failed?.(error)
+      return '[withheld]'
+    }
+  }
+}
+
 const isBlocking = ({ action }: Finding): boolean => action === 'block'
 const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithheld: true, findings })
 

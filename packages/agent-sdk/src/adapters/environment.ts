@@ -14,7 +14,7 @@ export interface ConnectOptions extends Partial<DialRequest> {
 /**
  * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, then from the `.meup` folder
  * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway alone).
- * Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
+ * Transcripts of models go into that folder too, else into one in the working directory. Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
   const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), ...given } = options
@@ -29,7 +29,15 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const nearby = isElsewhere ? undefined : folder // Local tokens are sent to the local gateway only.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
   const tracing = given.tracing ?? traceEndpoint(env) !== undefined
-  return { ...given, url, space, ...(token !== undefined && { token }), ...(tracing && { tracing }) }
+  const transcripts = given.transcripts ?? join(folder ?? join(resolve(directory), '.meup'), 'transcripts')
+  return {
+    ...given,
+    url,
+    space,
+    transcripts,
+    ...(token !== undefined && { token }),
+    ...(tracing && { tracing }),
+  }
 }
 
 const isSameHost = (url: string, other: string): boolean =>

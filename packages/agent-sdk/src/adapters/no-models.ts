@@ -1,5 +1,5 @@
-import type { BeginDialogue } from '../model/run-model-agent.js'
+import type { ModelAgent } from '../model/run-model-agent.js'
 
 /** Pages run no models: every visitor would have the API key. */
-export const beginDialogues = (): Promise<BeginDialogue> =>
+export const openModels = (): Promise<ModelAgent> =>
   Promise.reject(new Error('an agent with a language model does not run in a page: run it in Node'))

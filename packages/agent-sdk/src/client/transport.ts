@@ -17,6 +17,8 @@ export interface DialRequest {
   readonly safety?: false | Partial<SafetySettings>
   /** Whether requests carry a `traceparent`, which links their spans to the trace of the caller. */
   readonly tracing?: boolean
+  /** Folder for the transcripts of this participant's models; absent: none are kept. */
+  readonly transcripts?: string
 }
 
 export interface TransportEvents {

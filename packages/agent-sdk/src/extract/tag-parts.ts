@@ -31,6 +31,11 @@ export class Parts {
     return this.#last.raw.length
   }
 
+  /** Each thought as it came, without its tags. */
+  get thoughts(): string[] {
+    return this.#all.flatMap(({ kind, raw, isBlank }) => (kind === 'reasoning' && !isBlank ? [raw] : []))
+  }
+
   get isEmpty(): boolean {
     return this.#all.length === 1 && this.#last.isBlank
   }

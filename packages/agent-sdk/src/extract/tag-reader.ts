@@ -59,6 +59,11 @@ export class TagReader {
     return { ...this.#parts.joinTexts(), isTruncated }
   }
 
+  /** Each thought to the letter, once all is read. */
+  get thoughts(): readonly string[] {
+    return this.#parts.thoughts
+  }
+
   #read(text: string, isLast: boolean): void {
     let from = 0
     let at = nextPlace(text, 0)

@@ -1,5 +1,5 @@
 import { cut } from '@meup/folds'
-import type { AnyEnvelope } from '@meup/protocol'
+import { type AnyEnvelope, correlations } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import { ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
@@ -9,10 +9,11 @@ import {
   type ModelStep,
   type ShownReasoning,
   type Spent,
+  type StepListener,
   shownReasoning,
-  type ThinkingDelta,
 } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
+import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
@@ -20,10 +21,19 @@ import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 /** Characters of an answer: an envelope holds not much more. */
 const maxAnswerChars = 60_000
 
+/** What one answer needs. */
+interface Parts {
+  readonly run: Run
+  readonly live: LiveText
+  readonly record: TurnRecorder | undefined
+}
+
 interface Answerer {
   readonly dialogue: Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
+  /** Absent: nothing is kept. */
+  readonly recorder: Recorder | undefined
   readonly options: ResolvedOptions
 }
 
@@ -46,37 +56,63 @@ export class Answering {
 
   /** Resolves when the turn was answered. Rejects with why there is no answer, which is for its asker to read. */
   async run(): Promise<void> {
-    const { space } = this.#turn
+    const { space, trigger } = this.#turn
     const { model } = this.#parts.dialogue
-    const { clock, limits } = this.#parts.options
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     await using run = await openRun(this.#turn, { model }, onError)
-    const onEnvelope = (envelope: AnyEnvelope): void => this.#steering.onEnvelope(envelope, run.context)
+    const record = this.#parts.recorder?.begin(trigger.id, run.context)
+    const onEnvelope = (envelope: AnyEnvelope): void => {
+      this.#steering.onEnvelope(envelope, run.context)
+      if (record !== undefined && isOf(run, envelope, space.id)) record.link(envelope)
+    }
     space.on('envelope', onEnvelope)
+    try {
+      const text = await this.#answer(run, record)
+      const transcript = record?.settle()
+      const metadata = this.#describe(transcript)
+      await run.conclude(undefined, { metadata }).catch(onError)
+      const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
+      record?.link(answer)
+    } finally {
+      record?.settle()
+      space.off('envelope', onEnvelope)
+    }
+  }
+
+  /** What a conclusion tells of how the answer came about. `transcript`: the hash of the commit that covers it. */
+  #describe(transcript: string | undefined): object {
+    const reasoning = shownReasoning.find((each) => this.#shown.has(each))
+    return {
+      model: this.#parts.dialogue.model,
+      ...(reasoning !== undefined && { reasoning }),
+      ...this.#budget.getUsage(),
+      ...(transcript !== undefined && { transcript }),
+    }
+  }
+
+  /** The answer, in time. Rejects with why there is none. */
+  async #answer(run: Run, record: TurnRecorder | undefined): Promise<string> {
+    const { clock, limits } = this.#parts.options
     const time = new AbortController()
     const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
     const cancel = clock.after(limits.turnMs, () => time.abort(late))
     const stop = AbortSignal.any([run.signal, time.signal])
     const live = this.#turn.write()
-    let text: string
     try {
-      text = await this.#converse(run, live, stop)
+      return await this.#converse({ run, live, record }, stop)
     } catch (error) {
-      throw time.signal.aborted ? late : error
+      const why = time.signal.aborted ? late : error
+      record?.failed(why)
+      throw why
     } finally {
       live.close()
       this.#steering.close()
       cancel()
-      space.off('envelope', onEnvelope)
     }
-    const reasoning = shownReasoning.find((each) => this.#shown.has(each))
-    const metadata = { model, ...(reasoning !== undefined && { reasoning }), ...this.#budget.getUsage() }
-    await run.conclude(undefined, { metadata }).catch(onError)
-    await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
   }
 
   /** One answer of the model after the other, until one is for who asked. */
-  async #converse(run: Run, live: LiveText, signal: AbortSignal): Promise<string> {
+  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<string> {
     const { dialogue, toolbox, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
@@ -88,8 +124,14 @@ export class Answering {
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const offer = await toolbox.offered()
-      const say = (text: string): void => live.push(text)
-      const step = await this.#think(thinking, say, offer, AbortSignal.any([signal, interrupt]))
+      const listener: StepListener = {
+        send: (prompt) => record?.sent(prompt),
+        think: (delta) => thinking.onDelta(delta),
+        say: (text) => live.push(text),
+      }
+      const begin = options.clock.now()
+      const step = await this.#think(thinking, listener, offer, AbortSignal.any([signal, interrupt]))
+      record?.answered(step, options.clock.now() - begin)
       signal.throwIfAborted()
       this.#budget.add(step.spent)
       this.#shown.add(step.shown)
@@ -102,6 +144,7 @@ export class Answering {
       this.#budget.checkTokens()
       const { results, misuses } = await this.#act(run, step, offer.tools, thinking.summary, signal)
       dialogue.addToolResults(results)
+      record?.results(results)
       if (misuses.length > 0 && wasMisused) {
         throw new NoAnswerError(
           `the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`,
@@ -113,14 +156,13 @@ export class Answering {
 
   async #think(
     thinking: Thinking,
-    say: (text: string) => void,
+    listener: StepListener,
     offer: Offer,
     signal: AbortSignal,
   ): Promise<ModelStep> {
     thinking.begin()
     try {
-      const think = (delta: ThinkingDelta): void => thinking.onDelta(delta)
-      const step = await this.#parts.dialogue.step(offer, { think, say }, signal)
+      const step = await this.#parts.dialogue.step(offer, listener, signal)
       if (step.tagged !== '') thinking.onDelta({ text: step.tagged, isSummary: false })
       return step
     } finally {
@@ -148,6 +190,13 @@ export class Answering {
     const show = { maxChars: limits.resultChars, takes: (type: string) => dialogue.takes(type) }
     return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, show, options })
   }
+}
+
+/** Whether this participant has sent an envelope in its run; of a run that is not published, to make a call. */
+const isOf = ({ context, place }: Run, envelope: AnyEnvelope, self: string): boolean => {
+  if (envelope.from !== self) return false
+  if (context !== undefined) return envelope.context === context
+  return place.correlationId !== undefined && correlations(envelope).includes(String(place.correlationId))
 }
 
 /** What a turn has used up of what it may. */

@@ -1,3 +1,5 @@
+import type { Format } from '../extract/index.js'
+import type { ModelSettings } from './options.js'
 import type { ShownResult } from './results.js'
 import type { Offer } from './toolbox.js'
 
@@ -40,12 +42,34 @@ export interface Spent {
 export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
 export type ShownReasoning = (typeof shownReasoning)[number]
 
+/** One request, as the model gets it. */
+export interface SentPrompt {
+  readonly model: string
+  readonly provider: string
+  readonly baseURL?: string
+  readonly settings: ModelSettings
+  /** The system prompt first. What was in the prompt before, of the same dialogue, comes first in this one. */
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  readonly tools: readonly object[]
+}
+
+/** Something that a model has thought. */
+export interface Thought {
+  /** As it came, to the letter. */
+  readonly text: string
+  readonly format: Format
+  /** What its provider has attached to it: a signature, or what only the provider can read. */
+  readonly attached?: object
+}
+
 /** One answer of the model: a text, or calls that it wants made first. */
 export interface ModelStep {
   /** Without what was thought in tags. */
   readonly text: string
   /** What was thought in tags: raw. */
   readonly tagged: string
+  /** What was thought, in every form; what is in tags is here as well. */
+  readonly thoughts: readonly Thought[]
   readonly calls: readonly WantedCall[]
   readonly spent: Spent
   /** `undefined`: as far as can be seen, it did not think. */
@@ -56,6 +80,8 @@ export interface ModelStep {
 
 /** Hears a step while it is made. */
 export interface StepListener {
+  /** What is sent, right before it is. */
+  send(prompt: SentPrompt): void
   think(delta: ThinkingDelta): void
   /** Some of its text, without what is thought in tags as far as that is known yet. */
   say(text: string): void

@@ -25,6 +25,13 @@ export interface AgentLimits {
   readonly approvalMs?: number
 }
 
+/**
+ * What is kept of the exchanges with a model. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of
+ * prompts roles, sizes and hashes. `full`: prompts as well. `off`: nothing.
+ */
+export type TranscriptMode = (typeof transcriptModes)[number]
+export const transcriptModes = ['on', 'full', 'off'] as const
+
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
@@ -36,12 +43,14 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' 
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number
   readonly clock?: Clock
+  /** What is kept of the exchanges with the model; default: MEUP_TRANSCRIPT, else `on`. */
+  readonly transcript?: TranscriptMode
   /** Called with errors that do not fail the answer, such as a thought that could not be sent; default: prints them. */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
 export type ResolvedOptions = Required<
-  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools'>
+  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools' | 'transcript'>
 > & {
   readonly limits: Required<AgentLimits>
 }
@@ -126,4 +135,4 @@ export interface Clock {
   after(ms: number, task: () => void): () => void
 }
 
-const systemClock: Clock = { now: () => Date.now(), after: setLongTimeout }
+export const systemClock: Clock = { now: () => Date.now(), after: setLongTimeout }

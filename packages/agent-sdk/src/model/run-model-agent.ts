@@ -5,11 +5,19 @@ import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory, type Remembered } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
+import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
 import { Toolbox } from './toolbox.js'
 
 /** Begins a conversation with a model about a turn; `earlier` = what was said before. */
 export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
+
+/** What it takes to answer with a model. */
+export interface ModelAgent {
+  readonly begin: BeginDialogue
+  /** Absent: no transcript is kept. */
+  readonly recorder: Recorder | undefined
+}
 
 /** `SpaceClient`, which this file cannot import: it imports this one. */
 type AgentClient = BaseClient & {
@@ -20,13 +28,13 @@ type AgentClient = BaseClient & {
 }
 
 /**
- * Answers the turns of this participant with the model of `begin`; turns wait until `begin` resolves. Resolves when the
- * space is closed, rejects when `begin` does. Further messages of an asker steer the running answer instead of
+ * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the space is
+ * closed, rejects when `opened` does. Further messages of an asker steer the running answer instead of
  * beginning another turn.
  */
 export async function runModelAgent(
   space: AgentClient,
-  begin: Promise<BeginDialogue>,
+  opened: Promise<ModelAgent>,
   options: AgentOptions,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
@@ -35,7 +43,7 @@ export async function runModelAgent(
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<Turn, Steering>()
-  const failed = new Promise<never>((_, reject) => begin.catch(reject))
+  const failed = new Promise<never>((_, reject) => opened.catch(reject))
   let isOver = false
   const forget = (): void => memory.forget()
   const onEnvelope = (envelope: AnyEnvelope): void => {
@@ -46,8 +54,9 @@ export async function runModelAgent(
   const answer = async (turn: Turn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
     try {
-      const dialogue = (await begin)(turn, memory.before(turn.trigger))
-      await new Answering(turn, { dialogue, steering, toolbox, options: resolved }).run()
+      const { begin, recorder } = await opened
+      const dialogue = begin(turn, memory.before(turn.trigger))
+      await new Answering(turn, { dialogue, steering, toolbox, recorder, options: resolved }).run()
     } finally {
       open.delete(turn)
     }
@@ -64,7 +73,7 @@ export async function runModelAgent(
   const onError: TurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  begin.then(() => toolbox.prepare()).catch(report)
+  opened.then(() => toolbox.prepare()).catch(report)
   try {
     await Promise.race([
       space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),

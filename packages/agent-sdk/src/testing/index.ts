@@ -6,7 +6,7 @@ export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants; invited participants need their token. */
   join(
     participant: string,
-    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing'>,
+    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing' | 'transcripts'>,
   ): Promise<SpaceClient>
   /** Stops the gateway, then closes every client: none of them tries to come back. */
   close(): Promise<void>

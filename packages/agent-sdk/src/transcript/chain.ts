@@ -85,7 +85,7 @@ export class Chain {
 
   #toLogEntry(commit: Commit): LogEntry {
     const [annotation, usage] = [this.#annotations.get(commit.hash), this.#usage.get(commit.hash)]
-    const priority = annotation?.priority ?? contentHints[commit.content.content_type].defaultPriority
+    const priority = annotation?.priority ?? contentHints[commit.content.content_type].default_priority
     return { commit, priority, ...(annotation && { annotation }), ...(usage && { usage }) }
   }
 

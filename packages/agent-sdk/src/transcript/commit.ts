@@ -40,7 +40,7 @@ export function seal<C extends Content>(
 }
 
 /** Of everything but the hash itself. */
-function hashCommit(commit: Omit<Commit, 'hash'>): string {
+export function hashCommit(commit: Omit<Commit, 'hash'>): string {
   const json = utf8ToBytes(JSON.stringify(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
 }

@@ -1,13 +1,19 @@
 import type { ToolCall } from '../extract/index.js'
 import type { LogEntry } from './chain.js'
-import { type AssistantContent, contentHints, type Replay } from './content.js'
+import {
+  type AssistantContent,
+  contentHints,
+  type PromptContent,
+  type Replay,
+  type SentMessage,
+} from './content.js'
 
 export interface CompileOptions extends ReplayOptions {
   /** Whether reasoning without an annotation is included; default: false. */
   readonly includeReasoning?: boolean
   /**
    * Characters of texts and calls; default: any number. Of what is too long, earlier commits are left out:
-   * those with the least `compressionPriority` first, the oldest of them first. What is pinned stays, and so does
+   * those with the least `compression_priority` first, the oldest of them first. What is pinned stays, and so does
    * everything from the last question on, even where that alone is longer.
    */
   readonly maxChars?: number
@@ -18,6 +24,41 @@ export function compile(entries: readonly LogEntry[], options: CompileOptions = 
   const { maxChars = Number.POSITIVE_INFINITY } = options
   return shorten(entries, maxChars, (without) => compileWithout(without, entries, options))
 }
+
+/**
+ * The messages for the next call after a turn of an agent: what its prompt said, as far as that is kept, then its answers and results.
+ */
+export function compileTurn(
+  entries: readonly LogEntry[],
+  options: Pick<CompileOptions, 'includeReasoning'> = {},
+): Pick<PromptMessage, 'role' | 'text'>[] {
+  const isFirst = (entry: LogEntry): boolean => isPrompt(entry) && entry.commit.content.earlier === 0
+  const from = Math.max(0, entries.findLastIndex(isFirst))
+  return entries.slice(from).flatMap((entry, at) => {
+    if (!isPrompt(entry)) return []
+    // Later prompts repeat what is committed, and add what people said meanwhile.
+    const said = entry.commit.content.messages.filter(({ role }) => at === 0 || role === 'user')
+    const next = entries.slice(from + at + 1)
+    const end = next.findIndex(isPrompt)
+    const came = compile(end < 0 ? next : next.slice(0, end), options)
+    return [...said.map(readSent), ...came.map(({ role, text }) => ({ role, text }))]
+  })
+}
+
+const isPrompt = (entry: LogEntry): entry is LogEntry & { commit: { content: PromptContent } } =>
+  entry.commit.content.content_type === 'prompt'
+
+function readSent({
+  role,
+  chars,
+  message,
+}: SentMessage): Pick<PromptMessage, 'text'> & { role: PromptMessage['role'] } {
+  const { content } = (message ?? {}) as { content?: unknown }
+  const text = content === undefined ? `(${chars} characters, which are not kept)` : textOf(content)
+  return { role: role as PromptMessage['role'], text }
+}
+
+const textOf = (content: unknown): string => (typeof content === 'string' ? content : JSON.stringify(content))
 
 function compileWithout(
   without: ReadonlySet<string>,
@@ -32,7 +73,7 @@ function compileWithout(
     if (content.content_type === 'tool') {
       if (!asked.has(content.callId)) continue
       const { content_type: type, ...said } = content
-      const role = contentHints.tool.defaultRole
+      const role = contentHints.tool.default_role
       messages.push({ hash, role, type, ...said, ...(!isShown && { text: leftOut }) })
     } else if (content.content_type === 'assistant') {
       const isSaid = isShown && !isSilent(content)
@@ -40,10 +81,10 @@ function compileWithout(
       if (isSaid) answer(messages, hash, content, options)
     } else if (isShown && content.content_type === 'user') {
       const { content_type: type, ...said } = content
-      messages.push({ hash, role: contentHints.user.defaultRole, type, ...said })
+      messages.push({ hash, role: contentHints.user.default_role, type, ...said })
     } else if (isShown && content.content_type === 'reasoning') {
       const { content_type: type, text, from } = content
-      const role = from === undefined ? contentHints.reasoning.defaultRole : 'user'
+      const role = from === undefined ? contentHints.reasoning.default_role : 'user'
       messages.push({ hash, role, type, text, ...(from !== undefined && { from }) })
     }
   }
@@ -70,7 +111,7 @@ function answer(
   const replay = replayed(content, options)
   if (replay?.carries !== undefined && messages.at(-1)?.hash === replay.carries) messages.pop()
   const parts = { ...(toolCalls && { toolCalls }), ...(replay && { replay }) }
-  messages.push({ hash, role: contentHints.assistant.defaultRole, type, text, ...parts })
+  messages.push({ hash, role: contentHints.assistant.default_role, type, text, ...parts })
 }
 
 /** One message to a model, of the commit `hash`. How it looks in a request is up to the client. */
@@ -157,7 +198,7 @@ function leastFirst(entries: readonly LogEntry[]): string[] {
       return priority !== 'pinned' && !isShort
     })
     .map(({ commit: { hash, content } }) => ({ hash, ...contentHints[content.content_type] }))
-    .sort((a, b) => a.compressionPriority - b.compressionPriority)
+    .sort((a, b) => a.compression_priority - b.compression_priority)
     .map(({ hash }) => hash)
 }
 

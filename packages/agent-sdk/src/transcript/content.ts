@@ -88,7 +88,60 @@ const ToolContent = Type.Object(
 )
 export type ToolContent = Static<typeof ToolContent>
 
-export type Content = UserContent | ReasoningContent | AssistantContent | ToolContent
+/** A message that a model was sent. */
+const SentMessage = Type.Object(
+  {
+    role: Type.String(),
+    /** Characters of it as JSON. */
+    chars: Type.Integer({ minimum: 0 }),
+    /** SHA-256 of it as JSON, in hex. */
+    hash: Type.String(),
+    /** The message itself, where prompts are kept. */
+    message: Type.Optional(Type.Unknown()),
+  },
+  closed,
+)
+export type SentMessage = Static<typeof SentMessage>
+
+/** What a model was sent in one request. Prompts of a turn grow: each has what the one before had, and more. */
+const PromptContent = Type.Object(
+  {
+    content_type: Type.Literal('prompt'),
+    /** What it amounts to, in one line. */
+    text: Type.String(),
+    model: Type.String(),
+    provider: Type.Optional(Type.String()),
+    /** Address of the server, where it is not the provider's own. */
+    baseURL: Type.Optional(Type.String()),
+    settings: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    /** How many messages of the turn's earlier prompts come first. */
+    earlier: Type.Integer({ minimum: 0 }),
+    messages: Type.Array(SentMessage),
+    tools: Type.Object(
+      {
+        count: Type.Integer({ minimum: 0 }),
+        hash: Type.String(),
+        /** Where prompts are kept, and the tools are not those of the prompt before. */
+        offered: Type.Optional(Type.Array(Type.Unknown())),
+      },
+      closed,
+    ),
+  },
+  closed,
+)
+export type PromptContent = Static<typeof PromptContent>
+
+/** Why there is no answer. */
+const ErrorContent = Type.Object({ content_type: Type.Literal('error'), text: Type.String() }, closed)
+export type ErrorContent = Static<typeof ErrorContent>
+
+export type Content =
+  | UserContent
+  | ReasoningContent
+  | AssistantContent
+  | ToolContent
+  | PromptContent
+  | ErrorContent
 export type ContentType = Content['content_type']
 
 const schemas = {
@@ -96,7 +149,12 @@ const schemas = {
   reasoning: ReasoningContent,
   assistant: AssistantContent,
   tool: ToolContent,
+  prompt: PromptContent,
+  error: ErrorContent,
 } as const
+
+/** Of commits. */
+export const contentTypes = Object.keys(schemas) as readonly ContentType[]
 
 /** Throws, and says where. */
 export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
@@ -110,18 +168,20 @@ export function checkContent(content: Content, code: TranscriptErrorCode = 'inva
 }
 
 export interface ContentHints {
-  readonly defaultPriority: Priority
-  readonly defaultRole: 'user' | 'assistant' | 'tool'
+  readonly default_priority: Priority
+  readonly default_role: 'user' | 'assistant' | 'tool'
   /** From 0 to 100: a prompt that is too long leaves out first what has less. */
-  readonly compressionPriority: number
+  readonly compression_priority: number
 }
 
-/** The default priority of each type. */
+/** What each type counts as in prompts. What a model was sent, and errors, are beside the conversation. */
 export const contentHints = {
-  user: { defaultPriority: 'normal', defaultRole: 'user', compressionPriority: 50 },
-  reasoning: { defaultPriority: 'skip', defaultRole: 'assistant', compressionPriority: 40 },
-  assistant: { defaultPriority: 'normal', defaultRole: 'assistant', compressionPriority: 50 },
-  tool: { defaultPriority: 'normal', defaultRole: 'tool', compressionPriority: 30 },
+  user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
+  reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },
+  assistant: { default_priority: 'normal', default_role: 'assistant', compression_priority: 50 },
+  tool: { default_priority: 'normal', default_role: 'tool', compression_priority: 30 },
+  prompt: { default_priority: 'skip', default_role: 'user', compression_priority: 0 },
+  error: { default_priority: 'skip', default_role: 'assistant', compression_priority: 0 },
 } as const satisfies Readonly<Record<ContentType, ContentHints>>
 
 const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])

@@ -1,7 +1,7 @@
 export type { LogEntry, LogFilter, TranscriptRecord } from './chain.js'
 export type { Commit, CommitOptions } from './commit.js'
 export { type Verdict, verifyCommits } from './commit.js'
-export type { CompileOptions, PromptMessage, ReplayPolicy } from './compile.js'
+export { type CompileOptions, compileTurn, type PromptMessage, type ReplayPolicy } from './compile.js'
 export type { Usage } from './content.js'
 export {
   type Annotation,
@@ -10,7 +10,10 @@ export {
   type ContentHints,
   type ContentType,
   contentHints,
+  contentTypes,
+  type ErrorContent,
   Priority,
+  type PromptContent,
   type ReasoningContent,
   type Replay,
   type ToolContent,

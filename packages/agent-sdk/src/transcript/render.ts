@@ -1,6 +1,7 @@
 import { inlineJson, onOneLine, printable } from '@meup/folds'
+import { diffArrays } from 'diff'
 import type { LogEntry } from './chain.js'
-import type { Usage } from './content.js'
+import type { SentMessage, Usage } from './content.js'
 
 export interface RenderOptions {
   /** Default: whether standard output is a terminal and NO_COLOR is not set. */
@@ -15,37 +16,48 @@ export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions)
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [renderHead(entry), ...renderBody(entry).map((line) => `  ${line}`)], options)
 
+/** Lines around a change that are shown as well. */
+const contextLines = 3
+
 /**
- * What the second log has and the first has not, and the other way round: whole commits, and the notes beside those that
- * both have.
+ * What changed from one log to another, line by line: `-` is of the first alone, `+` of the second. Empty where they say the same;
+ * hashes and tokens are not compared.
  */
 export function renderDiff(
   before: readonly LogEntry[],
   after: readonly LogEntry[],
   { colour = wantsColour() }: RenderOptions = {},
 ): string {
-  const [old, now] = [before, after].map((log) => new Map(log.map((entry) => [entry.commit.hash, entry])))
-  const changed = before.flatMap((entry) => {
-    const same = now?.get(entry.commit.hash)
-    if (same === undefined) return signed('-', entry, renderEntry(entry), colour)
-    if (renderHead(same) === renderHead(entry)) return []
-    return [
-      ...signed('-', entry, [renderHead(entry)], colour),
-      ...signed('+', same, [renderHead(same)], colour),
-    ]
+  const changes = diffArrays(before.flatMap(linesOf), after.flatMap(linesOf), { comparator: isSameLine })
+  const lines = changes.flatMap(({ added, removed, value }) => {
+    const sign = added ? '+' : removed ? '-' : ' '
+    return value.map((line) => ({ ...line, sign }))
   })
-  const added = after.filter(({ commit }) => !old?.has(commit.hash))
-  return joined([...changed, ...added.flatMap((entry) => signed('+', entry, renderEntry(entry), colour))])
+  const isNear = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - contextLines), at + contextLines + 1).some(({ sign }) => sign !== ' '),
+  )
+  const shown = lines.flatMap(({ sign, text, isMuted }, at) => {
+    if (!isNear[at]) return isNear[at - 1] ? ['…'] : []
+    const line = `${sign} ${text}`.trimEnd()
+    return isMuted && colour ? [muted(line)] : [line]
+  })
+  return joined(shown.at(-1) === '…' ? shown.slice(0, -1) : shown)
 }
 
-const renderEntry = (entry: LogEntry): string[] => [renderHead(entry), ...renderBody(entry)]
+interface Line {
+  readonly text: string
+  readonly isMuted: boolean
+}
 
-const signed = (sign: '+' | '-', entry: LogEntry, lines: readonly string[], colour: boolean): string[] =>
-  toned(
-    entry,
-    lines.map((line) => `${sign} ${line}`),
-    colour,
-  )
+const isSameLine = (one: Line, other: Line): boolean =>
+  one.text === other.text && one.isMuted === other.isMuted
+
+function linesOf(entry: LogEntry): Line[] {
+  const isMuted = isReasoning(entry)
+  const { content } = entry.commit
+  const head = `[${content.content_type}]${renderAside(entry, [])}`
+  return [head, ...renderBody(entry).map((line) => `  ${line}`)].map((text) => ({ text, isMuted }))
+}
 
 function render(
   entries: readonly LogEntry[],
@@ -57,18 +69,22 @@ function render(
 
 const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
 
-function toned({ commit }: LogEntry, lines: readonly string[], colour: boolean): string[] {
-  return colour && commit.content.content_type === 'reasoning' ? lines.map(muted) : [...lines]
-}
+const toned = (entry: LogEntry, lines: readonly string[], colour: boolean): string[] =>
+  colour && isReasoning(entry) ? lines.map(muted) : [...lines]
+
+const isReasoning = ({ commit }: LogEntry): boolean => commit.content.content_type === 'reasoning'
 
 /** Dim cyan: behind the scenes. */
 const muted = (line: string): string => `\u001B[2;36m${line}\u001B[0m`
 
-function renderHead({ commit: { hash, content }, annotation, usage }: LogEntry): string {
+const renderHead = (entry: LogEntry): string =>
+  `${entry.commit.hash.slice(0, 7)} [${entry.commit.content.content_type}]${renderAside(entry, renderCounts(entry.usage))}`
+
+/** What is noted about a commit, and who said it. */
+function renderAside({ commit: { content }, annotation }: LogEntry, counts: readonly string[]): string {
   const from = 'from' in content && content.from !== undefined ? ` ${onOneLine(content.from)}:` : ''
-  const notes = [annotation?.priority ?? [], ...renderCounts(usage)].flat()
-  const aside = notes.length === 0 ? '' : ` (${notes.join(', ')})`
-  return `${hash.slice(0, 7)} [${content.content_type}]${aside}${from}`
+  const notes = [annotation?.priority ?? [], ...counts].flat()
+  return `${notes.length === 0 ? '' : ` (${notes.join(', ')})`}${from}`
 }
 
 /** `120 input, 40 output, 30 reasoning`, as far as it is known. */
@@ -77,10 +93,27 @@ const renderCounts = (usage: Usage | undefined): string[] =>
 
 function renderBody({ commit: { content } }: LogEntry): string[] {
   const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
+  const messages = content.content_type === 'prompt' ? content.messages : []
   return [
     ...(content.text === '' ? [] : printable(content.text).split('\n')),
+    ...messages.flatMap(renderMessage),
     ...calls.map(({ name, arguments: args }) => `→ ${onOneLine(name)} ${onOneLine(inlineJson(args, 200))}`),
   ]
+}
+
+function renderMessage({ role, chars, hash, message }: SentMessage): string[] {
+  const head = `${onOneLine(role)}, ${chars} characters, ${hash.slice(0, 7)}`
+  return [head, ...(message === undefined ? [] : readMessage(message).map((line) => `  ${line}`))]
+}
+
+/** The texts of a message, and its other parts as JSON. */
+function readMessage(message: unknown): string[] {
+  const { content } = message as { content?: unknown }
+  const parts: unknown[] = Array.isArray(content) ? content : [content]
+  return parts.flatMap((part) => {
+    const { text = part } = (part ?? {}) as { text?: unknown }
+    return typeof text === 'string' ? printable(text).split('\n') : [onOneLine(inlineJson(part, 500))]
+  })
 }
 
 interface Host {

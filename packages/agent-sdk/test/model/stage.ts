@@ -26,11 +26,13 @@ interface Options extends Partial<AgentOptions> {
   readonly provider?: string
   readonly capabilities?: readonly Capability[]
   readonly rates?: Partial<Limits['rates']>
+  /** Folder of the agent's transcript; default: none. */
+  readonly transcripts?: string
 }
 
 /** Ana and Bob, an agent with a scripted model, and a desk with two tools: `add`, and `look`, which fails. */
 export async function stage(script: Script, options: Options = {}): Promise<Stage> {
-  const { provider, capabilities = ['*'], rates, ...rest } = options
+  const { provider, capabilities = ['*'], rates, transcripts, ...rest } = options
   const participants = { ana: ['*', 'observe.targeted'], bob: ['*'], bot: capabilities, desk: ['*'] }
   const space = await createTestSpace({
     participants,
@@ -39,7 +41,7 @@ export async function stage(script: Script, options: Options = {}): Promise<Stag
   const [ana, bob, bot, desk] = [
     await space.join('ana'),
     await space.join('bob'),
-    await space.join('bot'),
+    await space.join('bot', transcripts === undefined ? {} : { transcripts }),
     await space.join('desk'),
   ]
   desk.tool(

@@ -38,9 +38,9 @@ describe('a reasoning commit', () => {
 
   verifies('T07', 'is skipped by default, and said by the assistant', () => {
     expect(contentHints.reasoning).toEqual({
-      defaultPriority: 'skip',
-      defaultRole: 'assistant',
-      compressionPriority: 40,
+      default_priority: 'skip',
+      default_role: 'assistant',
+      compression_priority: 40,
     })
     const transcript = conversation()
     expect(transcript.log().map(({ priority }) => priority)).toEqual([

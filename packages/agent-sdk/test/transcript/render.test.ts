@@ -49,42 +49,46 @@ describe('reasoning looks apart', () => {
     )
   })
 
-  verifies('T19', 'in a diff: what one log has and the other has not, thoughts muted', async () => {
-    const { transcript, hashes } = await conversation()
+  verifies('T19', 'in a diff: the lines that changed, with those around them, thoughts muted', async () => {
+    const { transcript } = await conversation()
     const before = transcript.log()
     const other = openTranscript({ record: transcript.toJSON() })
     other.annotate(other.commits[1]?.hash ?? '', 'skip')
     other.user('Why?')
     other.reasoning('Clock\nskew', { format: 'raw' })
-    const [asked, skew] = other.commits.slice(5).map(({ hash }) => hash.slice(0, 7))
     const after = other.log()
     expect(renderDiff(before, after, { colour: true })).toBe(
       joined(
-        dimCyan(`- ${hashes[1]} [reasoning] (pinned)`),
-        dimCyan(`+ ${hashes[1]} [reasoning] (skip)`),
-        `+ ${asked} [user]`,
-        '+ Why?',
-        dimCyan(`+ ${skew} [reasoning]`),
-        dimCyan('+ Clock'),
-        dimCyan('+ skew'),
+        '  [user]',
+        '    What fails?',
+        dimCyan('- [reasoning] (pinned)'),
+        dimCyan('+ [reasoning] (skip)'),
+        dimCyan('    The report'),
+        dimCyan('    will tell'),
+        '  [assistant]',
+        '…',
+        '    FAIL 2',
+        '  [assistant]',
+        '    Test 2.',
+        '+ [user]',
+        '+   Why?',
+        dimCyan('+ [reasoning]'),
+        dimCyan('+   Clock'),
+        dimCyan('+   skew'),
       ),
     )
-    expect(renderDiff(after, before.slice(0, 1), { colour: false })).toBe(
+    const changed = openTranscript()
+    changed.user('What fails?')
+    changed.reasoning('The report\ncannot tell')
+    expect(renderDiff(before.slice(0, 2), changed.log(), { colour: false })).toBe(
       joined(
-        `- ${hashes[1]} [reasoning] (skip)`,
-        '- The report',
-        '- will tell',
-        `- ${hashes[2]} [assistant] (9 input, 40 output, 30 reasoning)`,
-        '- → read { "path": "report.txt" }',
-        `- ${hashes[3]} [tool]`,
-        '- FAIL 2',
-        `- ${hashes[4]} [assistant]`,
-        '- Test 2.',
-        `- ${asked} [user]`,
-        '- Why?',
-        `- ${skew} [reasoning]`,
-        '- Clock',
-        '- skew',
+        '  [user]',
+        '    What fails?',
+        '- [reasoning] (pinned)',
+        '+ [reasoning]',
+        '    The report',
+        '-   will tell',
+        '+   cannot tell',
       ),
     )
     expect(renderDiff(after, after)).toBe('')
@@ -94,10 +98,10 @@ describe('reasoning looks apart', () => {
     const { transcript, hashes } = await conversation()
     const entries = transcript.log()
     const renders = [renderLog, renderFull, renderDiff.bind(undefined, [])]
-    for (const render of renders) {
+    for (const [at, render] of renders.entries()) {
       const [plain, colour] = [false, true].map((colour) => render(entries, { colour }))
       expect(plain).not.toContain('\u001B')
-      expect(plain).toContain(`${hashes[1]} [reasoning]`)
+      expect(plain).toContain(`${at === 2 ? '+' : hashes[1]} [reasoning]`)
       expect(colour?.replaceAll('\u001B[2;36m', '').replaceAll('\u001B[0m', '')).toBe(plain)
     }
   })

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { LiveAnswers, printable } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
 import { parseTimeSpan } from '../lib/options.js'
-import { print, printJson } from '../lib/output.js'
+import { print, printJson, printNotice } from '../lib/output.js'
 
 interface AskFlags extends ConnectionFlags {
   readonly to?: string[]
@@ -30,6 +31,7 @@ export function addAsk(program: Command): void {
         if (isLive && answer === undefined) writer.apply(envelope)
       })
       try {
+        await whenHere(space, to, timeoutMs)
         const { text } = await space.ask(question, { id, timeoutMs, ...(to && { to }) })
         if (flags.json) printJson(answer)
         else if (isLive) writer.end(text)
@@ -38,6 +40,16 @@ export function addAsk(program: Command): void {
         space.close()
       }
     })
+}
+
+/** Agents answer what is asked while they are here. Who is unknown is for the gateway to refuse. */
+async function whenHere(space: SpaceClient, ids: readonly string[] = [], timeoutMs: number): Promise<void> {
+  const away = space.participants.flatMap(({ id, status }) =>
+    ids.includes(id) && status === 'away' ? [id] : [],
+  )
+  if (away.length === 0) return
+  printNotice(`waiting for ${away.join(', ')} to join`)
+  await space.whenPresent(away, { timeoutMs })
 }
 
 /** Writes an answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */

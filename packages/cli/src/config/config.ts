@@ -154,8 +154,9 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
   const { args = [], env = {} } = participant
   const common = { command: toCommand(participant.command, directory), args, env }
   if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
-  const { restart = 'on-failure', watch = true } = participant
-  return { kind: 'process', ...common, restart, watch }
+  const { restart = 'on-failure', watch = true, transcript } = participant
+  const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }
+  return { kind: 'process', ...common, env: { ...settings, ...env }, restart, watch }
 }
 
 /** A bare name is looked up in PATH; anything else is a path. */

@@ -208,6 +208,7 @@ const participant = byKind('one of human, agent, mcp, process', [
     ...program,
     restart: Type.Optional(oneOf('never', 'on-failure', 'always')),
     watch: Type.Optional(flag),
+    transcript: Type.Optional(oneOf('on', 'full', 'off')),
   }),
 ])
 export type FileParticipant = Static<typeof participant>

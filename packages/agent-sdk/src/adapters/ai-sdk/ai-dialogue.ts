@@ -1,7 +1,6 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
-import type { CallResult, Dialogue, ModelStep, StepListener } from '../../model/dialogue.js'
+import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
 import { LoopGuard } from '../../model/loop-guard.js'
-import type { Remembered } from '../../model/memory.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
 import type { Offer, OfferedTool } from '../../model/toolbox.js'
@@ -14,10 +13,27 @@ import { loadAi, loadModel } from './load.js'
 export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
   const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
   return ({ space, from, text }, earlier) => {
-    const dialogue = new AiDialogue(ai, space.id, earlier, { ...options, model })
+    const place = `You are "${space.id}". What others say begins with their name.`
+    const { instructions } = options
+    const system = instructions === undefined ? place : `${instructions}\n\n${place}`
+    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [] })
+    for (const each of earlier) {
+      if (each.from === undefined) dialogue.addOwnMessage(each.text)
+      else dialogue.addUserMessage(each.from, each.text)
+    }
     dialogue.addUserMessage(from, text)
     return dialogue
   }
+}
+
+/** Goes on from messages that were sent before, with the packages of a folder. Rejects where one is missing. */
+export async function resumeDialogue(
+  options: ModelOptions,
+  { system, messages }: { readonly system: string; readonly messages: readonly object[] },
+  directory: string,
+): Promise<AiDialogue> {
+  const [ai, model] = await Promise.all([loadAi(directory), loadModel(options, directory)])
+  return new AiDialogue(ai, { ...options, model }, { system, messages: messages as ModelMessage[] })
 }
 
 /** What is used of the package, which is loaded when there is a model. */
@@ -36,8 +52,12 @@ export class AiDialogue implements Dialogue {
   readonly #wantsReasoning: boolean
   readonly #messages: ModelMessage[]
 
-  constructor(ai: Ai, self: string, earlier: readonly Remembered[], options: ModelOptions) {
-    const { model, instructions, reasoningIsSummary, replayReasoning } = options
+  constructor(
+    ai: Ai,
+    options: ModelOptions,
+    { system, messages }: { readonly system: string; readonly messages: readonly ModelMessage[] },
+  ) {
+    const { model, reasoningIsSummary, replayReasoning } = options
     const provider = getProvider(model)
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
@@ -47,13 +67,18 @@ export class AiDialogue implements Dialogue {
     this.#provider = options.baseURL ?? provider.split('.')[0] ?? provider
     this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
-    const place = `You are "${self}". What others say begins with their name.`
-    this.#system = instructions === undefined ? place : `${instructions}\n\n${place}`
-    this.#messages = []
-    for (const { from, text } of earlier) {
-      if (from === undefined) this.#messages.push({ role: 'assistant', content: text })
-      else this.addUserMessage(from, text)
-    }
+    this.#system = system
+    this.#messages = [...messages]
+  }
+
+  /** Something that this participant has said before. */
+  addOwnMessage(text: string): void {
+    this.#messages.push({ role: 'assistant', content: text })
+  }
+
+  /** One that was sent before, as it was. */
+  addMessage(message: object): void {
+    this.#messages.push(message as ModelMessage)
   }
 
   addUserMessage(from: string, text: string): void {
@@ -76,9 +101,11 @@ export class AiDialogue implements Dialogue {
 
   async step(
     { tools, instructions }: Offer,
-    { think, say }: StepListener,
+    { send, think, say }: StepListener,
     signal: AbortSignal,
   ): Promise<ModelStep> {
+    const system = [this.#system, ...describeServers(instructions)].join('\n\n')
+    send(this.#prompt(system, tools))
     const collector = new Collector()
     const guard = new LoopGuard()
     const stop = new AbortController()
@@ -86,7 +113,7 @@ export class AiDialogue implements Dialogue {
       const { fullStream } = this.#ai.streamText({
         ...this.#settings,
         model: this.#options.model as LanguageModel, // Recognized by its shape.
-        system: [this.#system, ...describeServers(instructions)].join('\n\n'),
+        system,
         messages: [...this.#messages],
         ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
         abortSignal: AbortSignal.any([signal, stop.signal]),
@@ -111,6 +138,26 @@ export class AiDialogue implements Dialogue {
     if (message !== undefined) this.#messages.push(message)
     return collector.step(this.#isSummary)
   }
+
+  #prompt(system: string, tools: ReadonlyMap<string, OfferedTool>): SentPrompt {
+    const { headers: _, ...settings } = this.#settings // They may hold keys.
+    const { baseURL } = this.#options
+    return {
+      model: this.model,
+      provider: getProvider(this.#options.model),
+      ...(baseURL !== undefined && { baseURL: withoutUser(baseURL) }),
+      settings,
+      messages: [{ role: 'system', content: system }, ...this.#messages],
+      tools: [...tools].map(([name, { description, inputSchema }]) => ({ name, description, inputSchema })),
+    }
+  }
+}
+
+function withoutUser(address: string): string {
+  const url = new URL(address)
+  url.username = ''
+  url.password = ''
+  return url.href
 }
 
 /** What servers say of their tools. Each of its lines is marked, so that it cannot pass for anything else. */
@@ -151,15 +198,14 @@ const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'x
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
 
 /** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
-export function getProvider(model: AgentModel): string {
+function getProvider(model: AgentModel): string {
   if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
   const name = typeof model === 'string' ? model : model.modelId
   return `${name.split('/')[0]}.gateway`
 }
 
-export const writesSummaries = (provider: string): boolean =>
-  summarising.some((each) => provider.startsWith(each))
-export const wantsReasoningBack = (provider: string): boolean =>
+const writesSummaries = (provider: string): boolean => summarising.some((each) => provider.startsWith(each))
+const wantsReasoningBack = (provider: string): boolean =>
   reasoningReplayers.some((each) => provider.startsWith(each))
 
 const [raster, pdf] = [['image/png', 'image/jpeg', 'image/webp'], 'application/pdf']

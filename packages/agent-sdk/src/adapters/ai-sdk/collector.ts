@@ -1,7 +1,7 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import { getErrorMessage } from '../../client/errors.js'
 import { TagReader } from '../../extract/tag-reader.js'
-import type { ModelStep, ShownReasoning, Spent, WantedCall } from '../../model/dialogue.js'
+import type { ModelStep, ShownReasoning, Spent, Thought, WantedCall } from '../../model/dialogue.js'
 import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
 
 type Part = TextStreamPart<ToolSet>
@@ -71,6 +71,7 @@ export class Collector {
     return {
       text: parts.map(({ text }) => text).join(''),
       tagged,
+      thoughts: this.#thoughts(),
       shown: tagged === '' ? this.#shown(isSummary) : 'full',
       calls: isOver ? this.#calls() : [],
       spent: this.#spent,
@@ -97,6 +98,22 @@ export class Collector {
       return [{ type: 'reasoning', text: each.text, ...options }]
     })
     return content.length === 0 ? undefined : { role: 'assistant', content }
+  }
+
+  #thoughts(): Thought[] {
+    return this.#content.flatMap((each): Thought[] => {
+      if (each.type === 'call') return []
+      const { type, text, attached } = each
+      if (type === 'text') {
+        const reader = new TagReader({ prefilled: false })
+        reader.push(text)
+        reader.end()
+        return reader.thoughts.map((thought) => ({ text: thought, format: 'think_tags' }))
+      }
+      if (text === '' && attached === undefined) return []
+      const format = attached !== undefined && 'anthropic' in attached ? 'anthropic' : 'parsed'
+      return [{ text, format, ...(attached && { attached }) }]
+    })
   }
 
   #shown(isSummary: boolean): ShownReasoning | undefined {

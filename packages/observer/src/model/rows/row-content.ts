@@ -115,6 +115,7 @@ function createHeading(view: ContextView, level: Level, isMuted: boolean): Headi
     proposals: [...proposals],
     confidence: typeof confidence === 'number' && confidence >= 0 && confidence <= 1 ? confidence : null,
     answer: answer?.id ?? null,
+    end: view.ending?.source.id ?? null,
   }
 }
 

@@ -55,6 +55,8 @@ export interface Heading
   readonly confidence: number | null
   /** Id of the answer that the run led to. */
   readonly answer: string | null
+  /** Id of what ended it. */
+  readonly end: string | null
 }
 
 export interface SaidRow extends Placed {

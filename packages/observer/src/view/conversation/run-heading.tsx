@@ -107,7 +107,26 @@ function Chips({ row }: { row: HeadingRow }): VNode {
         <Chip>and {countText(row.references.length - maxLinks, 'reference')} more</Chip>
       )}
       <Proposals ids={row.proposals} />
+      {row.level !== 'closed' && <Transcript end={row.end} />}
     </>
+  )
+}
+
+/** Where its agent keeps what its model was sent, thought and answered. */
+function Transcript({ end }: { end: string | null }): VNode | null {
+  const { inspect, session } = useSpace()
+  const { metadata } = end === null ? {} : (session.model.log.get(end)?.payload ?? {})
+  const { transcript } = (metadata ?? {}) as { transcript?: unknown }
+  if (end === null || typeof transcript !== 'string' || !/^[\da-f]{64}$/.test(transcript)) return null
+  return (
+    <button
+      type="button"
+      class="chip link"
+      title={`Where the agent runs: meup transcript show ${transcript.slice(0, 12)}`}
+      onClick={() => inspect(end)}
+    >
+      transcript <code>{transcript.slice(0, 12)}</code>
+    </button>
   )
 }
 

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SpaceClient, TranscriptMode } from '@meup/agent-sdk'
+import { scriptedModel } from '@meup/agent-sdk/ai'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import type { Options } from '../load/options.js'
+import { decimals, median, type Section } from '../report/section.js'
+
+const modes: readonly TranscriptMode[] = ['off', 'on', 'full']
+/** Characters of what is thought and said in a turn, and of what a tool gives back. */
+const [thought, answer, result] = [1200, 800, 4000]
+const turnsARound = 40
+
+const words = (chars: number): string =>
+  'the report of the tests says '.repeat(Math.ceil(chars / 29)).slice(0, chars)
+
+/** Turns of a scripted model with a call of a tool: how long they take, with and without a transcript. */
+export async function transcript({ rounds }: Options): Promise<Section[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
+  await using space = await createTestSpace({
+    participants: { ana: ['*'], desk: ['*'], ...Object.fromEntries(modes.map((mode) => [mode, ['*']])) },
+  })
+  const [ana, desk] = [await space.join('ana'), await space.join('desk')]
+  desk.tool('read', {}, () => words(result))
+  const times = new Map<TranscriptMode, number[]>(modes.map((mode) => [mode, []]))
+  try {
+    for (const mode of modes) void startAgent(await space.join(mode, { transcripts: folder }), mode)
+    for (const mode of modes) await timeTurns(ana, mode, turnsARound) // Warms up.
+    for (let round = 0; round < rounds; round++)
+      for (const mode of modes) times.get(mode)?.push(...(await timeTurns(ana, mode, turnsARound)))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const figures = modes.map((mode) => ({ mode, ms: median(times.get(mode) ?? []) }))
+  const off = figures[0]?.ms ?? Number.NaN
+  return [
+    {
+      id: 'transcript',
+      title: 'What a transcript costs a turn',
+      about: `Milliseconds of a turn of two answers of the model and a call, of ${thought}, ${answer} and ${result} characters; medians.`,
+      columns: ['transcript', 'a turn', 'more'],
+      rows: figures.map(({ mode, ms }) => [mode, decimals(ms), decimals(ms - off)]),
+      figures,
+    },
+  ]
+}
+
+async function startAgent(space: SpaceClient, transcript: TranscriptMode): Promise<void> {
+  const model = scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === 'tool'
+      ? [{ text: words(answer) }]
+      : [{ reasoning: words(thought) }, { call: 'desk__read', input: {} }],
+  )
+  await space.agent({ model, transcript, tools: ['desk/read'], memory: 0 })
+}
+
+async function timeTurns(ana: SpaceClient, agent: string, turns: number): Promise<number[]> {
+  const times: number[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const begin = performance.now()
+    await ana.ask('What does it say?', { to: [agent] })
+    times.push(performance.now() - begin)
+  }
+  return times
+}

@@ -1,0 +1,315 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type Database from 'better-sqlite3'
+import type { LogEntry } from '../transcript/chain.js'
+import { type Commit, hashCommit, seal } from '../transcript/commit.js'
+import { type Annotation, type ContentType, contentHints, type Usage } from '../transcript/content.js'
+import type { CommitDraft, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
+
+export interface TranscriptFileOptions {
+  /** Days that commits are kept; default 30. */
+  readonly days?: number
+  /** Bytes that they may take; default 1 GiB. The oldest go first. */
+  readonly bytes?: number
+  readonly now?: () => number
+}
+
+/** A commit in a file. */
+export interface KeptEntry extends LogEntry {
+  /** Counts the commits of the file from 1, those that are gone included. */
+  readonly number: number
+  /** Envelopes that came of it. */
+  readonly envelopes: readonly EnvelopeLink[]
+}
+
+export interface EntryFilter {
+  /** The id of the message that was answered. */
+  readonly turn?: string
+  readonly type?: ContentType
+  /** Only the last so many. */
+  readonly last?: number
+}
+
+/** What is wrong with a file, and where: the first commit that is not what it was. */
+export type FileVerdict =
+  | { readonly ok: true; readonly commits: number; readonly first: number; readonly head: string | null }
+  | { readonly ok: false; readonly number: number; readonly hash: string; readonly problem: string }
+
+const format = 1
+const schema = `
+  -- hash covers parent and body; at, turn, type are of the body
+  CREATE TABLE commits (
+    number INTEGER PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    parent TEXT,
+    at INTEGER NOT NULL,
+    turn TEXT,
+    type TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX commits_turn ON commits (turn);
+
+  -- beside the commits, and in no hash: tokens, and which envelopes came of them
+  CREATE TABLE usage (
+    hash TEXT PRIMARY KEY,
+    input INTEGER,
+    output INTEGER,
+    reasoning INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE links (
+    envelope TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (envelope, hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX links_hash ON links (hash);
+
+  -- the last commit that was removed, from which the rest goes on
+  CREATE TABLE pruned (number INTEGER NOT NULL, hash TEXT) STRICT;
+  INSERT INTO pruned VALUES (0, NULL);
+
+  CREATE TRIGGER commits_append_only BEFORE UPDATE ON commits
+    BEGIN SELECT raise(ABORT, 'commits are not changed'); END;
+  CREATE TRIGGER commits_kept BEFORE DELETE ON commits
+    WHEN OLD.number > (SELECT number FROM pruned)
+    BEGIN SELECT raise(ABORT, 'commits are removed from the beginning only'); END;
+  CREATE TRIGGER commits_removed AFTER DELETE ON commits BEGIN
+    DELETE FROM usage WHERE hash = OLD.hash;
+    DELETE FROM links WHERE hash = OLD.hash;
+  END;
+`
+
+/** Milliseconds to wait for another process that uses the file. */
+const busyMs = 5000
+/** Commits between two looks at whether some are to go, and commits that go at once. */
+const [pruneEvery, pruneBatch] = [64, 256]
+const dayMs = 86_400_000
+
+type Row = { number: number; hash: string; parent: string | null; at: number; turn: string | null } & {
+  type: string
+  body: string
+}
+type Body = Pick<Commit, 'content' | 'message' | 'metadata'>
+
+/**
+ * The transcript of one participant, in an SQLite file for its owner only. Commits are appended, each with the hash of the one
+ * before; several processes may do so at once. What was appended survives the end of the process.
+ */
+export class TranscriptFile implements TranscriptStore {
+  readonly #db: Database.Database
+  readonly #options: Required<TranscriptFileOptions>
+  #untilPruning = 0
+
+  private constructor(
+    db: Database.Database,
+    { days = 30, bytes = 2 ** 30, now = Date.now }: TranscriptFileOptions,
+  ) {
+    this.#db = db
+    this.#options = { days, bytes, now }
+  }
+
+  /** Opens or creates a file to append to. Rejects where there can be none, or another is there. */
+  static async open(path: string, options: TranscriptFileOptions = {}): Promise<TranscriptFile> {
+    const Sqlite = await loadSqlite()
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, 'a', 0o600))
+    const db = new Sqlite(path, { timeout: busyMs })
+    try {
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = NORMAL')
+      db.transaction(() => create(db, path)).immediate()
+      return new TranscriptFile(db, options)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  /** Opens a file to read it. Rejects where there is none, or another file is there. */
+  static async read(path: string): Promise<TranscriptFile> {
+    if (!existsSync(path)) throw new Error(`there is no transcript ${path}`)
+    const Sqlite = await loadSqlite()
+    const db = new Sqlite(path, { timeout: busyMs, readonly: true })
+    try {
+      mustBeTranscript(db, path)
+      return new TranscriptFile(db, {})
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  append(drafts: readonly CommitDraft[]): readonly Commit[] {
+    return this.#db.transaction(() => this.#append(drafts)).immediate()
+  }
+
+  link(hash: string, envelopes: readonly EnvelopeLink[]): void {
+    const insert = this.#db.prepare('INSERT OR IGNORE INTO links (envelope, hash, kind) VALUES (?, ?, ?)')
+    this.#db
+      .transaction(() => envelopes.forEach(({ id, kind }) => void insert.run(id, hash, kind)))
+      .immediate()
+  }
+
+  /** Oldest first. */
+  entries({ turn, type, last = -1 }: EntryFilter = {}): KeptEntry[] {
+    const given = Object.entries({ turn, type }).filter(([, value]) => value !== undefined)
+    const where = given.map(([column]) => `${column} = ?`).join(' AND ') || 'TRUE'
+    const rows = this.#db
+      .prepare<unknown[], Row>(`SELECT * FROM commits WHERE ${where} ORDER BY number DESC LIMIT ?`)
+      .all(...given.map(([, value]) => value), last)
+    return rows.reverse().map((row) => this.#toEntry(row))
+  }
+
+  /** The commit whose hash begins so, or that an envelope came of; of a turn, its last one. `'several'`: it could be any of them. */
+  find(name: string): KeptEntry | 'several' | undefined {
+    const byHash = /^[\da-f]{4,64}$/.test(name)
+      ? this.#db
+          .prepare<[string, string], Row>(`SELECT * FROM commits WHERE hash >= ? AND hash < ? LIMIT 2`)
+          .all(name, `${name}g`)
+      : []
+    if (byHash.length > 1) return 'several'
+    const [row = this.#findByEnvelope(name)] = byHash
+    return row && this.#toEntry(row)
+  }
+
+  /** Goes through all commits. Throws where the file is damaged so that it cannot be read. */
+  verify(): FileVerdict {
+    const pruned = this.#pruned()
+    let [parent, number] = [pruned.hash, pruned.number]
+    for (const row of this.#db.prepare<[], Row>('SELECT * FROM commits ORDER BY number').iterate()) {
+      const problem = findProblem(row, parent, number + 1)
+      if (problem !== undefined) return { ok: false, number: row.number, hash: row.hash, problem }
+      parent = row.hash
+      number = row.number
+    }
+    return { ok: true, commits: number - pruned.number, first: pruned.number + 1, head: parent }
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #append(drafts: readonly CommitDraft[]): readonly Commit[] {
+    const insert = this.#db.prepare('INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)')
+    const note = this.#db.prepare('INSERT INTO usage VALUES (?, ?, ?, ?)')
+    let { number, hash: parent } = this.#last()
+    const commits = drafts.map(({ content, usage, ...options }) => {
+      const commit = seal(content, parent, options)
+      const { message, metadata } = commit
+      const { at, turn } = readPlace(metadata)
+      const body = JSON.stringify({ content: commit.content, message, metadata })
+      insert.run(++number, commit.hash, parent, at, turn, content.content_type, body)
+      if (usage) note.run(commit.hash, usage.input, usage.output, usage.reasoning)
+      parent = commit.hash
+      return commit
+    })
+    this.#untilPruning -= drafts.length
+    if (this.#untilPruning < 0) this.#prune()
+    return commits
+  }
+
+  #last(): { readonly number: number; readonly hash: string | null } {
+    return (
+      this.#db
+        .prepare<[], { number: number; hash: string }>(
+          'SELECT number, hash FROM commits ORDER BY number DESC LIMIT 1',
+        )
+        .get() ?? this.#pruned()
+    )
+  }
+
+  #pruned(): { readonly number: number; readonly hash: string | null } {
+    const row = this.#db.prepare<[], { number: number; hash: string | null }>('SELECT * FROM pruned').get()
+    return row ?? { number: 0, hash: null }
+  }
+
+  /** Removes some of what is too old, or too much. Where more is to go, that is done with the next commits. */
+  #prune(): void {
+    const { days, bytes, now } = this.#options
+    const before = now() - days * dayMs
+    const isTooMuch = this.#countBytes() > bytes
+    const oldest = this.#db
+      .prepare<[number], { number: number; hash: string; at: number }>(
+        'SELECT number, hash, at FROM commits ORDER BY number LIMIT ?',
+      )
+      .all(pruneBatch)
+    const last = isTooMuch ? oldest.at(-1) : oldest.findLast(({ at }) => at < before)
+    this.#untilPruning = last === undefined || oldest.length < pruneBatch ? pruneEvery : 0
+    if (last === undefined) return
+    this.#db.prepare('UPDATE pruned SET number = ?, hash = ?').run(last.number, last.hash)
+    this.#db.prepare('DELETE FROM commits WHERE number <= ?').run(last.number)
+  }
+
+  #countBytes(): number {
+    const read = (name: string): number => this.#db.pragma(name, { simple: true }) as number
+    return (read('page_count') - read('freelist_count')) * read('page_size')
+  }
+
+  #findByEnvelope(name: string): Row | undefined {
+    const linked = 'SELECT commits.* FROM links JOIN commits USING (hash) WHERE envelope = ?'
+    const ofTurn = 'SELECT * FROM commits WHERE turn = ?'
+    const find = (query: string) =>
+      this.#db.prepare<[string], Row>(`${query} ORDER BY number DESC LIMIT 1`).get(name)
+    return find(linked) ?? find(ofTurn)
+  }
+
+  #toEntry({ number, hash, parent, body }: Row): KeptEntry {
+    const commit: Commit = { hash, parent, ...(JSON.parse(body) as Body) }
+    const usage = this.#db
+      .prepare<[string], Usage>('SELECT input, output, reasoning FROM usage WHERE hash = ?')
+      .get(hash)
+    const envelopes = this.#db
+      .prepare<[string], EnvelopeLink>('SELECT envelope AS id, kind FROM links WHERE hash = ?')
+      .all(hash)
+    const priority: Annotation['priority'] = contentHints[commit.content.content_type].default_priority
+    return { number, commit, priority, envelopes, ...(usage && { usage }) }
+  }
+}
+
+function create(db: Database.Database, path: string): void {
+  const { count } = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number }
+  if (count > 0) {
+    mustBeTranscript(db, path)
+    return
+  }
+  db.exec(schema)
+  db.pragma(`user_version = ${format}`)
+}
+
+function mustBeTranscript(db: Database.Database, path: string): void {
+  const isOne = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'commits_turn'`).get()
+  if (isOne !== undefined && db.pragma('user_version', { simple: true }) === format) return
+  throw new Error(`${path} is no transcript of this version`)
+}
+
+/** When a commit was made, and of which turn it is, as its metadata tells. */
+function readPlace(metadata: Commit['metadata']): { readonly at: number; readonly turn: string | null } {
+  const { at, turn } = metadata ?? {}
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  return { at: Number.isNaN(time) ? 0 : time, turn: typeof turn === 'string' ? turn : null }
+}
+
+function findProblem(row: Row, parent: string | null, number: number): string | undefined {
+  if (row.number !== number) return `${row.number - number} commits before it are missing`
+  if (row.parent !== parent) return 'it does not follow the commit before it'
+  let body: Body
+  try {
+    body = JSON.parse(row.body) as Body
+  } catch {
+    return 'its content is no JSON'
+  }
+  if (hashCommit({ parent, ...body }) !== row.hash) return 'its content is not what its hash says'
+  const { at, turn } = readPlace(body.metadata)
+  const isSame = row.at === at && row.turn === turn && row.type === body.content.content_type
+  return isSame ? undefined : 'its columns are not what its content says'
+}
+
+async function loadSqlite(): Promise<typeof Database> {
+  try {
+    return (await import('better-sqlite3')).default
+  } catch (cause) {
+    throw new Error('a transcript needs the package better-sqlite3: install it beside @meup/agent-sdk', {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,251 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import {
+  type ContentType,
+  compileTurn,
+  contentTypes,
+  type LogEntry,
+  renderDiff,
+  renderFull,
+  renderLog,
+} from '@meup/agent-sdk/transcript'
+import type { KeptEntry, TranscriptFile } from '@meup/agent-sdk/transcript/file'
+import { formatDuration, onOneLine } from '@meup/folds'
+import { type Command, Option } from 'commander'
+import { exitCodes, UsageError } from '../lib/exit.js'
+import { omitUndefined, parseCount } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+
+interface Flags {
+  readonly folder?: string
+  readonly agent?: string
+  readonly json?: boolean
+}
+
+/** `meup transcript …`: what models were sent, thought and answered, as it is kept beside their agents. */
+export function addTranscript(program: Command): void {
+  const group = program
+    .command('transcript')
+    .description('see what a model was sent, thought and answered, as its agent keeps it')
+  withFile(group.command('log'), 'print commits as JSON, one a line')
+    .description('show prompts, reasoning, answers, calls and results, turn by turn')
+    .option('--turn <id>', 'only this turn: the id of the message that was answered')
+    .addOption(new Option('--type <type>', 'only such commits').choices(contentTypes))
+    .option('--last <count>', 'only the last so many', '100')
+    .action(
+      async ({ last, turn, type, ...flags }: Flags & { turn?: string; type?: ContentType; last: string }) => {
+        const filter = omitUndefined({ turn, type, last: parseCount(last, '--last') })
+        await eachFile(flags, (file, agent) => printLog(agent, file.entries(filter), flags))
+      },
+    )
+  withFile(group.command('show'), 'print commits as JSON, one a line')
+    .description('show a whole exchange: what went in, what was thought, called and answered')
+    .argument('<name>', 'the hash of a commit, or the id of an envelope that came of it')
+    .action((name: string, flags: Flags) =>
+      withCommit(flags, name, (file, entry, agent) => printExchange(agent, getTurn(file, entry), flags)),
+    )
+  withFile(group.command('diff'), 'print both sides as JSON, one a line')
+    .description(
+      'compare two turns, by the ids of their envelopes, or two requests, by the hashes of their commits',
+    )
+    .argument('<before>', 'an envelope, or the hash of a commit')
+    .argument('<after>', 'what to compare it with')
+    .action(async (before: string, after: string, flags: Flags) => {
+      const sides = [await readSide(flags, before), await readSide(flags, after)] as const
+      if (flags.json) for (const side of sides) printJson(side)
+      else printDiff(...sides)
+    })
+  withFile(group.command('compile'), 'print messages as JSON, one a line')
+    .description('show what the model would be sent after a turn')
+    .argument('<turn>', 'an envelope of the turn, or the hash of a commit')
+    .option('--reasoning', 'with what was thought')
+    .action((name: string, { reasoning = false, ...flags }: Flags & { reasoning?: boolean }) =>
+      withCommit(flags, name, (file, entry) => {
+        for (const message of compileTurn(getTurn(file, entry), { includeReasoning: reasoning })) {
+          if (flags.json) printJson(message)
+          else print(`${message.role}: ${onOneLine(message.text)}`)
+        }
+      }),
+    )
+  withFile(group.command('verify'), 'print one JSON object for each file')
+    .description('check that no commit was changed or removed; exits with 8 when one was')
+    .action((flags: Flags) => eachFile(flags, (file, agent) => verify(file, agent, flags)))
+  withFile(group.command('replay'), 'print what is answered now as JSON, one a line')
+    .description(
+      'send the prompts of a turn again, and compare the answers; no tool runs, nothing enters a space',
+    )
+    .argument('<turn>', 'an envelope of the turn, or the hash of a commit; its prompts must have been kept')
+    .option('--model <name>', 'another model: vendor/name, or its name at --base-url')
+    .option('--base-url <url>', 'a server as OpenAI’s; MODEL_API_KEY is its key')
+    .action((name: string, { model, baseUrl, ...flags }: Flags & { model?: string; baseUrl?: string }) =>
+      withCommit(flags, name, async (file, entry) => {
+        const { replayTurn } = await import('@meup/agent-sdk/transcript/file')
+        const { MODEL_API_KEY: apiKey } = process.env
+        const turn = getTurn(file, entry)
+        const { entries, changed } = await replayTurn(
+          turn,
+          omitUndefined({ model, baseURL: baseUrl, apiKey }),
+        )
+        if (changed > 0) printNotice(`${changed} messages are not quite what was sent: secrets are not kept`)
+        if (flags.json) for (const each of entries) printJson(each)
+        else printDiff(withoutPrompts(turn), withoutPrompts(entries))
+      }),
+    )
+}
+
+const withFile = (command: Command, json: string): Command =>
+  command
+    .option('--agent <participant>', 'only the transcript of this agent')
+    .option('--folder <folder>', 'where transcripts are (default: .meup/transcripts, here or above)')
+    .option('--json', json)
+
+type Visit<Result> = (file: TranscriptFile, agent: string) => Result
+
+async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
+  const { TranscriptFile } = await import('@meup/agent-sdk/transcript/file')
+  for (const path of findFiles(flags)) {
+    const file = await TranscriptFile.read(path)
+    try {
+      visit(file, basename(path, '.db'))
+    } finally {
+      file.close()
+    }
+  }
+}
+
+function findFiles({ folder = findFolder(), agent }: Flags): string[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
+  if (names.length === 0) throw new UsageError(`there are no transcripts in ${folder}`)
+  const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
+  if (chosen.length > 0) return chosen.map((name) => join(folder, name))
+  const all = names.map((name) => basename(name, '.db')).join(', ')
+  throw new UsageError(`there is no transcript of ${agent} in ${folder}; there are those of ${all}`)
+}
+
+function findFolder(): string {
+  for (let at = process.cwd(); ; at = dirname(at)) {
+    const folder = join(at, '.meup/transcripts')
+    if (existsSync(folder)) return folder
+    if (at === dirname(at)) return resolve('.meup/transcripts')
+  }
+}
+
+/** Finds a commit by its hash, or by an envelope, in all transcripts here. */
+async function withCommit(
+  flags: Flags,
+  name: string,
+  act: (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>,
+): Promise<void> {
+  const { TranscriptFile } = await import('@meup/agent-sdk/transcript/file')
+  for (const path of findFiles(flags)) {
+    const file = await TranscriptFile.read(path)
+    try {
+      const found = file.find(name)
+      if (found === 'several')
+        throw new UsageError(`several commits begin with ${name}: give more of the hash`)
+      if (found === undefined) continue
+      await act(file, found, basename(path, '.db'))
+      return
+    } finally {
+      file.close()
+    }
+  }
+  const where = flags.agent === undefined ? 'no transcript here' : `the transcript of ${flags.agent} has`
+  throw new UsageError(
+    `${where} ${flags.agent === undefined ? `has anything of ${name}` : `nothing of ${name}`}: transcripts are where the agent ran; meup transcript log shows these`,
+  )
+}
+
+const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => commit.metadata ?? {}
+
+/** The exchange that a commit belongs to. */
+function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
+  const { turn } = metadataOf(entry)
+  return typeof turn === 'string' ? file.entries({ turn }) : [entry]
+}
+
+/** A hash stands for one request and what came of it, all else for its turn. */
+async function readSide(flags: Flags, name: string): Promise<readonly KeptEntry[]> {
+  let side: readonly KeptEntry[] = []
+  await withCommit(flags, name, (file, entry) => {
+    const turn = getTurn(file, entry)
+    const { step } = metadataOf(entry)
+    side = entry.commit.hash.startsWith(name) ? turn.filter((each) => metadataOf(each).step === step) : turn
+  })
+  return side
+}
+
+function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags): void {
+  let last: unknown
+  for (const entry of entries) {
+    const { turn, at } = metadataOf(entry)
+    if (json) printJson({ agent, ...entry })
+    else {
+      if (turn !== last) print(`${agent}  ${onOneLine(String(at))}  turn ${onOneLine(String(turn))}`)
+      process.stdout.write(renderLog([entry]).replace(/^/gm, '  ').trimEnd())
+      print('')
+    }
+    last = turn
+  }
+}
+
+function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {
+  if (json) {
+    for (const entry of turn) printJson({ agent, ...entry })
+    return
+  }
+  const [first] = turn
+  if (first !== undefined) print(describeExchange(agent, turn, metadataOf(first)))
+  for (const entry of turn) {
+    process.stdout.write(renderFull([entry]))
+    for (const { id, kind } of entry.envelopes) print(`  ⇒ ${onOneLine(kind)} ${onOneLine(id)}`)
+  }
+}
+
+function describeExchange(
+  agent: string,
+  turn: readonly KeptEntry[],
+  { space, at, turn: id, context }: Readonly<Record<string, unknown>>,
+): string {
+  const sum = (values: readonly unknown[]): number =>
+    values.reduce<number>((total, value) => total + (typeof value === 'number' ? value : 0), 0)
+  const ms = sum(turn.map((entry) => metadataOf(entry).ms))
+  const [input, output] = [
+    sum(turn.map(({ usage }) => usage?.input)),
+    sum(turn.map(({ usage }) => usage?.output)),
+  ]
+  const where = [`turn ${id}`, `space ${space}`, ...(context === undefined ? [] : [`context ${context}`])]
+  const cost = `${formatDuration(ms)} of the model, ${input} tokens in, ${output} out`
+  return onOneLine([`${agent}  ${at}`, ...where, cost].join(' · '))
+}
+
+function printDiff(before: readonly LogEntry[], after: readonly LogEntry[]): void {
+  const text = renderDiff(before, after)
+  if (text === '') print('no difference')
+  else process.stdout.write(text)
+}
+
+const withoutPrompts = (entries: readonly LogEntry[]): LogEntry[] =>
+  entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
+
+function verify(file: TranscriptFile, agent: string, { json }: Flags): void {
+  const verdict = tryVerify(file)
+  if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
+  if (json) printJson({ agent, ...verdict })
+  else if ('problem' in verdict) {
+    const at = 'hash' in verdict ? `commit ${verdict.number} (${verdict.hash.slice(0, 12)}): ` : ''
+    print(`${agent}: ${at}${onOneLine(verdict.problem)}`)
+  } else {
+    const { commits, first, head } = verdict
+    print(`${agent}: whole, ${commits} commits from ${first}, head ${head}`)
+  }
+}
+
+/** A file may be so damaged that it cannot be read to its end. */
+function tryVerify(file: TranscriptFile) {
+  try {
+    return file.verify()
+  } catch (error) {
+    return { ok: false as const, problem: error instanceof Error ? error.message : String(error) }
+  }
+}
