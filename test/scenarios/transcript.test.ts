@@ -102,7 +102,7 @@ verifies(
       /^reviewer: whole, 36 commits from 1, head [\da-f]{64}\n$/,
     )
     expect(await transcript(cwd, 'compile', one.id)).toMatch(
-      /^system: \(\d+ characters, which are not kept\)\nuser: .*\nassistant: Let me see what there is\.\ntool: \[FILE\] report\.txt \[FILE\] rules\.txt\n/,
+      /^system: \(\d+ characters, which are not kept\)\nuser: .*\nassistant: Let me see what there is\. → files__list_directory .*\ntool: \[FILE\] report\.txt \[FILE\] rules\.txt\n/,
     )
     expect(await transcript(cwd, 'compile', one.id, '--reasoning')).toContain('assistant: Whether to deploy')
 
@@ -169,6 +169,7 @@ test('a replay against the same server is the same; another model differs; no to
   const head = async () =>
     (await meup(['audit', 'verify'], { cwd })).stdout.split('\n').find((line) => line.startsWith('head'))
   const before = await head()
+  expect(before).toMatch(/^head \d+:/)
   expect(await transcript(cwd, 'replay', id)).toBe('no difference\n')
   expect(requests).toHaveLength(4)
   expect(requests[3]?.body.messages).toEqual(requests[1]?.body.messages)
@@ -187,6 +188,14 @@ test('transcript: off leaves nothing on the disk', async () => {
   await startMeup('up', cwd)
   await ask(cwd, 'Can we deploy?')
   expect(readdirSync(join(cwd, '.meup'))).not.toContain('transcripts')
+  const written = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter(
+    (each) =>
+      each.isFile() &&
+      !/node_modules|\/(dist|src)(\/|$)/.test(each.parentPath) &&
+      !each.name.startsWith('space.db'), // The log of the space, which has the thoughts that were published.
+  )
+  for (const { parentPath, name } of written)
+    expect(readFileSync(join(parentPath, name), 'latin1')).not.toContain('Whether to deploy depends')
   const { code, stderr } = await meup(['transcript', 'log'], { cwd })
   expect([code, stderr]).toEqual([2, expect.stringContaining('there are no transcripts in')])
 })

@@ -99,7 +99,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 }
 
 /**
- * Compiles the rules for secrets alone, for texts that are kept and otherwise stay as they are, however long. `before`: what the
+ * Compiles the rules for secrets and those that block, for texts that are kept and otherwise stay as they are, however long. `before`: what the
  * text stands behind, such as the name of its field. A text that a rule withholds, or fails on, becomes `[withheld]`. Throws
  * SafetyError for what can't be used.
  */
@@ -109,10 +109,12 @@ export function compileSecretMask(
 ): (text: string, before?: string) => string {
   checkSettings(settings, takenNames)
   const mask = compileLeakDetector(createDetectors(settings, isKnownSecret))
+  const judge = compilePolicy(settings.policy)
   return (text, before = '') => {
     try {
       const masked = mask(text, before, stopping(undefined))
-      return masked.findings.some(isBlocking) ? '[withheld]' : masked.text
+      const findings = [...masked.findings, ...judge(masked.text).findings]
+      return findings.some(isBlocking) ? '[withheld]' : masked.text
     } catch (error) {
       failed?.(error)
       return '[withheld]'

@@ -43,9 +43,11 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
 const isSameHost = (url: string, other: string): boolean =>
   URL.canParse(url) && new URL(url).host === new URL(other).host
 
+/** One that a gateway keeps: an agent elsewhere keeps its transcripts in one of its own. */
 function findFolder(directory: string): string | undefined {
   for (let at = resolve(directory); ; at = dirname(at)) {
-    if (existsSync(join(at, '.meup'))) return join(at, '.meup')
+    const folder = join(at, '.meup')
+    if (['gateway.json', 'tokens'].some((name) => existsSync(join(folder, name)))) return folder
     if (at === dirname(at)) return undefined
   }
 }

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
+import { getErrorMessage } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 import { type AgentOptions, systemClock, type TranscriptMode, transcriptModes } from '../model/options.js'
 import { Recorder } from '../model/recorder.js'
 import type { ModelAgent } from '../model/run-model-agent.js'
 import { createMask } from '../transcript/mask.js'
+import type { TranscriptStore } from '../transcript/store.js'
 import { beginDialogues } from './ai-sdk/ai-dialogue.js'
 import { TranscriptFile } from './transcript-file.js'
 
@@ -25,27 +27,49 @@ export async function openModels(options: AgentOptions, owner: Owner): Promise<M
 function chooseMode(given: string | undefined): TranscriptMode {
   const mode = transcriptModes.find((each) => each === (given || 'on'))
   if (mode === undefined)
-    throw new TypeError(`MEUP_TRANSCRIPT is one of ${transcriptModes.join(', ')}, not ${given}`)
+    throw new TypeError(`a transcript is one of ${transcriptModes.join(', ')}, not ${given}`)
   return mode
 }
 
 /** An agent whose transcript cannot be kept answers all the same. */
 async function openRecorder(
   mode: TranscriptMode,
-  { clock = systemClock }: AgentOptions,
+  options: AgentOptions,
   { id, request, onError }: Owner,
 ): Promise<Recorder | undefined> {
-  const { transcripts, safety, space, token = '' } = request
-  if (mode === 'off' || transcripts === undefined) return undefined
+  if (mode === 'off') return undefined
+  const { clock = systemClock } = options
+  const { safety, space, token = '' } = request
   const now = (): number => clock.now()
+  let hasFailed = false
+  const failed = (name: string): void => {
+    if (!hasFailed) onError(new Error(`a text could not be checked for secrets, and is not kept: ${name}`))
+    hasFailed = true
+  }
   try {
-    const file = await TranscriptFile.open(join(transcripts, `${id}.db`), { now })
-    const failed = (error: unknown): void =>
-      onError(new Error('a text could not be checked for secrets', { cause: error }))
-    const mask = createMask(safety || {}, [token], failed)
-    return new Recorder(file, { space, mode, mask, now, onError })
+    const mask = createMask(safety || {}, [token, ...secretsOf(options)], failed)
+    const store = options.transcriptStore ?? (await openFile(id, request, now))
+    return store && new Recorder(store, { space, mode, mask, now, onError })
   } catch (error) {
-    onError(new Error(`there is no transcript: ${String(error)}`, { cause: error }))
+    onError(new Error(`there is no transcript: ${getErrorMessage(error)}`, { cause: error }))
     return undefined
   }
+}
+
+async function openFile(
+  id: string,
+  { transcripts }: DialRequest,
+  now: () => number,
+): Promise<TranscriptStore | undefined> {
+  return transcripts === undefined ? undefined : TranscriptFile.open(join(transcripts, `${id}.db`), { now })
+}
+
+/** What a provider wants to be kept secret, whatever it looks like. */
+function secretsOf({ apiKey = '', baseURL, settings }: AgentOptions): string[] {
+  const { username = '', password = '' } =
+    baseURL !== undefined && URL.canParse(baseURL) ? new URL(baseURL) : {}
+  const headers = Object.values(settings?.headers ?? {}).flatMap((value) =>
+    value === undefined ? [] : [value],
+  )
+  return [apiKey, username, password, ...headers]
 }

@@ -1,12 +1,14 @@
 import { canonicalJson } from '@meup/protocol'
-import type { CallResult, WantedCall } from '../model/dialogue.js'
+import { defined } from '../client/defined.js'
+import type { CallResult, StepListener, WantedCall } from '../model/dialogue.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../model/options.js'
 import { isRecord } from '../model/rationale.js'
-import { Recorder, type TurnRecorder } from '../model/recorder.js'
+import { measure, Recorder } from '../model/recorder.js'
 import type { Offer, OfferedTool } from '../model/toolbox.js'
 import type { LogEntry } from '../transcript/chain.js'
 import type { AssistantContent, PromptContent, ToolContent } from '../transcript/content.js'
 import { TranscriptError } from '../transcript/errors.js'
+import { createMask, type Mask } from '../transcript/mask.js'
 import { MemoryTranscript } from '../transcript/store.js'
 import { resumeDialogue } from './ai-sdk/ai-dialogue.js'
 import { importFrom } from './ai-sdk/load.js'
@@ -28,8 +30,8 @@ export interface ReplayOptions {
 export interface Replayed {
   /** Prompts, reasoning, answers and results, as the transcript of a turn has them. */
   readonly entries: readonly LogEntry[]
-  /** Messages that are not what was sent then: secrets, and the middle of long texts, are not kept. */
-  readonly changed: number
+  /** How many messages are not what was sent then: secrets, and the middle of long texts, are not kept. */
+  readonly changedMessages: number
 }
 
 /** Answers beyond those of then that a model may need. */
@@ -53,22 +55,33 @@ export async function replayTurn(
   const begin = { system: String(system?.content ?? ''), messages }
   const dialogue = await resumeDialogue(await chooseModel(first, options, directory), begin, directory)
   const kept = new MemoryTranscript()
-  const record = recordTo(kept)
-  const results = new KeptResults(entries)
-  const offer = toOffer(prompts)
+  // As then: what is masked there would differ from what is not.
+  const mask = createMask({}, [], () => {})
+  const record = new Recorder(kept, { space: '', mode: 'full', mask, now: Date.now, onError: fail }).begin(
+    '',
+    undefined,
+  )
+  const results = new KeptResults(entries, mask)
+  const steering = new Steering(first)
   const signal = options.signal ?? new AbortController().signal
+  let offer: Offer = { tools: new Map(), instructions: new Map() }
   for (let step = 0; step < prompts.length + moreSteps; step++) {
-    if (step > 0) addSteering(dialogue, prompts[step])
-    const listener = {
-      send: (sent: Parameters<TurnRecorder['sent']>[0]) => record.sent(sent),
+    const then = prompts[step]
+    offer = toOffer(then) ?? offer
+    const added = steering.take(then)
+    for (const message of added) dialogue.addMessage(message)
+    if (step > 0 && added.length === 0 && isOver(kept)) break
+    const begin = Date.now()
+    const listener: StepListener = {
+      send: (sent) => record.sent(sent),
+      fail: (answer) => record.answered(answer, Date.now() - begin),
       think() {},
       say() {},
     }
-    const begin = Date.now()
     const answer = await dialogue.step(offer, listener, signal)
     signal.throwIfAborted()
     record.answered(answer, Date.now() - begin)
-    if (answer.calls.length === 0) break
+    record.settle()
     const found = answer.calls.map((call) => results.take(call))
     const missing = answer.calls.find((_, at) => found[at] === undefined)
     if (missing !== undefined) {
@@ -77,26 +90,23 @@ export async function replayTurn(
       break
     }
     const all = found.filter((each) => each !== undefined)
+    if (all.length === 0) continue
     dialogue.addToolResults(all)
     record.results(all)
   }
   record.settle()
-  return {
-    entries: kept.entries(),
-    changed: prompts.flatMap(({ messages }) => messages).filter(isChanged).length,
-  }
+  const changed = prompts.flatMap(({ messages }) => messages).filter(isChanged).length
+  return { entries: kept.entries(), changedMessages: changed }
 }
 
-/** Texts are kept as they are: they come of a transcript, or go to the terminal of its owner. */
-function recordTo(store: MemoryTranscript): TurnRecorder {
-  const mask = { text: (text: string) => text, json: (value: unknown) => value }
-  const fail = (error: unknown): never => {
-    throw error
-  }
-  return new Recorder(store, { space: '', mode: 'full', mask, now: Date.now, onError: fail }).begin(
-    '',
-    undefined,
-  )
+const fail = (error: unknown): never => {
+  throw error
+}
+
+/** Whether the last thing that came is an answer without calls. */
+function isOver(kept: MemoryTranscript): boolean {
+  const last = kept.entries().at(-1)?.commit.content
+  return last?.content_type === 'assistant' && (last.toolCalls ?? []).length === 0
 }
 
 type Message = { readonly role: string; readonly content: unknown }
@@ -109,31 +119,40 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
   )
 }
 
-const isChanged = ({ message, chars }: PromptContent['messages'][number]): boolean =>
-  JSON.stringify(message).length !== chars
+const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
+  measure(JSON.stringify(message ?? null)).hash !== hash
 
 /** What people said while the answer was made: all else of a later prompt comes of the answers before it. */
-function addSteering(
-  dialogue: { addMessage(message: object): void },
-  prompt: PromptContent | undefined,
-): void {
-  for (const each of prompt?.messages ?? []) if (each.role === 'user') dialogue.addMessage(readMessage(each))
+class Steering {
+  readonly #known: Set<string>
+
+  constructor(first: PromptContent) {
+    this.#known = new Set(first.messages.map(({ hash }) => hash))
+  }
+
+  take(prompt: PromptContent | undefined): Message[] {
+    const added = (prompt?.messages ?? []).filter(
+      ({ role, hash }) => role === 'user' && !this.#known.has(hash),
+    )
+    for (const { hash } of added) this.#known.add(hash)
+    return added.map(readMessage)
+  }
 }
 
-/** The tools that the model had, which nobody runs. */
-function toOffer(prompts: readonly PromptContent[]): Offer {
-  const offered = prompts.flatMap(
-    ({ tools }) => (tools.offered ?? []) as Pick<OfferedTool, 'name' | 'inputSchema'>[],
-  )
-  const tools = offered.map((tool) => [tool.name, { ...tool, participant: '', rationaleKey: '' }] as const)
-  return { tools: new Map(tools), instructions: new Map() }
+/** The tools that the model had, which nobody runs; nothing where they are those of the prompt before. */
+function toOffer(prompt: PromptContent | undefined): Offer | undefined {
+  const offered = prompt?.tools.offered as readonly Pick<OfferedTool, 'name' | 'inputSchema'>[] | undefined
+  const tools = offered?.map((tool) => [tool.name, { ...tool, participant: '', rationaleKey: '' }] as const)
+  return tools && { tools: new Map(tools), instructions: new Map() }
 }
 
 /** Results of then, each to be given once. */
 class KeptResults {
+  readonly #mask: Mask
   readonly #results: { readonly call: string; readonly result: CallResult }[]
 
-  constructor(entries: readonly LogEntry[]) {
+  constructor(entries: readonly LogEntry[], mask: Mask) {
+    this.#mask = mask
     const contents = entries.map(({ commit }) => commit.content)
     const calls = new Map(
       contents
@@ -151,7 +170,7 @@ class KeptResults {
   }
 
   take({ id, name, input }: WantedCall): CallResult | undefined {
-    const key = keyOf(name, input)
+    const key = keyOf(name, this.#mask.json(input))
     const at = this.#results.findIndex(({ call }) => call === key)
     const [found] = at < 0 ? [] : this.#results.splice(at, 1)
     return found && { ...found.result, id }
@@ -170,18 +189,22 @@ function keyOf(name: string, input: unknown): string {
 
 async function chooseModel(
   then: PromptContent,
-  options: ReplayOptions,
+  { model: wanted, apiKey, ...options }: ReplayOptions,
   directory: string,
 ): Promise<ModelOptions> {
-  const { apiKey } = options
-  const settings = { ...(then.settings as ModelSettings) }
-  const model = options.model ?? then.model
-  const baseURL = options.baseURL ?? (options.model === undefined ? then.baseURL : undefined)
-  if (baseURL !== undefined) return { model, baseURL, settings, ...(apiKey !== undefined && { apiKey }) }
-  if (typeof model !== 'string') return { model, settings }
-  const name = options.model === undefined ? nameAtVendor(then) : model
-  return { model: await loadNamed(name, directory), settings }
+  const { reasoningIsSummary, replayReasoning, ...settings } = (then.settings ?? {}) as Then
+  const common = { settings, ...defined({ reasoningIsSummary, replayReasoning }) }
+  const model = wanted ?? then.model
+  // A name alone is one of the server of then.
+  const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
+  const baseURL = options.baseURL ?? (isThere ? then.baseURL : undefined)
+  if (baseURL !== undefined) return { model, baseURL, ...common, ...(apiKey !== undefined && { apiKey }) }
+  if (typeof model !== 'string') return { model, ...common }
+  const name = wanted === undefined ? nameAtVendor(then) : model
+  return { model: await loadNamed(name, directory), ...common }
 }
+
+type Then = ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
 
 /** `vendor/name`, as the provider called itself: `openai.responses` is of `openai`. */
 const nameAtVendor = ({ provider = '', model }: PromptContent): string =>

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { LogEntry } from '../transcript/chain.js'
 import { type Commit, hashCommit, seal } from '../transcript/commit.js'
@@ -80,7 +80,9 @@ const schema = `
 `
 
 /** Milliseconds to wait for another process that uses the file. */
-const busyMs = 5000
+const busyMs = 2000
+/** Bytes of what is not yet in the file that stay on the disk. */
+const walBytes = 4 * 1024 * 1024
 /** Commits between two looks at whether some are to go, and commits that go at once. */
 const [pruneEvery, pruneBatch] = [64, 256]
 const dayMs = 86_400_000
@@ -111,13 +113,19 @@ export class TranscriptFile implements TranscriptStore {
   /** Opens or creates a file to append to. Rejects where there can be none, or another is there. */
   static async open(path: string, options: TranscriptFileOptions = {}): Promise<TranscriptFile> {
     const Sqlite = await loadSqlite()
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const folder = dirname(path)
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined)
+      writeFileSync(join(folder, '.gitignore'), '*\n')
     closeSync(openSync(path, 'a', 0o600))
+    chmodSync(path, 0o600)
     const db = new Sqlite(path, { timeout: busyMs })
     try {
-      db.pragma('journal_mode = WAL')
+      if (!isEmpty(db)) mustBeTranscript(db, path)
+      await whenFree(() => db.pragma('journal_mode = WAL'))
       db.pragma('synchronous = NORMAL')
-      db.transaction(() => create(db, path)).immediate()
+      db.pragma('secure_delete = ON')
+      db.pragma(`journal_size_limit = ${walBytes}`)
+      db.transaction(() => create(db)).immediate()
       return new TranscriptFile(db, options)
     } catch (error) {
       db.close()
@@ -174,6 +182,14 @@ export class TranscriptFile implements TranscriptStore {
 
   /** Goes through all commits. Throws where the file is damaged so that it cannot be read. */
   verify(): FileVerdict {
+    return this.#db.transaction(() => this.#verify())()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #verify(): FileVerdict {
     const pruned = this.#pruned()
     let [parent, number] = [pruned.hash, pruned.number]
     for (const row of this.#db.prepare<[], Row>('SELECT * FROM commits ORDER BY number').iterate()) {
@@ -185,14 +201,11 @@ export class TranscriptFile implements TranscriptStore {
     return { ok: true, commits: number - pruned.number, first: pruned.number + 1, head: parent }
   }
 
-  close(): void {
-    this.#db.close()
-  }
-
   #append(drafts: readonly CommitDraft[]): readonly Commit[] {
     const insert = this.#db.prepare('INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)')
     const note = this.#db.prepare('INSERT INTO usage VALUES (?, ?, ?, ?)')
     let { number, hash: parent } = this.#last()
+    const before = number
     const commits = drafts.map(({ content, usage, ...options }) => {
       const commit = seal(content, parent, options)
       const { message, metadata } = commit
@@ -204,7 +217,7 @@ export class TranscriptFile implements TranscriptStore {
       return commit
     })
     this.#untilPruning -= drafts.length
-    if (this.#untilPruning < 0) this.#prune()
+    if (this.#untilPruning < 0) this.#prune(before)
     return commits
   }
 
@@ -223,18 +236,23 @@ export class TranscriptFile implements TranscriptStore {
     return row ?? { number: 0, hash: null }
   }
 
-  /** Removes some of what is too old, or too much. Where more is to go, that is done with the next commits. */
-  #prune(): void {
+  /** Removes some of what is too old, or too much, up to a commit. Where more is to go, that is done with the next commits. */
+  #prune(through: number): void {
     const { days, bytes, now } = this.#options
-    const before = now() - days * dayMs
-    const isTooMuch = this.#countBytes() > bytes
+    const since = now() - days * dayMs
+    let excess = this.#countBytes() - bytes
+    let last: { number: number; hash: string } | undefined
     const oldest = this.#db
-      .prepare<[number], { number: number; hash: string; at: number }>(
-        'SELECT number, hash, at FROM commits ORDER BY number LIMIT ?',
+      .prepare<[number, number], { number: number; hash: string; at: number; chars: number }>(
+        `SELECT number, hash, at, length(body) AS chars FROM commits WHERE number <= ? ORDER BY number LIMIT ?`,
       )
-      .all(pruneBatch)
-    const last = isTooMuch ? oldest.at(-1) : oldest.findLast(({ at }) => at < before)
-    this.#untilPruning = last === undefined || oldest.length < pruneBatch ? pruneEvery : 0
+      .all(through, pruneBatch)
+    for (const commit of oldest) {
+      if (commit.at >= since && excess <= 0) break
+      excess -= commit.chars
+      last = commit
+    }
+    this.#untilPruning = last === undefined || last.number < (oldest.at(-1)?.number ?? 0) ? pruneEvery : 0
     if (last === undefined) return
     this.#db.prepare('UPDATE pruned SET number = ?, hash = ?').run(last.number, last.hash)
     this.#db.prepare('DELETE FROM commits WHERE number <= ?').run(last.number)
@@ -266,14 +284,27 @@ export class TranscriptFile implements TranscriptStore {
   }
 }
 
-function create(db: Database.Database, path: string): void {
-  const { count } = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number }
-  if (count > 0) {
-    mustBeTranscript(db, path)
-    return
-  }
+const isEmpty = (db: Database.Database): boolean =>
+  db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
+
+function create(db: Database.Database): void {
+  if (!isEmpty(db)) return
   db.exec(schema)
   db.pragma(`user_version = ${format}`)
+}
+
+/** Another process that opens a new file at this moment is not waited for by SQLite. */
+async function whenFree(attempt: () => void): Promise<void> {
+  for (const begin = Date.now(); ; ) {
+    try {
+      attempt()
+      return
+    } catch (error) {
+      const isBusy = (error as { code?: string }).code === 'SQLITE_BUSY'
+      if (!isBusy || Date.now() - begin > busyMs) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
 }
 
 function mustBeTranscript(db: Database.Database, path: string): void {
@@ -292,16 +323,15 @@ function readPlace(metadata: Commit['metadata']): { readonly at: number; readonl
 function findProblem(row: Row, parent: string | null, number: number): string | undefined {
   if (row.number !== number) return `${row.number - number} commits before it are missing`
   if (row.parent !== parent) return 'it does not follow the commit before it'
-  let body: Body
   try {
-    body = JSON.parse(row.body) as Body
+    const body = JSON.parse(row.body) as Body
+    if (hashCommit({ parent, ...body }) !== row.hash) return 'its content is not what its hash says'
+    const { at, turn } = readPlace(body.metadata)
+    const isSame = row.at === at && row.turn === turn && row.type === body.content.content_type
+    return isSame ? undefined : 'its columns are not what its content says'
   } catch {
-    return 'its content is no JSON'
+    return 'its content is no commit'
   }
-  if (hashCommit({ parent, ...body }) !== row.hash) return 'its content is not what its hash says'
-  const { at, turn } = readPlace(body.metadata)
-  const isSame = row.at === at && row.turn === turn && row.type === body.content.content_type
-  return isSame ? undefined : 'its columns are not what its content says'
 }
 
 async function loadSqlite(): Promise<typeof Database> {

@@ -124,12 +124,13 @@ export class Answering {
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const offer = await toolbox.offered()
+      const begin = options.clock.now()
       const listener: StepListener = {
         send: (prompt) => record?.sent(prompt),
+        fail: (step) => record?.answered(step, options.clock.now() - begin),
         think: (delta) => thinking.onDelta(delta),
         say: (text) => live.push(text),
       }
-      const begin = options.clock.now()
       const step = await this.#think(thinking, listener, offer, AbortSignal.any([signal, interrupt]))
       record?.answered(step, options.clock.now() - begin)
       signal.throwIfAborted()

@@ -1,5 +1,5 @@
 import type { Format } from '../extract/index.js'
-import type { ModelSettings } from './options.js'
+import type { ModelOptions, ModelSettings } from './options.js'
 import type { ShownResult } from './results.js'
 import type { Offer } from './toolbox.js'
 
@@ -47,7 +47,7 @@ export interface SentPrompt {
   readonly model: string
   readonly provider: string
   readonly baseURL?: string
-  readonly settings: ModelSettings
+  readonly settings: ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
   /** The system prompt first. What was in the prompt before, of the same dialogue, comes first in this one. */
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly object[]
@@ -82,6 +82,8 @@ export interface ModelStep {
 export interface StepListener {
   /** What is sent, right before it is. */
   send(prompt: SentPrompt): void
+  /** What had come when the provider failed. */
+  fail(step: ModelStep): void
   think(delta: ThinkingDelta): void
   /** Some of its text, without what is thought in tags as far as that is known yet. */
   say(text: string): void

@@ -2,6 +2,7 @@ import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { setLongTimeout } from '../client/wait.js'
+import type { TranscriptStore } from '../transcript/store.js'
 
 /**
  * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
@@ -45,12 +46,17 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' 
   readonly clock?: Clock
   /** What is kept of the exchanges with the model; default: MEUP_TRANSCRIPT, else `on`. */
   readonly transcript?: TranscriptMode
+  /** Where that goes; default: `.meup/transcripts/<participant>.db`. */
+  readonly transcriptStore?: TranscriptStore
   /** Called with errors that do not fail the answer, such as a thought that could not be sent; default: prints them. */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
 export type ResolvedOptions = Required<
-  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools' | 'transcript'>
+  Omit<
+    AgentOptions,
+    keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
+  >
 > & {
   readonly limits: Required<AgentLimits>
 }

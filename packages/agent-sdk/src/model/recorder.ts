@@ -1,6 +1,7 @@
-import { type AnyEnvelope, isThought } from '@meup/protocol'
+import { type AnyEnvelope, correlations, isThought, Kind } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { getErrorMessage } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
 import type { CommitDraft, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
@@ -16,10 +17,15 @@ interface RecorderOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** Turns without an answer whose apology is awaited. */
+const maxFailed = 100
+
 /** Keeps what a model was sent, thought and answered. Where that fails the agent goes on without. */
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
+  /** Turns without an answer, by their triggers: what tells their askers is still to come. */
+  readonly #failed = new Map<string, TurnRecorder>()
   #isOver = false
 
   constructor(store: TranscriptStore, options: RecorderOptions) {
@@ -30,7 +36,28 @@ export class Recorder {
   /** `trigger`: the id of the message that is answered; `context`: where it is thought about. */
   begin(trigger: string, context: string | undefined): TurnRecorder {
     const place = { turn: trigger, ...(context !== undefined && { context }) }
-    return new TurnRecorder(this.#options, place, (work) => this.#attempt(work))
+    return new TurnRecorder(this.#options, place, {
+      attempt: (work) => this.#attempt(work),
+      onFailure: (turn) => {
+        this.#failed.set(trigger, turn)
+        if (this.#failed.size > maxFailed) this.#failed.delete(this.#failed.keys().next().value ?? '')
+      },
+    })
+  }
+
+  /** Everything that this participant sends: some of it tells an asker why there is no answer. */
+  onOwnEnvelope(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.chat || this.#failed.size === 0) return
+    for (const id of correlations(envelope)) {
+      const turn = this.#failed.get(id)
+      this.#failed.delete(id)
+      turn?.link(envelope)
+    }
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#store.close()
   }
 
   #attempt<Result>(work: (store: TranscriptStore) => Result): Result | undefined {
@@ -39,7 +66,8 @@ export class Recorder {
       return work(this.#store)
     } catch (error) {
       this.#isOver = true
-      this.#options.onError(new Error(`the transcript ends here: ${String(error)}`, { cause: error }))
+      const message = `the transcript ends here: ${getErrorMessage(error)}`
+      this.#options.onError(new Error(message, { cause: error }))
       return undefined
     }
   }
@@ -49,32 +77,40 @@ interface Place {
   readonly turn: string
   readonly context?: string
 }
-type Attempt = <Result>(work: (store: TranscriptStore) => Result) => Result | undefined
+
+interface TurnKeeper {
+  /** Nothing comes of it where the transcript has ended. */
+  attempt<Result>(work: (store: TranscriptStore) => Result): Result | undefined
+  onFailure(turn: TurnRecorder): void
+}
 
 /** Keeps one turn. The work is done while the agent waits for others; what is left of it when the turn ends, then. */
 export class TurnRecorder {
   readonly #options: RecorderOptions
-  readonly #attempt: Attempt
+  readonly #keeper: TurnKeeper
   readonly #place: Place
-  #jobs: (() => void)[] = []
+  readonly #jobs: (() => void)[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Of this turn; its first step is 1. */
   #step = 0
-  /** Of the last prompt: how many messages it had, the hash of the first one, and that of the tools. */
-  #sent = { count: 0, system: '', tools: '' }
+  /** Whether an answer of the model is still to come. */
+  #isAsking = false
+  /** Of the last prompt: how many messages it had, the first of them, and the tools as JSON with their hash. */
+  #sent = { count: 0, system: '', tools: '', hash: '' }
   #head: string | undefined
   /** Envelopes that came before the commit that they belong to. */
   #early: EnvelopeLink[] = []
 
-  constructor(options: RecorderOptions, place: Place, attempt: Attempt) {
+  constructor(options: RecorderOptions, place: Place, keeper: TurnKeeper) {
     this.#options = options
     this.#place = place
-    this.#attempt = attempt
+    this.#keeper = keeper
   }
 
   sent(prompt: SentPrompt): void {
     this.#do(() => {
       this.#step++
+      this.#isAsking = true
       this.#commit([{ content: this.#toPrompt(prompt) }])
     })
   }
@@ -84,6 +120,7 @@ export class TurnRecorder {
     this.#do(() => {
       const { text, calls, thoughts, spent, shown, end } = step
       const { mask } = this.#options
+      this.#isAsking = false
       const reasoning = thoughts.map(({ text, format, attached }): CommitDraft => {
         const kept = attached === undefined ? {} : { metadata: { attached: mask.json(attached) } }
         const sealed = text === '' ? { message: '(only its provider can read it)' } : {}
@@ -127,15 +164,17 @@ export class TurnRecorder {
 
   failed(error: unknown): void {
     this.#do(() => {
-      const text = error instanceof Error ? error.message : String(error)
-      this.#commit([{ content: { content_type: 'error', text: this.#options.mask.text(text) } }])
+      this.#isAsking = false
+      this.#commitError(getErrorMessage(error))
     })
+    this.#keeper.onFailure(this)
   }
 
-  /** An envelope that this turn has sent: a thought belongs to the answer that is still coming, all else to the last one. */
+  /** An envelope that this turn has sent. It belongs to the last answer, or to the one that is still coming. */
   link({ id, kind }: AnyEnvelope): void {
     this.#do(() => {
-      if (isThought(kind) || this.#head === undefined) this.#early.push({ id, kind })
+      const isEarly = this.#head === undefined || (this.#isAsking && isThought(kind))
+      if (isEarly) this.#early.push({ id, kind })
       else this.#link(this.#head, [{ id, kind }])
     })
   }
@@ -144,7 +183,7 @@ export class TurnRecorder {
   settle(): string | undefined {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (let job = this.#jobs.shift(); job !== undefined; job = this.#jobs.shift()) job()
+    for (let job = this.#jobs.shift(); job !== undefined; job = this.#jobs.shift()) this.#try(job)
     return this.#head
   }
 
@@ -156,56 +195,75 @@ export class TurnRecorder {
   /** One job at a time, so that nobody waits for long. */
   #work(): void {
     this.#timer = undefined
-    this.#jobs.shift()?.()
+    const job = this.#jobs.shift()
+    if (job !== undefined) this.#try(job)
     if (this.#jobs.length > 0) this.#timer ??= setTimeout(() => this.#work())
+  }
+
+  /** A model may say what cannot be kept, such as arguments nested a thousand levels deep: the rest is kept all the same. */
+  #try(job: () => void): void {
+    try {
+      job()
+    } catch (error) {
+      this.#commitError(`This step could not be kept: ${getErrorMessage(error)}`)
+    }
+  }
+
+  #commitError(message: string): void {
+    this.#commit([{ content: { content_type: 'error', text: this.#options.mask.text(message) } }])
   }
 
   #commit(drafts: readonly CommitDraft[]): void {
     const { space, now } = this.#options
     const place = { at: new Date(now()).toISOString(), space, ...this.#place, step: this.#step }
     const whole = drafts.map((draft) => ({ ...draft, metadata: { ...place, ...draft.metadata } }))
-    const commits = this.#attempt((store) => store.append(whole))
+    const commits = this.#keeper.attempt((store) => store.append(whole))
     const last = commits?.at(-1)
-    if (last === undefined) return
-    this.#head = last.hash
-    if (last.content.content_type !== 'prompt') this.#link(last.hash, this.#early.splice(0))
+    // A hash that does not cover what is not kept would prove too little.
+    this.#head = last?.hash
+    if (last !== undefined && last.content.content_type !== 'prompt')
+      this.#link(last.hash, this.#early.splice(0))
   }
 
-  #link(hash: string, envelopes: readonly EnvelopeLink[]): void {
-    if (envelopes.length > 0) this.#attempt((store) => store.link(hash, envelopes))
+  #link(hash: string | undefined, envelopes: readonly EnvelopeLink[]): void {
+    if (hash !== undefined && envelopes.length > 0)
+      this.#keeper.attempt((store) => store.link(hash, envelopes))
   }
 
-  #toPrompt({ messages, tools, settings, ...model }: SentPrompt): PromptContent {
+  #toPrompt({ messages, tools, settings, baseURL, ...model }: SentPrompt): PromptContent {
     const { mask, mode } = this.#options
     const isFull = mode === 'full'
-    const offered = measure(JSON.stringify(tools))
-    const system = measure(JSON.stringify(messages[0] ?? null)).hash
     const last = this.#sent
-    this.#sent = { count: messages.length, system, tools: offered.hash }
-    const earlier = system === last.system ? last.count : 0
+    const offered = JSON.stringify(tools)
+    const areSameTools = offered === last.tools
+    const system = String(messages[0]?.content)
+    const hash = areSameTools ? last.hash : measure(offered).hash
+    this.#sent = { count: messages.length, system, tools: offered, hash }
+    const earlier = last.count > 0 && system === last.system ? last.count : 0
     const added = messages.slice(earlier).map((message): SentMessage => {
       const json = JSON.stringify(message)
       return { role: message.role, ...measure(json), ...(isFull && { message: mask.json(message) }) }
     })
     const chars = added.reduce((sum, each) => sum + each.chars, 0)
-    const counts = [`${added.length} messages`, `${chars} characters`, `${tools.length} tools`]
+    const counts = [`${added.length} ${earlier === 0 ? '' : 'more '}messages`, `${chars} characters`]
     return {
       content_type: 'prompt',
-      text: `${earlier === 0 ? '' : 'and '}${counts.join(', ')} to ${model.model}`,
+      text: `${[...counts, `${tools.length} tools`].join(', ')} to ${model.model}`,
       ...model,
+      ...(baseURL !== undefined && { baseURL: mask.text(baseURL) }),
       settings: mask.json(settings) as Record<string, unknown>,
       earlier,
       messages: added,
       tools: {
         count: tools.length,
-        hash: offered.hash,
-        ...(isFull && offered.hash !== last.tools && { offered: tools.map((tool) => mask.json(tool)) }),
+        hash,
+        ...(isFull && !areSameTools && { offered: tools.map((tool) => mask.json(tool)) }),
       },
     }
   }
 }
 
-const measure = (text: string): { readonly chars: number; readonly hash: string } => ({
+export const measure = (text: string): { readonly chars: number; readonly hash: string } => ({
   chars: text.length,
   hash: bytesToHex(sha256(utf8ToBytes(text))),
 })

@@ -44,11 +44,13 @@ export async function runModelAgent(
   /** Also of turns that wait to begin. */
   const open = new Map<Turn, Steering>()
   const failed = new Promise<never>((_, reject) => opened.catch(reject))
+  let recorder: Recorder | undefined
   let isOver = false
   const forget = (): void => memory.forget()
   const onEnvelope = (envelope: AnyEnvelope): void => {
     memory.onEnvelope(envelope)
     toolbox.onEnvelope(envelope)
+    if (envelope.from === space.id) recorder?.onOwnEnvelope(envelope)
     if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
   const answer = async (turn: Turn): Promise<void> => {
@@ -73,7 +75,11 @@ export async function runModelAgent(
   const onError: TurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  opened.then(() => toolbox.prepare()).catch(report)
+  const prepare = async (): Promise<void> => {
+    recorder = (await opened).recorder
+    await toolbox.prepare()
+  }
+  prepare().catch(report)
   try {
     await Promise.race([
       space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),
@@ -81,6 +87,7 @@ export async function runModelAgent(
     ])
   } finally {
     isOver = true
+    recorder?.close()
     space.off('envelope', onEnvelope)
     space.off('lost', forget)
     space.off('requestError', report)

@@ -31,7 +31,7 @@ export function compile(entries: readonly LogEntry[], options: CompileOptions = 
 export function compileTurn(
   entries: readonly LogEntry[],
   options: Pick<CompileOptions, 'includeReasoning'> = {},
-): Pick<PromptMessage, 'role' | 'text'>[] {
+): SaidMessage[] {
   const isFirst = (entry: LogEntry): boolean => isPrompt(entry) && entry.commit.content.earlier === 0
   const from = Math.max(0, entries.findLastIndex(isFirst))
   return entries.slice(from).flatMap((entry, at) => {
@@ -41,18 +41,25 @@ export function compileTurn(
     const next = entries.slice(from + at + 1)
     const end = next.findIndex(isPrompt)
     const came = compile(end < 0 ? next : next.slice(0, end), options)
-    return [...said.map(readSent), ...came.map(({ role, text }) => ({ role, text }))]
+    return [...said.map(readSent), ...came.map(toSaid)]
   })
+}
+
+/** A message as far as it is kept. */
+interface SaidMessage extends Pick<PromptMessage, 'role' | 'text'> {
+  readonly toolCalls?: readonly ToolCall[]
+}
+
+function toSaid(message: PromptMessage): SaidMessage {
+  const { role, text } = message
+  const calls = message.type === 'assistant' ? message.toolCalls : undefined
+  return { role, text, ...(calls && { toolCalls: calls }) }
 }
 
 const isPrompt = (entry: LogEntry): entry is LogEntry & { commit: { content: PromptContent } } =>
   entry.commit.content.content_type === 'prompt'
 
-function readSent({
-  role,
-  chars,
-  message,
-}: SentMessage): Pick<PromptMessage, 'text'> & { role: PromptMessage['role'] } {
+function readSent({ role, chars, message }: SentMessage): SaidMessage {
   const { content } = (message ?? {}) as { content?: unknown }
   const text = content === undefined ? `(${chars} characters, which are not kept)` : textOf(content)
   return { role: role as PromptMessage['role'], text }

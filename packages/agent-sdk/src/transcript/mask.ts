@@ -4,6 +4,10 @@ import { compileSecretMask, defaultSafety, type SafetySettings } from '@meup/saf
 const maxChars = 128 * 1024
 /** Characters beyond a cut that are scanned as well, so that a secret that straddles it is seen. */
 const margin = 2048
+/** Characters of a secret that is looked for to the letter: a shorter one would be found in any text. */
+const minSecretChars = 8
+/** Levels of objects that stay objects; what is deeper becomes text. */
+const maxDepth = 64
 
 /** Removes secrets from what is kept. Objects stay objects; the name of a field tells what its text may be. */
 export interface Mask {
@@ -11,15 +15,20 @@ export interface Mask {
   json(value: unknown): unknown
 }
 
-/** `secrets`: texts that are secrets whatever they look like. */
+/** `secrets`: texts that are secrets whatever they look like. `failed` gets the name of an error: its message may quote the text. */
 export function createMask(
   settings: Partial<SafetySettings>,
   secrets: readonly string[],
-  failed: (error: unknown) => void,
+  failed: (error: string) => void,
 ): Mask {
-  const known = new Set(secrets.filter((each) => each !== ''))
-  const rules = { ...defaultSafety, ...settings }
-  const mask = compileSecretMask(rules, { isKnownSecret: (each) => known.has(each), failed })
+  const known = secrets.filter(({ length }) => length >= minSecretChars)
+  const onError = (error: unknown): void => failed(error instanceof Error ? error.name : typeof error)
+  const maskLikely = compileSecretMask({ ...defaultSafety, ...settings }, { failed: onError })
+  const mask = (text: string, before?: string): string =>
+    maskLikely(
+      known.reduce((rest, secret) => rest.replaceAll(secret, '[redacted:known-secret]'), text),
+      before,
+    )
 
   const text = (whole: string, before = ''): string => {
     if (whole.length <= maxChars) return mask(whole, before)
@@ -29,11 +38,14 @@ export function createMask(
     const left = (whole.length - begin.length - end.length).toLocaleString('en-US')
     return `${begin}\n[… ${left} characters are not kept …]\n${end}`.toWellFormed()
   }
-  const json = (value: unknown, name = ''): unknown => {
+  const json = (value: unknown, name: string, depth: number): unknown => {
     if (typeof value === 'string') return text(value, name === '' ? '' : `${name}: `)
-    if (Array.isArray(value)) return value.map((each) => json(each, name))
     if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [mask(key), json(each, key)]))
+    if (depth > maxDepth) return text(JSON.stringify(value))
+    if (Array.isArray(value)) return value.map((each) => json(each, name, depth + 1))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [mask(key), json(each, key, depth + 1)]),
+    )
   }
-  return { text: (whole) => text(whole), json: (value) => json(value) }
+  return { text: (whole) => text(whole), json: (value) => json(value, '', 1) }
 }

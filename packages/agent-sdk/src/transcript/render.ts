@@ -18,6 +18,8 @@ export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions
 
 /** Lines around a change that are shown as well. */
 const contextLines = 3
+/** Milliseconds for a comparison; of what takes longer, all is shown. */
+const maxDiffMs = 2000
 
 /**
  * What changed from one log to another, line by line: `-` is of the first alone, `+` of the second. Empty where they say the same;
@@ -28,7 +30,11 @@ export function renderDiff(
   after: readonly LogEntry[],
   { colour = wantsColour() }: RenderOptions = {},
 ): string {
-  const changes = diffArrays(before.flatMap(linesOf), after.flatMap(linesOf), { comparator: isSameLine })
+  const [old, now] = [before.flatMap(linesOf), after.flatMap(linesOf)]
+  const changes = diffArrays(old, now, { comparator: isSameLine, timeout: maxDiffMs }) ?? [
+    { value: old, removed: true, added: false },
+    { value: now, removed: false, added: true },
+  ]
   const lines = changes.flatMap(({ added, removed, value }) => {
     const sign = added ? '+' : removed ? '-' : ' '
     return value.map((line) => ({ ...line, sign }))

@@ -21,9 +21,10 @@ export interface TranscriptStore {
   append(drafts: readonly CommitDraft[]): readonly Commit[]
   /** Notes which envelopes came of a commit. */
   link(hash: string, envelopes: readonly EnvelopeLink[]): void
+  close(): void
 }
 
-/** Keeps commits in memory. */
+/** Keeps commits in memory, as many as there are. */
 export class MemoryTranscript implements TranscriptStore {
   readonly #chain = new Chain()
 
@@ -36,6 +37,8 @@ export class MemoryTranscript implements TranscriptStore {
   }
 
   link(): void {}
+
+  close(): void {}
 
   /** Oldest first. */
   entries(): LogEntry[] {

@@ -1,11 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogEntry, renderDiff } from '@meup/agent-sdk/transcript'
+import { scriptedModel } from '@meup/agent-sdk/ai'
+import { type LogEntry, MemoryTranscript, renderDiff } from '@meup/agent-sdk/transcript'
 import { type KeptEntry, replayTurn, TranscriptFile } from '@meup/agent-sdk/transcript/file'
+import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, type Script, stage } from './stage.js'
 
 const token = 'ghp_0123456789abcdefABCDEF0123456789abcd'
@@ -128,7 +131,6 @@ describe('what is kept of a turn', () => {
       [[{ reasoning: ' One \n two' }, { text: 'It is 5.' }]],
       [{ text: ' One \n two', format: 'parsed' }],
     ],
-    ['that is hidden: there is none', [[{ text: 'It is 5.' }]], []],
   ])('reasoning %s, to the letter', async ([, script, expected]) => {
     const transcripts = aFolder()
     await using here = await stage(script, { transcripts, reasoningDetail: 'summary' })
@@ -142,15 +144,41 @@ describe('what is kept of a turn', () => {
     expect(kept).toEqual(expected)
   })
 
-  test('why there was no answer', async () => {
+  verifies('T14', 'hidden reasoning is counted: no commit, but its tokens', async () => {
+    const store = new MemoryTranscript()
+    const hidden = scriptedModel([answering('It is 5.')])
+    const doStream: typeof hidden.doStream = async (request) => {
+      const { stream, ...rest } = await hidden.doStream(request)
+      const counted = stream.pipeThrough(
+        new TransformStream({
+          transform(part, controller) {
+            if (part.type === 'finish') part.usage.outputTokens = { total: 90, text: 3, reasoning: 87 }
+            controller.enqueue(part)
+          },
+        }),
+      )
+      return { stream: counted, ...rest }
+    }
+    await using here = await stage([], { model: { ...hidden, doStream }, transcriptStore: store })
+    await here.ask()
+    expect(typesOf(store.entries())).toEqual(['prompt', 'assistant'])
+    const answer = store.entries().at(-1)
+    expect(answer?.usage).toEqual({ input: 10, output: 90, reasoning: 87 })
+    expect(answer?.commit.metadata).toMatchObject({ shown: 'omitted' })
+  })
+
+  test('why there was no answer, and what was thought before', async () => {
     const transcripts = aFolder()
-    await using here = await stage([[{ text: 'It' }, { error: new Error(`no key ${token}`) }]], {
-      transcripts,
-    })
+    const script: Script = [[{ reasoning: 'Hm' }, { text: 'It' }, { error: new Error(`no key ${token}`) }]]
+    await using here = await stage(script, { transcripts })
     expect(await here.ask()).toMatch(/^I could not answer/)
-    const entries = (await open(transcripts)).entries()
-    expect(typesOf(entries)).toEqual(['prompt', 'error'])
-    expect(textOf(entries, 'error')[0]).toMatch(/no key \[redacted:/)
+    const file = await open(transcripts)
+    expect(typesOf(file.entries())).toEqual(['prompt', 'reasoning', 'assistant', 'error'])
+    expect(textOf(file.entries(), 'error')[0]).toMatch(/no key \[redacted:/)
+    const apology = here.heard.all.find(({ kind, from }) => kind === Kind.chat && from === 'bot')
+    await expect
+      .poll(() => file.find(apology?.id ?? ''))
+      .toMatchObject({ commit: { content: { content_type: 'error' } } })
   })
 
   test('turns at the same time are apart, in one chain', async () => {
@@ -176,20 +204,39 @@ describe('what is kept of a turn', () => {
     const transcripts = aFolder()
     const script: Script = [
       [{ reasoning: `I have ${token}` }, ...adding({ a: 2, b: 3, password: 'hunter2-hunter2' })],
-      answering(`Your key is ${token}, and mine is test-token-of-bot`),
+      [{ call: 'desk__more', input: {} }],
+      answering(`Yours is safe, and mine is ${testToken('bot')}; the server wants kk-11-kk.`),
     ]
-    await using here = await stage(script, { transcripts, transcript: 'full' })
-    here.desk.tool('more', {}, () => token)
+    const settings = { headers: { 'x-own': 'kk-11-kk' } }
+    await using here = await stage(script, { transcripts, transcript: 'full', settings })
+    here.desk.tool('more', {}, () => `a key: ${token}`)
     await here.ask(`My key is ${token}`)
     const bytes = bytesOf(transcripts)
-    expect(bytes).not.toContain(token)
-    expect(bytes).not.toContain('hunter2-hunter2')
-    expect(bytes.split('[redacted:').length).toBeGreaterThan(3)
+    expect(bytes).toContain('Yours is safe')
+    for (const secret of [token, 'hunter2-hunter2', testToken('bot'), 'kk-11-kk'])
+      expect(bytes).not.toContain(secret)
+    expect(textOf((await open(transcripts)).entries(), 'tool').at(-1)).toMatch(/^a key: \[redacted:/)
+  })
+
+  test('what is nested too deeply becomes text', async () => {
+    const transcripts = aFolder()
+    const deep = `${'['.repeat(200)}"${token}"${']'.repeat(200)}`
+    const script: Script = [[{ call: 'desk__add', input: `{"a":1,"b":2,"deep":${deep}}` }], answering('3')]
+    await using here = await stage(script, { transcripts })
+    expect(await here.ask()).toBe('3')
+    const types = typesOf((await open(transcripts)).entries())
+    expect(types).toEqual(['prompt', 'assistant', 'tool', 'prompt', 'assistant'])
+    expect(bytesOf(transcripts)).not.toContain(token)
   })
 
   test('a prompt of 10 MB by its size alone; with full, its beginning and end', async () => {
     const transcripts = aFolder()
     const instructions = `begin ${'x y '.repeat(2.5e6)} end`
+    const sizesOnly = aFolder()
+    await using short = await stage([answering('a')], { transcripts: sizesOnly, instructions })
+    await short.ask()
+    const sizes = ['bot.db', 'bot.db-wal'].map((name) => statSync(join(sizesOnly, name)).size)
+    expect(Math.max(...sizes)).toBeLessThan(200_000)
     await using here = await stage([answering('a'), answering('b')], {
       transcripts,
       transcript: 'full',
@@ -230,6 +277,10 @@ describe('links', () => {
     expect(found(call?.id)).toMatchObject({ toolCalls: [{ name: 'desk__add' }] })
     const thought = of(Kind.reasoningThought)
     expect(found(thought?.id)).toMatchObject({ text: 'Let me add.' })
+    const own = here.heard.all.filter(({ from }) => from === 'bot')
+    const spoken = own.findLast(({ kind }) => kind === Kind.reasoningThought)
+    expect(spoken?.payload).toMatchObject({ message: 'Let me add.' })
+    expect(found(spoken?.id)).toMatchObject({ content_type: 'assistant', text: 'Let me add.' })
     expect(found('nothing')).toBeUndefined()
   })
 })
@@ -243,9 +294,8 @@ describe('a replay', () => {
     const turn = (await open(transcripts)).entries()
     const said = (entries: readonly LogEntry[]) =>
       entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
-    const { scriptedModel } = await import('@meup/agent-sdk/ai')
     const same = await replayTurn(turn, { model: scriptedModel(sumScript) })
-    expect([renderDiff(said(turn), said(same.entries)), same.changed]).toEqual(['', 0])
+    expect([renderDiff(said(turn), said(same.entries)), same.changedMessages]).toEqual(['', 0])
     const other = scriptedModel([adding({ _rationale: 'why not', a: 2, b: 3 }), answering('Five.')])
     const { entries } = await replayTurn(turn, { model: other })
     expect(renderDiff(said(turn), said(entries), { colour: false })).toContain(
@@ -309,7 +359,12 @@ describe('a file', () => {
     expect(() => db.exec('DELETE FROM commits WHERE number = 2')).toThrow('from the beginning only')
     db.exec('DROP TRIGGER commits_append_only; DROP TRIGGER commits_kept')
     db.exec(`UPDATE commits SET body = replace(body, 'two', 'tow') WHERE number = 2`)
-    expect(file.verify()).toMatchObject({ ok: false, number: 2, hash: commits[1]?.hash, problem: /hash/ })
+    expect(file.verify()).toMatchObject({
+      ok: false,
+      number: 2,
+      hash: commits[1]?.hash,
+      problem: expect.stringContaining('hash'),
+    })
     db.exec(`UPDATE commits SET body = replace(body, 'tow', 'two') WHERE number = 2`)
     db.exec(`UPDATE commits SET turn = 'u' WHERE number = 3`)
     expect(file.verify()).toMatchObject({ ok: false, number: 3, problem: expect.stringContaining('columns') })
@@ -326,17 +381,25 @@ describe('a file', () => {
     for (; day <= 100; day++) file.append([draft(`of day ${day}`, new Date(now()))])
     const [oldest] = file.entries()
     const ofDay = Number(oldest?.commit.content.text.slice(7))
-    expect(ofDay).toBeGreaterThan(0)
+    expect(ofDay).toBeGreaterThan(20)
+    expect(file.entries().at(-1)?.commit.content.text).toBe('of day 100')
     expect(file.verify()).toMatchObject({ ok: true, first: oldest?.number })
     for (let n = 0; n < 400; n++) file.append([draft('x'.repeat(4000), new Date(now()))])
     const kept = file.entries()
-    expect(kept.length).toBeLessThan(150)
+    // Some more than 400,000 bytes are there until the next look.
+    expect(kept.length).toBeGreaterThan(60)
+    expect(kept.length).toBeLessThan(200)
     expect(file.verify()).toMatchObject({ ok: true, commits: kept.length, first: 501 - kept.length })
+    const huge = file.append([draft('y'.repeat(600_000), new Date(now()))])
+    for (let n = 0; n < 200; n++) file.append([draft('z', new Date(now()))])
+    expect(file.find(huge[0]?.hash ?? '')).toBeUndefined()
   })
 
   test('is another program’s: it is left as it is', async () => {
     const path = join(aFolder(), 'a.db')
     new Sqlite(path).exec('CREATE TABLE mine (x)').close()
+    const bytes = readFileSync(path)
     await expect(TranscriptFile.open(path)).rejects.toThrow('is no transcript of this version')
+    expect(readFileSync(path).equals(bytes)).toBe(true)
   })
 })

@@ -9,10 +9,10 @@ import {
   renderFull,
   renderLog,
 } from '@meup/agent-sdk/transcript'
-import type { KeptEntry, TranscriptFile } from '@meup/agent-sdk/transcript/file'
-import { formatDuration, onOneLine } from '@meup/folds'
+import type { FileVerdict, KeptEntry, TranscriptFile } from '@meup/agent-sdk/transcript/file'
+import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
 import { type Command, Option } from 'commander'
-import { exitCodes, UsageError } from '../lib/exit.js'
+import { exitCodes, formatError, UsageError } from '../lib/exit.js'
 import { omitUndefined, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -63,13 +63,14 @@ export function addTranscript(program: Command): void {
       withCommit(flags, name, (file, entry) => {
         for (const message of compileTurn(getTurn(file, entry), { includeReasoning: reasoning })) {
           if (flags.json) printJson(message)
-          else print(`${message.role}: ${onOneLine(message.text)}`)
+          else print(formatMessage(message))
         }
       }),
     )
   withFile(group.command('verify'), 'print one JSON object for each file')
     .description('check that no commit was changed or removed; exits with 8 when one was')
-    .action((flags: Flags) => eachFile(flags, (file, agent) => verify(file, agent, flags)))
+    .option('--head <hash>', 'a commit that must be there, such as metadata.transcript of a conclusion')
+    .action(({ head, ...flags }: Flags & { head?: string }) => verifyFiles(head, flags))
   withFile(group.command('replay'), 'print what is answered now as JSON, one a line')
     .description(
       'send the prompts of a turn again, and compare the answers; no tool runs, nothing enters a space',
@@ -82,11 +83,11 @@ export function addTranscript(program: Command): void {
         const { replayTurn } = await import('@meup/agent-sdk/transcript/file')
         const { MODEL_API_KEY: apiKey } = process.env
         const turn = getTurn(file, entry)
-        const { entries, changed } = await replayTurn(
+        const { entries, changedMessages } = await replayTurn(
           turn,
           omitUndefined({ model, baseURL: baseUrl, apiKey }),
         )
-        if (changed > 0) printNotice(`${changed} messages are not quite what was sent: secrets are not kept`)
+        if (changedMessages > 0) printNotice(changedNotice(changedMessages))
         if (flags.json) for (const each of entries) printJson(each)
         else printDiff(withoutPrompts(turn), withoutPrompts(entries))
       }),
@@ -101,14 +102,20 @@ const withFile = (command: Command, json: string): Command =>
 
 type Visit<Result> = (file: TranscriptFile, agent: string) => Result
 
+/** A file that cannot be read keeps nobody from the others. */
 async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
   const { TranscriptFile } = await import('@meup/agent-sdk/transcript/file')
   for (const path of findFiles(flags)) {
-    const file = await TranscriptFile.read(path)
+    const agent = basename(path, '.db')
+    let file: TranscriptFile | undefined
     try {
-      visit(file, basename(path, '.db'))
+      file = await TranscriptFile.read(path)
+      visit(file, agent)
+    } catch (error) {
+      process.exitCode = exitCodes.error
+      printNotice(`${agent}: ${formatError(error)}`)
     } finally {
-      file.close()
+      file?.close()
     }
   }
 }
@@ -150,9 +157,9 @@ async function withCommit(
       file.close()
     }
   }
-  const where = flags.agent === undefined ? 'no transcript here' : `the transcript of ${flags.agent} has`
+  const where = flags.agent === undefined ? 'no transcript here' : `not even the transcript of ${flags.agent}`
   throw new UsageError(
-    `${where} ${flags.agent === undefined ? `has anything of ${name}` : `nothing of ${name}`}: transcripts are where the agent ran; meup transcript log shows these`,
+    `${where} has anything of ${name}: transcripts are where the agent ran; meup transcript log shows these`,
   )
 }
 
@@ -160,8 +167,10 @@ const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => 
 
 /** The exchange that a commit belongs to. */
 function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
-  const { turn } = metadataOf(entry)
-  return typeof turn === 'string' ? file.entries({ turn }) : [entry]
+  const { turn, context } = metadataOf(entry)
+  if (typeof turn !== 'string') return [entry]
+  // A question that was asked again, after a restart, has several.
+  return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
 }
 
 /** A hash stands for one request and what came of it, all else for its turn. */
@@ -228,24 +237,50 @@ function printDiff(before: readonly LogEntry[], after: readonly LogEntry[]): voi
 const withoutPrompts = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
 
-function verify(file: TranscriptFile, agent: string, { json }: Flags): void {
-  const verdict = tryVerify(file)
-  if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
-  if (json) printJson({ agent, ...verdict })
-  else if ('problem' in verdict) {
-    const at = 'hash' in verdict ? `commit ${verdict.number} (${verdict.hash.slice(0, 12)}): ` : ''
-    print(`${agent}: ${at}${onOneLine(verdict.problem)}`)
-  } else {
-    const { commits, first, head } = verdict
-    print(`${agent}: whole, ${commits} commits from ${first}, head ${head}`)
+async function verifyFiles(head: string | undefined, flags: Flags): Promise<void> {
+  const { TranscriptFile } = await import('@meup/agent-sdk/transcript/file')
+  let hasHead = head === undefined
+  for (const path of findFiles(flags)) {
+    const agent = basename(path, '.db')
+    const verdict = await readVerdict(async () => {
+      const file = await TranscriptFile.read(path)
+      try {
+        hasHead ||= head !== undefined && typeof file.find(head) === 'object'
+        return file.verify()
+      } finally {
+        file.close()
+      }
+    })
+    if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
+    if (flags.json) printJson({ agent, ...verdict })
+    else print(`${agent}: ${formatVerdict(verdict)}`)
+  }
+  if (hasHead) return
+  process.exitCode = exitCodes.auditMismatch
+  printNotice(`${head} is not there`)
+}
+
+type Verdict = FileVerdict | { readonly ok: false; readonly problem: string }
+
+/** A file may be so damaged that it cannot be read. */
+async function readVerdict(read: () => Promise<FileVerdict>): Promise<Verdict> {
+  try {
+    return await read()
+  } catch (error) {
+    return { ok: false, problem: formatError(error) }
   }
 }
 
-/** A file may be so damaged that it cannot be read to its end. */
-function tryVerify(file: TranscriptFile) {
-  try {
-    return file.verify()
-  } catch (error) {
-    return { ok: false as const, problem: error instanceof Error ? error.message : String(error) }
-  }
+function formatVerdict(verdict: Verdict): string {
+  if (verdict.ok) return `whole, ${verdict.commits} commits from ${verdict.first}, head ${verdict.head}`
+  const at = 'hash' in verdict ? `commit ${verdict.number} (${verdict.hash.slice(0, 12)}): ` : ''
+  return onOneLine(`${at}${verdict.problem}`)
 }
+
+function formatMessage({ role, text, toolCalls = [] }: ReturnType<typeof compileTurn>[number]): string {
+  const calls = toolCalls.map(({ name, arguments: args }) => `→ ${name} ${inlineJson(args, 200)}`)
+  return `${role}: ${onOneLine([text, ...calls].filter((part) => part !== '').join(' '))}`
+}
+
+const changedNotice = (count: number): string =>
+  `${count} messages are not quite what was sent: secrets, and the middle of long texts, are not kept`

@@ -156,7 +156,7 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
   if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
   const { restart = 'on-failure', watch = true, transcript } = participant
   const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }
-  return { kind: 'process', ...common, env: { ...settings, ...env }, restart, watch }
+  return { kind: 'process', ...common, env: { ...env, ...settings }, restart, watch }
 }
 
 /** A bare name is looked up in PATH; anything else is a path. */

@@ -178,7 +178,7 @@ function keepProcess(
 }
 
 /** Variables of this process that every program gets. */
-const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'] as const
+const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'MEUP_TRANSCRIPT'] as const
 
 function buildEnvironment({ env }: McpProgram | ProcessProgram): Record<string, string> {
   const kept = inherited.map((name) => [name, process.env[name]])

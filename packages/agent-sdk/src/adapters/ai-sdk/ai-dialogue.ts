@@ -1,4 +1,5 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
+import { defined } from '../../client/defined.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
 import { LoopGuard } from '../../model/loop-guard.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
@@ -101,7 +102,7 @@ export class AiDialogue implements Dialogue {
 
   async step(
     { tools, instructions }: Offer,
-    { send, think, say }: StepListener,
+    { send, fail, think, say }: StepListener,
     signal: AbortSignal,
   ): Promise<ModelStep> {
     const system = [this.#system, ...describeServers(instructions)].join('\n\n')
@@ -130,8 +131,10 @@ export class AiDialogue implements Dialogue {
       }
     } catch (error) {
       stop.abort()
-      if (!signal.aborted)
+      if (!signal.aborted) {
+        fail(collector.step(this.#isSummary))
         throw explainError(this.#ai, error, { provider: this.#provider, model: this.model })
+      }
       collector.stop()
     }
     const message = collector.message(this.#wantsReasoning)
@@ -141,23 +144,23 @@ export class AiDialogue implements Dialogue {
 
   #prompt(system: string, tools: ReadonlyMap<string, OfferedTool>): SentPrompt {
     const { headers: _, ...settings } = this.#settings // They may hold keys.
-    const { baseURL } = this.#options
+    const { baseURL, reasoningIsSummary, replayReasoning } = this.#options
+    const own = defined({ reasoningIsSummary, replayReasoning })
     return {
       model: this.model,
       provider: getProvider(this.#options.model),
-      ...(baseURL !== undefined && { baseURL: withoutUser(baseURL) }),
-      settings,
+      ...(baseURL !== undefined && { baseURL: withoutKeys(baseURL) }),
+      settings: { ...settings, ...own },
       messages: [{ role: 'system', content: system }, ...this.#messages],
       tools: [...tools].map(([name, { description, inputSchema }]) => ({ name, description, inputSchema })),
     }
   }
 }
 
-function withoutUser(address: string): string {
-  const url = new URL(address)
-  url.username = ''
-  url.password = ''
-  return url.href
+/** Some addresses have a key in them. */
+function withoutKeys(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return `${origin}${pathname}`
 }
 
 /** What servers say of their tools. Each of its lines is marked, so that it cannot pass for anything else. */
