@@ -1,11 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { scriptedModel } from '@meup/agent-sdk/ai'
+import { createTestSpace } from '@meup/agent-sdk/testing'
 import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/cli.js'
+import { mountSmallDisk } from '../../../../test/support/faults.js'
+import { needing } from '../../../../test/verifies.js'
 
 /** Appends commits, and prints the hash of each when it is kept. */
 const program = `
@@ -60,3 +64,42 @@ test('after kill −9 in the midst of commits, all that was kept is there, and m
   await promisify(execFile)(process.execPath, [writer(), path, 'b', '1'])
   expect(file.verify()).toMatchObject({ ok: true, commits: kept.size + 1 })
 })
+
+const onSmallDisk = needing('the right to mount a disk in memory (root)', () => mountSmallDisk(4))
+const long = 'The report says that the token expires. '.repeat(50).trim()
+
+/** An agent whose transcript goes into a folder, and what it reports. */
+async function agentIn(transcripts: string) {
+  const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'] } })
+  onTestFinished(() => space.close())
+  const [ana, bot] = [await space.join('ana'), await space.join('bot', { transcripts })]
+  const troubles: unknown[] = []
+  void bot.agent({ model: scriptedModel(() => [{ text: long }]), onError: (error) => troubles.push(error) })
+  return { troubles, ask: async () => (await ana.ask('Why?', { to: ['bot'] })).text }
+}
+
+test(
+  'on a disk that is full the agent goes on, and says once that its transcript does not',
+  onSmallDisk(async ({ folder, fill }) => {
+    const { ask, troubles } = await agentIn(folder)
+    expect(await ask()).toBe(long)
+    fill()
+    for (let n = 0; n < 5; n++) expect(await ask()).toBe(long)
+    const reason = /^the transcript ends here: .*(full|disk)/
+    expect(troubles).toMatchObject([{ message: expect.stringMatching(reason) }])
+    const file = await read(join(folder, 'bot.db'))
+    expect(file.verify()).toMatchObject({ ok: true })
+    expect(file.entries().length).toBeGreaterThan(1)
+  }),
+)
+
+test(
+  'on a disk that is read-only, too',
+  onSmallDisk(async ({ folder }) => {
+    execFileSync('mount', ['-o', 'remount,ro', folder])
+    const { ask, troubles } = await agentIn(folder)
+    for (let n = 0; n < 2; n++) expect(await ask()).toBe(long)
+    const reason = /^there is no transcript: .*read-only/i
+    expect(troubles).toMatchObject([{ message: expect.stringMatching(reason) }])
+  }),
+)
