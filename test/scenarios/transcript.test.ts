@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { withChromium } from '../support/chromium.js'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
 import { calling, saying, serveModel } from '../support/model-server.js'
@@ -24,6 +23,13 @@ function copyOfExample(edit: (config: string) => string = (config) => config): s
   return folder
 }
 
+/** Runs the space until the test is over; then its agent ends with it. */
+async function startSpace(cwd: string): Promise<RunningSpace> {
+  const running = await startMeup('up', cwd)
+  onTestFinished(async () => void (await running.stop('SIGTERM')))
+  return running
+}
+
 /** Asks the reviewer; gives the envelope of its answer. */
 async function ask(cwd: string, question: string): Promise<{ id: string; correlationId: string }> {
   const { stdout } = await meup(['ask', question, '--to', 'reviewer', '--json'], { cwd })
@@ -38,8 +44,8 @@ const transcript = async (cwd: string, ...args: string[]): Promise<string> => {
 
 /** Ends a space and all that it has started, at once. */
 function killAll(pid: number): void {
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-  for (const each of [String(pid), ...children.trim().split(/\s+/)]) process.kill(Number(each), 'SIGKILL')
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  for (const each of [String(pid), ...children]) process.kill(Number(each), 'SIGKILL')
 }
 
 verifies(
@@ -47,14 +53,14 @@ verifies(
   'what any agent thought at any step is found by the commands, also after kill −9',
   async () => {
     const cwd = copyOfExample()
-    const first = await startMeup('up', cwd)
+    const first = await startSpace(cwd)
     const answers = [
       await ask(cwd, 'Can we deploy?'),
       await ask(cwd, 'Is it safe?'),
       await ask(cwd, 'And now?'),
     ]
     killAll(first.process.pid ?? 0)
-    await startMeup('up', cwd)
+    await startSpace(cwd)
     answers.push(await ask(cwd, 'Once more?'))
 
     const log = await transcript(cwd, 'log')
@@ -126,7 +132,7 @@ verifies(
 
 const chromiumScenario = (chromium: string) => async () => {
   const cwd = copyOfExample()
-  await startMeup('up', cwd)
+  await startSpace(cwd)
   await ask(cwd, 'Can we deploy?')
   const { stdout } = await meup(['open', '--no-browser'], { cwd })
   const page = await drivePage(chromium)
@@ -163,7 +169,7 @@ test('a replay against the same server is the same; another model differs; no to
       .replace(/(?<=MODEL_BASE_URL: ).*/, baseURL)
       .replace('args: [dist/model-agent.js]\n', 'args: [dist/model-agent.js]\n    transcript: full\n')
   const cwd = copyOfExample(withModel)
-  await startMeup('up', cwd)
+  await startSpace(cwd)
   const { id } = await ask(cwd, 'Can we deploy?')
   expect(requests).toHaveLength(2)
   const head = async () =>
@@ -185,7 +191,7 @@ test('transcript: off leaves nothing on the disk', async () => {
   const cwd = copyOfExample((config) =>
     config.replace('args: [dist/model-agent.js]\n', 'args: [dist/model-agent.js]\n    transcript: off\n'),
   )
-  await startMeup('up', cwd)
+  await startSpace(cwd)
   await ask(cwd, 'Can we deploy?')
   expect(readdirSync(join(cwd, '.meup'))).not.toContain('transcripts')
   const written = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter(
