@@ -42,10 +42,11 @@ const transcript = async (cwd: string, ...args: string[]): Promise<string> => {
   return stdout
 }
 
-/** Ends a space and all that it has started, at once. */
+/** Ends a program and all that it has started, at once. */
 function killAll(pid: number): void {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  for (const each of [String(pid), ...children]) process.kill(Number(each), 'SIGKILL')
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  process.kill(pid, 'SIGKILL')
+  for (const child of children.filter((each) => each.trim() !== '')) killAll(Number(child))
 }
 
 verifies(
