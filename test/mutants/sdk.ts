@@ -95,6 +95,46 @@ export const sdk: readonly Mutant[] = [
     by: 'b.compression_priority - a.compression_priority',
     tests: ['packages/agent-sdk/test/transcript/compile.test.ts'],
   },
+  // Prompts are kept though nobody asked for that.
+  {
+    package: agentSdk,
+    function: 'TurnRecorder.#toPrompt',
+    replace: "const isFull = mode === 'full'",
+    by: 'const isFull = true',
+    tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
+  },
+  // What a tool gave back is kept with its secrets.
+  {
+    package: agentSdk,
+    function: 'TurnRecorder.results',
+    replace: 'this.#options.mask.text(text)',
+    by: 'text',
+    tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
+  },
+  // A commit that was taken out is not missed.
+  {
+    package: agentSdk,
+    function: 'findProblem',
+    replace: 'if (row.number !== number)',
+    by: 'if (row.number < number)',
+    tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
+  },
+  // A transcript is as long as its agent lives.
+  {
+    package: agentSdk,
+    function: 'TranscriptFile.#prune',
+    replace: 'commit.at >= since && excess <= 0',
+    by: 'true',
+    tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
+  },
+  // A replay gives a call the result of another.
+  {
+    package: agentSdk,
+    function: 'KeptResults.take',
+    replace: 'call === key',
+    by: 'call !== undefined',
+    tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
+  },
   // Who asks an agent that may not reason aloud waits for ever.
   {
     package: agentSdk,
