@@ -152,8 +152,8 @@ export class WsServer {
         continue
       }
       if (peer.missed >= 2) {
+        // It is gone when it does not answer that either; at once, the reason would be lost on its way.
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
-        ws.terminate()
       } else {
         peer.missed++
         ws.ping()
