@@ -99,6 +99,7 @@ type Body = Pick<Commit, 'content' | 'message' | 'metadata'>
  */
 export class TranscriptFile implements TranscriptStore {
   readonly #db: Database.Database
+  readonly #statements = new Map<string, Database.Statement>()
   readonly #options: Required<TranscriptFileOptions>
   #untilPruning = 0
 
@@ -152,7 +153,7 @@ export class TranscriptFile implements TranscriptStore {
   }
 
   link(hash: string, envelopes: readonly EnvelopeLink[]): void {
-    const insert = this.#db.prepare('INSERT OR IGNORE INTO links (envelope, hash, kind) VALUES (?, ?, ?)')
+    const insert = this.#prepare('INSERT OR IGNORE INTO links (envelope, hash, kind) VALUES (?, ?, ?)')
     this.#db
       .transaction(() => envelopes.forEach(({ id, kind }) => void insert.run(id, hash, kind)))
       .immediate()
@@ -162,18 +163,18 @@ export class TranscriptFile implements TranscriptStore {
   entries({ turn, type, last = -1 }: EntryFilter = {}): KeptEntry[] {
     const given = Object.entries({ turn, type }).filter(([, value]) => value !== undefined)
     const where = given.map(([column]) => `${column} = ?`).join(' AND ') || 'TRUE'
-    const rows = this.#db
-      .prepare<unknown[], Row>(`SELECT * FROM commits WHERE ${where} ORDER BY number DESC LIMIT ?`)
-      .all(...given.map(([, value]) => value), last)
+    const rows = this.#prepare<unknown[], Row>(
+      `SELECT * FROM commits WHERE ${where} ORDER BY number DESC LIMIT ?`,
+    ).all(...given.map(([, value]) => value), last)
     return rows.reverse().map((row) => this.#toEntry(row))
   }
 
   /** The commit whose hash begins so, or that an envelope came of; of a turn, its last one. `'several'`: it could be any of them. */
   find(name: string): KeptEntry | 'several' | undefined {
     const byHash = /^[\da-f]{4,64}$/.test(name)
-      ? this.#db
-          .prepare<[string, string], Row>(`SELECT * FROM commits WHERE hash >= ? AND hash < ? LIMIT 2`)
-          .all(name, `${name}g`)
+      ? this.#prepare<[string, string], Row>(
+          `SELECT * FROM commits WHERE hash >= ? AND hash < ? LIMIT 2`,
+        ).all(name, `${name}g`)
       : []
     if (byHash.length > 1) return 'several'
     const [row = this.#findByEnvelope(name)] = byHash
@@ -192,7 +193,7 @@ export class TranscriptFile implements TranscriptStore {
   #verify(): FileVerdict {
     const pruned = this.#pruned()
     let [parent, number] = [pruned.hash, pruned.number]
-    for (const row of this.#db.prepare<[], Row>('SELECT * FROM commits ORDER BY number').iterate()) {
+    for (const row of this.#prepare<[], Row>('SELECT * FROM commits ORDER BY number').iterate()) {
       const problem = findProblem(row, parent, number + 1)
       if (problem !== undefined) return { ok: false, number: row.number, hash: row.hash, problem }
       parent = row.hash
@@ -202,8 +203,8 @@ export class TranscriptFile implements TranscriptStore {
   }
 
   #append(drafts: readonly CommitDraft[]): readonly Commit[] {
-    const insert = this.#db.prepare('INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)')
-    const note = this.#db.prepare('INSERT INTO usage VALUES (?, ?, ?, ?)')
+    const insert = this.#prepare('INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)')
+    const note = this.#prepare('INSERT INTO usage VALUES (?, ?, ?, ?)')
     let { number, hash: parent } = this.#last()
     const before = number
     const commits = drafts.map(({ content, usage, ...options }) => {
@@ -223,16 +224,14 @@ export class TranscriptFile implements TranscriptStore {
 
   #last(): { readonly number: number; readonly hash: string | null } {
     return (
-      this.#db
-        .prepare<[], { number: number; hash: string }>(
-          'SELECT number, hash FROM commits ORDER BY number DESC LIMIT 1',
-        )
-        .get() ?? this.#pruned()
+      this.#prepare<[], { number: number; hash: string }>(
+        'SELECT number, hash FROM commits ORDER BY number DESC LIMIT 1',
+      ).get() ?? this.#pruned()
     )
   }
 
   #pruned(): { readonly number: number; readonly hash: string | null } {
-    const row = this.#db.prepare<[], { number: number; hash: string | null }>('SELECT * FROM pruned').get()
+    const row = this.#prepare<[], { number: number; hash: string | null }>('SELECT * FROM pruned').get()
     return row ?? { number: 0, hash: null }
   }
 
@@ -242,11 +241,12 @@ export class TranscriptFile implements TranscriptStore {
     const since = now() - days * dayMs
     let excess = this.#countBytes() - bytes
     let last: { number: number; hash: string } | undefined
-    const oldest = this.#db
-      .prepare<[number, number], { number: number; hash: string; at: number; chars: number }>(
-        `SELECT number, hash, at, length(body) AS chars FROM commits WHERE number <= ? ORDER BY number LIMIT ?`,
-      )
-      .all(through, pruneBatch)
+    const oldest = this.#prepare<
+      [number, number],
+      { number: number; hash: string; at: number; chars: number }
+    >(
+      `SELECT number, hash, at, length(body) AS chars FROM commits WHERE number <= ? ORDER BY number LIMIT ?`,
+    ).all(through, pruneBatch)
     for (const commit of oldest) {
       if (commit.at >= since && excess <= 0) break
       excess -= commit.chars
@@ -254,8 +254,8 @@ export class TranscriptFile implements TranscriptStore {
     }
     this.#untilPruning = last === undefined || last.number < (oldest.at(-1)?.number ?? 0) ? pruneEvery : 0
     if (last === undefined) return
-    this.#db.prepare('UPDATE pruned SET number = ?, hash = ?').run(last.number, last.hash)
-    this.#db.prepare('DELETE FROM commits WHERE number <= ?').run(last.number)
+    this.#prepare('UPDATE pruned SET number = ?, hash = ?').run(last.number, last.hash)
+    this.#prepare('DELETE FROM commits WHERE number <= ?').run(last.number)
   }
 
   #countBytes(): number {
@@ -267,20 +267,29 @@ export class TranscriptFile implements TranscriptStore {
     const linked = 'SELECT commits.* FROM links JOIN commits USING (hash) WHERE envelope = ?'
     const ofTurn = 'SELECT * FROM commits WHERE turn = ?'
     const find = (query: string) =>
-      this.#db.prepare<[string], Row>(`${query} ORDER BY number DESC LIMIT 1`).get(name)
+      this.#prepare<[string], Row>(`${query} ORDER BY number DESC LIMIT 1`).get(name)
     return find(linked) ?? find(ofTurn)
   }
 
   #toEntry({ number, hash, parent, body }: Row): KeptEntry {
     const commit: Commit = { hash, parent, ...(JSON.parse(body) as Body) }
-    const usage = this.#db
-      .prepare<[string], Usage>('SELECT input, output, reasoning FROM usage WHERE hash = ?')
-      .get(hash)
-    const envelopes = this.#db
-      .prepare<[string], EnvelopeLink>('SELECT envelope AS id, kind FROM links WHERE hash = ?')
-      .all(hash)
+    const usage = this.#prepare<[string], Usage>(
+      'SELECT input, output, reasoning FROM usage WHERE hash = ?',
+    ).get(hash)
+    const envelopes = this.#prepare<[string], EnvelopeLink>(
+      'SELECT envelope AS id, kind FROM links WHERE hash = ?',
+    ).all(hash)
     const priority: Annotation['priority'] = contentHints[commit.content.content_type].default_priority
     return { number, commit, priority, envelopes, ...(usage && { usage }) }
+  }
+
+  /** Each statement is compiled once. */
+  #prepare<Parameters extends unknown[], Result = unknown>(
+    sql: string,
+  ): Database.Statement<Parameters, Result> {
+    const known = this.#statements.get(sql) ?? this.#db.prepare(sql)
+    this.#statements.set(sql, known)
+    return known as Database.Statement<Parameters, Result>
   }
 }
 

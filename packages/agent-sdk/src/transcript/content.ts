@@ -153,9 +153,6 @@ const schemas = {
   error: ErrorContent,
 } as const
 
-/** Of commits. */
-export const contentTypes = Object.keys(schemas) as readonly ContentType[]
-
 /** Throws, and says where. */
 export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
   const type = content.content_type

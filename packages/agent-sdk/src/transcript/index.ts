@@ -10,7 +10,6 @@ export {
   type ContentHints,
   type ContentType,
   contentHints,
-  contentTypes,
   type ErrorContent,
   Priority,
   type PromptContent,

@@ -1,0 +1,238 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { compileTurn, type LogEntry, renderDiff, renderFull, renderLog } from '@meup/agent-sdk/transcript'
+import {
+  type EntryFilter,
+  type FileVerdict,
+  type KeptEntry,
+  type ReplayOptions,
+  replayTurn,
+  TranscriptFile,
+} from '@meup/agent-sdk/transcript/file'
+import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
+import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+
+/** Which transcripts, and how they are printed. */
+export interface Flags {
+  readonly folder?: string
+  readonly agent?: string
+  readonly json?: boolean
+}
+
+/** `meup transcript log`: commits, turn by turn. */
+export const showLog = (filter: EntryFilter, flags: Flags): Promise<void> =>
+  eachFile(flags, (file, agent) => printLog(agent, file.entries(filter), flags))
+
+/** `meup transcript show`: a whole exchange. */
+export const showExchange = (name: string, flags: Flags): Promise<void> =>
+  withCommit(flags, name, (file, entry, agent) => printExchange(agent, getTurn(file, entry), flags))
+
+/** `meup transcript diff`: what differs between two turns, or two requests. */
+export async function showDiff(before: string, after: string, flags: Flags): Promise<void> {
+  const sides = [await readSide(flags, before), await readSide(flags, after)] as const
+  if (flags.json) for (const side of sides) printJson(side)
+  else printDiff(...sides)
+}
+
+/** `meup transcript compile`: what the model would be sent next. */
+export const showPrompt = (name: string, includeReasoning: boolean, flags: Flags): Promise<void> =>
+  withCommit(flags, name, (file, entry) => {
+    for (const message of compileTurn(getTurn(file, entry), { includeReasoning })) {
+      if (flags.json) printJson(message)
+      else print(formatMessage(message))
+    }
+  })
+
+/** `meup transcript replay`: sends the prompts of a turn again, and compares. */
+export const replay = (name: string, options: ReplayOptions, flags: Flags): Promise<void> =>
+  withCommit(flags, name, async (file, entry) => {
+    const turn = getTurn(file, entry)
+    const { entries, changedMessages } = await replayTurn(turn, options)
+    if (changedMessages > 0) printNotice(changedNotice(changedMessages))
+    if (flags.json) for (const each of entries) printJson(each)
+    else printDiff(withoutPrompts(turn), withoutPrompts(entries))
+  })
+
+type Visit<Result> = (file: TranscriptFile, agent: string) => Result
+
+/** A file that cannot be read keeps nobody from the others. */
+async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
+  for (const path of findFiles(flags)) {
+    const agent = basename(path, '.db')
+    let file: TranscriptFile | undefined
+    try {
+      file = await TranscriptFile.read(path)
+      visit(file, agent)
+    } catch (error) {
+      process.exitCode = exitCodes.error
+      printNotice(`${agent}: ${formatError(error)}`)
+    } finally {
+      file?.close()
+    }
+  }
+}
+
+function findFiles({ folder = findFolder(), agent }: Flags): string[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
+  if (names.length === 0) throw new UsageError(`there are no transcripts in ${folder}`)
+  const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
+  if (chosen.length > 0) return chosen.map((name) => join(folder, name))
+  const all = names.map((name) => basename(name, '.db')).join(', ')
+  throw new UsageError(`there is no transcript of ${agent} in ${folder}; there are those of ${all}`)
+}
+
+function findFolder(): string {
+  for (let at = process.cwd(); ; at = dirname(at)) {
+    const folder = join(at, '.meup/transcripts')
+    if (existsSync(folder)) return folder
+    if (at === dirname(at)) return resolve('.meup/transcripts')
+  }
+}
+
+/** Finds a commit by its hash, or by an envelope, in all transcripts here. */
+async function withCommit(
+  flags: Flags,
+  name: string,
+  act: (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>,
+): Promise<void> {
+  for (const path of findFiles(flags)) {
+    const file = await TranscriptFile.read(path)
+    try {
+      const found = file.find(name)
+      if (found === 'several')
+        throw new UsageError(`several commits begin with ${name}: give more of the hash`)
+      if (found === undefined) continue
+      await act(file, found, basename(path, '.db'))
+      return
+    } finally {
+      file.close()
+    }
+  }
+  const where = flags.agent === undefined ? 'no transcript here' : `not even the transcript of ${flags.agent}`
+  throw new UsageError(
+    `${where} has anything of ${name}: transcripts are where the agent ran; meup transcript log shows these`,
+  )
+}
+
+const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => commit.metadata ?? {}
+
+/** The exchange that a commit belongs to. */
+function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
+  const { turn, context } = metadataOf(entry)
+  if (typeof turn !== 'string') return [entry]
+  // A question that was asked again, after a restart, has several.
+  return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
+}
+
+/** A hash stands for one request and what came of it, all else for its turn. */
+async function readSide(flags: Flags, name: string): Promise<readonly KeptEntry[]> {
+  let side: readonly KeptEntry[] = []
+  await withCommit(flags, name, (file, entry) => {
+    const turn = getTurn(file, entry)
+    const { step } = metadataOf(entry)
+    side = entry.commit.hash.startsWith(name) ? turn.filter((each) => metadataOf(each).step === step) : turn
+  })
+  return side
+}
+
+function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags): void {
+  let last: unknown
+  for (const entry of entries) {
+    const { turn, at } = metadataOf(entry)
+    if (json) printJson({ agent, ...entry })
+    else {
+      if (turn !== last) print(`${agent}  ${onOneLine(String(at))}  turn ${onOneLine(String(turn))}`)
+      process.stdout.write(renderLog([entry]).replace(/^/gm, '  ').trimEnd())
+      print('')
+    }
+    last = turn
+  }
+}
+
+function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {
+  if (json) {
+    for (const entry of turn) printJson({ agent, ...entry })
+    return
+  }
+  const [first] = turn
+  if (first !== undefined) print(describeExchange(agent, turn, metadataOf(first)))
+  for (const entry of turn) {
+    process.stdout.write(renderFull([entry]))
+    for (const { id, kind } of entry.envelopes) print(`  ⇒ ${onOneLine(kind)} ${onOneLine(id)}`)
+  }
+}
+
+function describeExchange(
+  agent: string,
+  turn: readonly KeptEntry[],
+  { space, at, turn: id, context }: Readonly<Record<string, unknown>>,
+): string {
+  const sum = (values: readonly unknown[]): number =>
+    values.reduce<number>((total, value) => total + (typeof value === 'number' ? value : 0), 0)
+  const ms = sum(turn.map((entry) => metadataOf(entry).ms))
+  const [input, output] = [
+    sum(turn.map(({ usage }) => usage?.input)),
+    sum(turn.map(({ usage }) => usage?.output)),
+  ]
+  const where = [`turn ${id}`, `space ${space}`, ...(context === undefined ? [] : [`context ${context}`])]
+  const cost = `${formatDuration(ms)} of the model, ${input} tokens in, ${output} out`
+  return onOneLine([`${agent}  ${at}`, ...where, cost].join(' · '))
+}
+
+function printDiff(before: readonly LogEntry[], after: readonly LogEntry[]): void {
+  const text = renderDiff(before, after)
+  if (text === '') print('no difference')
+  else process.stdout.write(text)
+}
+
+const withoutPrompts = (entries: readonly LogEntry[]): LogEntry[] =>
+  entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
+
+/** `meup transcript verify`: whether a commit was changed or removed. `head`: the hash of one that must be there. */
+export async function verifyFiles(head: string | undefined, flags: Flags): Promise<void> {
+  let hasHead = head === undefined
+  for (const path of findFiles(flags)) {
+    const agent = basename(path, '.db')
+    const verdict = await readVerdict(async () => {
+      const file = await TranscriptFile.read(path)
+      try {
+        hasHead ||= head !== undefined && typeof file.find(head) === 'object'
+        return file.verify()
+      } finally {
+        file.close()
+      }
+    })
+    if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
+    if (flags.json) printJson({ agent, ...verdict })
+    else print(`${agent}: ${formatVerdict(verdict)}`)
+  }
+  if (hasHead) return
+  process.exitCode = exitCodes.auditMismatch
+  printNotice(`${head} is not there`)
+}
+
+type Verdict = FileVerdict | { readonly ok: false; readonly problem: string }
+
+/** A file may be so damaged that it cannot be read. */
+async function readVerdict(read: () => Promise<FileVerdict>): Promise<Verdict> {
+  try {
+    return await read()
+  } catch (error) {
+    return { ok: false, problem: formatError(error) }
+  }
+}
+
+function formatVerdict(verdict: Verdict): string {
+  if (verdict.ok) return `whole, ${verdict.commits} commits from ${verdict.first}, head ${verdict.head}`
+  const at = 'hash' in verdict ? `commit ${verdict.number} (${verdict.hash.slice(0, 12)}): ` : ''
+  return onOneLine(`${at}${verdict.problem}`)
+}
+
+function formatMessage({ role, text, toolCalls = [] }: ReturnType<typeof compileTurn>[number]): string {
+  const calls = toolCalls.map(({ name, arguments: args }) => `→ ${name} ${inlineJson(args, 200)}`)
+  return `${role}: ${onOneLine([text, ...calls].filter((part) => part !== '').join(' '))}`
+}
+
+const changedNotice = (count: number): string =>
+  `${count} messages are not quite what was sent: secrets, and the middle of long texts, are not kept`
