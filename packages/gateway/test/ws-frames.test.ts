@@ -55,7 +55,7 @@ describe('a message', () => {
   test('that comes a byte at a time, while no ping is answered, ends the connection', async () => {
     const { alice, end } = await enter(500)
     alice.write(Buffer.from([0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]))
-    // Seldom: bytes that nobody has read when the socket is closed make it lose the close frame.
+    // Slowly: bytes that nobody has read when the socket is closed make it lose the close frame.
     const trickle = setInterval(() => alice.write('x'), 200)
     onTestFinished(() => clearInterval(trickle))
     expect(await end()).toMatchObject({ code: closeCodes.heartbeatLost })
