@@ -15,6 +15,9 @@ const turnsARound = 40
 const words = (chars: number): string =>
   'the report of the tests says '.repeat(Math.ceil(chars / 29)).slice(0, chars)
 
+/** Prompts, thoughts and answers, and results that such a turn commits. */
+const commits = 6
+
 /** Turns of a scripted model with a call of a tool: how long they take, with and without a transcript. */
 export async function transcript({ rounds }: Options): Promise<Section[]> {
   const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
@@ -38,9 +41,14 @@ export async function transcript({ rounds }: Options): Promise<Section[]> {
     {
       id: 'transcript',
       title: 'What a transcript costs a turn',
-      about: `Milliseconds of a turn of two answers of the model and a call, of ${thought}, ${answer} and ${result} characters; medians.`,
-      columns: ['transcript', 'a turn', 'more'],
-      rows: figures.map(({ mode, ms }) => [mode, decimals(ms), decimals(ms - off)]),
+      about: `Milliseconds of a turn of two answers of the model and a call, of ${thought}, ${answer} and ${result} characters, which is ${commits} commits; medians.`,
+      columns: ['transcript', 'a turn', 'more', 'a commit'],
+      rows: figures.map(({ mode, ms }) => [
+        mode,
+        decimals(ms),
+        decimals(ms - off),
+        decimals((ms - off) / commits, 2),
+      ]),
       figures,
     },
   ]

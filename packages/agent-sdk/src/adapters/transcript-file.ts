@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3'
 import type { LogEntry } from '../transcript/chain.js'
 import { type Commit, hashCommit, seal } from '../transcript/commit.js'
 import { type Annotation, type ContentType, contentHints, type Usage } from '../transcript/content.js'
-import type { CommitDraft, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
+import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
 
 export interface TranscriptFileOptions {
   /** Days that commits are kept; default 30. */
@@ -152,10 +152,10 @@ export class TranscriptFile implements TranscriptStore {
     return this.#db.transaction(() => this.#append(drafts)).immediate()
   }
 
-  link(hash: string, envelopes: readonly EnvelopeLink[]): void {
+  link(links: readonly CommitLink[]): void {
     const insert = this.#prepare('INSERT OR IGNORE INTO links (envelope, hash, kind) VALUES (?, ?, ?)')
     this.#db
-      .transaction(() => envelopes.forEach(({ id, kind }) => void insert.run(id, hash, kind)))
+      .transaction(() => links.forEach(({ id, hash, kind }) => void insert.run(id, hash, kind)))
       .immediate()
   }
 

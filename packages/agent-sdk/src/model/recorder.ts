@@ -4,7 +4,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { getErrorMessage } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
-import type { CommitDraft, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
+import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
 import type { CallResult, ModelStep, SentPrompt } from './dialogue.js'
 import type { TranscriptMode } from './options.js'
 
@@ -19,6 +19,8 @@ interface RecorderOptions {
 
 /** Turns without an answer whose apology is awaited. */
 const maxFailed = 100
+/** Milliseconds for which links are gathered, to be written together. */
+const linkMs = 100
 
 /** Keeps what a model was sent, thought and answered. Where that fails the agent goes on without. */
 export class Recorder {
@@ -52,6 +54,7 @@ export class Recorder {
       const turn = this.#failed.get(id)
       this.#failed.delete(id)
       turn?.link(envelope)
+      turn?.settle()
     }
   }
 
@@ -91,6 +94,8 @@ export class TurnRecorder {
   readonly #place: Place
   readonly #jobs: (() => void)[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #links: CommitLink[] = []
+  #linkTimer: ReturnType<typeof setTimeout> | undefined
   /** Of this turn; its first step is 1. */
   #step = 0
   /** Whether an answer of the model is still to come. */
@@ -175,7 +180,7 @@ export class TurnRecorder {
     this.#do(() => {
       const isEarly = this.#head === undefined || (this.#isAsking && isThought(kind))
       if (isEarly) this.#early.push({ id, kind })
-      else this.#link(this.#head, [{ id, kind }])
+      else this.#link([{ id, kind }])
     })
   }
 
@@ -184,6 +189,7 @@ export class TurnRecorder {
     clearTimeout(this.#timer)
     this.#timer = undefined
     for (let job = this.#jobs.shift(); job !== undefined; job = this.#jobs.shift()) this.#try(job)
+    this.#writeLinks()
     return this.#head
   }
 
@@ -221,13 +227,22 @@ export class TurnRecorder {
     const last = commits?.at(-1)
     // A hash that does not cover what is not kept would prove too little.
     this.#head = last?.hash
-    if (last !== undefined && last.content.content_type !== 'prompt')
-      this.#link(last.hash, this.#early.splice(0))
+    if (last !== undefined && last.content.content_type !== 'prompt') this.#link(this.#early.splice(0))
   }
 
-  #link(hash: string | undefined, envelopes: readonly EnvelopeLink[]): void {
-    if (hash !== undefined && envelopes.length > 0)
-      this.#keeper.attempt((store) => store.link(hash, envelopes))
+  /** Each of them came of the last commit. */
+  #link(envelopes: readonly EnvelopeLink[]): void {
+    const hash = this.#head
+    if (hash === undefined || envelopes.length === 0) return
+    this.#links.push(...envelopes.map((envelope) => ({ ...envelope, hash })))
+    this.#linkTimer ??= setTimeout(() => this.#writeLinks(), linkMs)
+  }
+
+  #writeLinks(): void {
+    clearTimeout(this.#linkTimer)
+    this.#linkTimer = undefined
+    const links = this.#links.splice(0)
+    if (links.length > 0) this.#keeper.attempt((store) => store.link(links))
   }
 
   #toPrompt({ messages, tools, settings, baseURL, ...model }: SentPrompt): PromptContent {

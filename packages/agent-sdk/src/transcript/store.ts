@@ -15,12 +15,17 @@ export interface EnvelopeLink {
   readonly kind: string
 }
 
+/** With the hash of that commit. */
+export interface CommitLink extends EnvelopeLink {
+  readonly hash: string
+}
+
 /** Where commits are kept, each linked to the one before. It only grows, but for its beginning, which grows old. */
 export interface TranscriptStore {
   /** All of them, or none: they follow one another. Throws where they cannot be kept. */
   append(drafts: readonly CommitDraft[]): readonly Commit[]
-  /** Notes which envelopes came of a commit. */
-  link(hash: string, envelopes: readonly EnvelopeLink[]): void
+  /** Notes which envelopes came of which commits. */
+  link(links: readonly CommitLink[]): void
   close(): void
 }
 
