@@ -1,4 +1,5 @@
-import { type Envelope, PROTOCOL } from '@meup/protocol'
+import type { Envelope } from '@meup/protocol'
+import { PROTOCOL } from '@meup/protocol/names'
 import type { Draft } from '../ports/envelope-log.js'
 
 /** An envelope as bytes. */

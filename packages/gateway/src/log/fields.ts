@@ -1,4 +1,6 @@
-import { correlations, isContextAncestor, Kind, openedContext } from '@meup/protocol'
+import { isContextAncestor, openedContext } from '@meup/protocol/context'
+import { Kind } from '@meup/protocol/kinds'
+import { correlations } from '@meup/protocol/names'
 import type { Draft, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
 import type { Seal } from './chain.js'
 

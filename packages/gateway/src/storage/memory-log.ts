@@ -1,4 +1,4 @@
-import { contextRoot } from '@meup/protocol'
+import { contextRoot } from '@meup/protocol/context'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
