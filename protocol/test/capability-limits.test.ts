@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import {
   type Capability,
   checkMetered,
@@ -264,4 +266,20 @@ test('globs that make a backtracking matcher explode are decided', () => {
 test('the first check of a process has all its steps before it', () => {
   const script = fileURLToPath(new URL('./fixtures/first-check.mjs', import.meta.url))
   expect(execFileSync(process.execPath, [script], { encoding: 'utf8' })).toBe('true\n')
+})
+
+test('lists that were compiled take a bounded part of the memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const inUse = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const globs = (list: number, capability: number) =>
+    Array.from({ length: 60 }, (_, i) => `${list} ${capability} ${i} *`)
+  const before = inUse()
+  for (let list = 0; list < 300; list++) {
+    compile(...Array.from({ length: 16 }, (_, i) => ({ kind: 'chat', payload: { message: globs(list, i) } })))
+  }
+  expect(inUse() - before).toBeLessThan(32 * 2 ** 20)
 })

@@ -55,7 +55,9 @@ interface Compiled {
 
 /** Lists that were compiled lately, by their JSON: participants of one role share one. */
 const compiled = new Map<string, Compiled>()
-const REMEMBERED_LISTS = 256
+/** A compiled list takes some forty bytes for each character of its JSON. */
+const REMEMBERED_LISTS = { count: 256, characters: 256 * 1024 }
+let rememberedCharacters = 0
 
 /**
  * Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern, and `WorkError` where the
@@ -67,13 +69,19 @@ export function compileCapabilities(list: readonly Capability[], meter?: WorkMet
   const known = compiled.get(text)
   if (known !== undefined) meter?.charge(known.units, COMPILED)
   const found = known ?? compile(rules, JSON.parse(text) as Capability[], meter)
-  compiled.delete(text)
-  compiled.set(text, found)
-  for (const oldest of compiled.keys()) {
-    if (compiled.size <= REMEMBERED_LISTS) break
-    compiled.delete(oldest)
-  }
+  remember(text, found)
   return found.capabilities
+}
+
+function remember(text: string, list: Compiled): void {
+  if (!compiled.delete(text)) rememberedCharacters += text.length
+  compiled.set(text, list)
+  const { count, characters } = REMEMBERED_LISTS
+  for (const oldest of compiled.keys()) {
+    if (compiled.size <= count && rememberedCharacters <= characters) break
+    compiled.delete(oldest)
+    rememberedCharacters -= oldest.length
+  }
 }
 
 function compile(
