@@ -81,6 +81,18 @@ describe('views', () => {
     expect((await http.readAuditPages({ thread: 'bot', limit: 1 }).next()).value).toHaveProperty('steps')
   })
 
+  test('a search goes on where a page ended', async () => {
+    const asked: string[] = []
+    const http = await answering(({ url = '' }, response) => {
+      asked.push(url)
+      const page = { hits: [], searched_to: null, has_more: asked.length < 2 }
+      response.end(JSON.stringify(asked.length < 2 ? { ...page, next: 7 } : page))
+    })
+    for await (const { hits } of http.search({ text: 'a b', kind: ['chat', 'x.y'] })) expect(hits).toEqual([])
+    const path = '/spaces/my%20space/search?text=a+b&kind=chat%2Cx.y'
+    expect(asked).toEqual([path, `${path}&before=7`])
+  })
+
   test('an export is what the gateway verifies', async () => {
     const { ok, head } = await ana().verifyLog()
     expect(ok).toBe(true)

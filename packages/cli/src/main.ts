@@ -13,6 +13,7 @@ import { addDoctor, addInit, addRunCommands, addSpace, addToken } from './comman
 import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
+import { addSearch } from './commands/search.js'
 import { addSend } from './commands/send.js'
 import { addTranscript } from './commands/transcript.js'
 import { addJoin, addWatch } from './commands/watch.js'
@@ -45,6 +46,7 @@ addProposals(program)
 addCaps(program)
 addMembers(program)
 addReasoning(program)
+addSearch(program)
 addAudit(program)
 addTranscript(program)
 addReplay(program)

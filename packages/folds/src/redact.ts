@@ -56,18 +56,21 @@ function copyArray(array: readonly unknown[], guard: Guard, budget: Budget): unk
 }
 
 function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, budget: Budget): object {
-  const pair = isSecretPair(object)
   const copied: [string, unknown][] = []
   for (const [key, value] of Object.entries(object)) {
     if (!isLeft(budget)) {
       copied.push([more, more])
       break
     }
-    const isSecret = isSecretNamed(key, value) || (pair && key === 'value')
+    const isSecret = isSecretField(object, key)
     copied.push([look(key, guard, budget), isSecret ? mark : copy(value, guard, budget)])
   }
   return Object.fromEntries(copied)
 }
+
+/** Whether the value of a field is not for views, by the name of the field or of the pair that it is in. @internal */
+export const isSecretField = (object: Readonly<Record<string, unknown>>, field: string): boolean =>
+  isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
 /** Each value costs at least one character, so that many empty ones exhaust the budget too. */
 function isLeft(budget: Budget): boolean {

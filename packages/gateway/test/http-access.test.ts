@@ -11,6 +11,7 @@ const spacePaths = [
   'contexts',
   'contexts/run',
   'audit',
+  'search',
   'audit/verify',
   'audit/export',
 ].map((path) => `/spaces/test/${path}`)

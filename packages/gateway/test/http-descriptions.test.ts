@@ -107,6 +107,7 @@ describe('GET openapi.json', () => {
       ['participants', '/participants'],
       ['contexts', '/contexts'],
       ['audit', '/audit'],
+      ['search', '/search?text=x'],
       ['turns', '/turns?thread_id=test/alice'],
       ['verification', '/audit/verify'],
     ] as const) {

@@ -15,6 +15,8 @@ import type {
   LogQuery,
   LogVerification,
   ParticipantList,
+  SearchPage,
+  SearchQuery,
   Turn,
   TurnPage,
   TurnQuery,
@@ -129,6 +131,14 @@ export class HttpClient {
     const asked = { ...query, thread_id: thread === undefined ? undefined : this.getThreadId(thread) }
     return readPages(
       (before) => this.getJson<AuditPage>('audit', { ...asked, before }, options),
+      query.before,
+    )
+  }
+
+  /** Pages of envelopes that say what is searched for, newest first. Each looks at a bounded part of the log. */
+  search(query: SearchQuery = {}, options?: RequestOptions): AsyncGenerator<SearchPage, void> {
+    return readPages(
+      (before) => this.getJson<SearchPage>('search', { ...query, before }, options),
       query.before,
     )
   }

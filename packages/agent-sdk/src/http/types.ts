@@ -1,4 +1,4 @@
-import type { DetailedDecision, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
+import type { DetailedDecision, Match, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
 import type { AnyEnvelope, ContextInfo, Detail, ParticipantInfo } from '@meup/protocol'
 
 /** Where a space is read, and as whom. */
@@ -128,6 +128,49 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'> {
 export interface AuditPage {
   /** The newest first. */
   readonly steps: readonly AuditStep[]
+  /** The `before` of the next page; absent = this is the last. */
+  readonly next?: number
+}
+
+export interface SearchQuery {
+  /** Words that are all said, in any case. */
+  readonly text?: string | undefined
+  /** Ids of the senders. */
+  readonly from?: readonly string[] | undefined
+  readonly kind?: readonly string[] | undefined
+  /** Name of a tool: its calls, their results, and what was proposed or refused of it. */
+  readonly tool?: string | undefined
+  readonly outcome?: SearchOutcome | undefined
+  /** RFC 3339: from then on, and before then. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  /** Only envelopes with a smaller seq. */
+  readonly before?: number | undefined
+  /** Hits in one answer, at most 1000; default 20. */
+  readonly limit?: number
+}
+
+/** `rejected`: proposals that were rejected, and what the gateway refused. */
+export type SearchOutcome = 'success' | 'error' | 'rejected'
+
+/** An envelope that says what was searched for. */
+export interface SearchHit extends Match {
+  readonly seq: number
+  readonly id: string
+  readonly ts: string
+  readonly from: string
+  readonly kind: string
+  readonly context?: string
+  /** That was called, proposed or refused, or whose call it answers. */
+  readonly tool?: string
+}
+
+/** A page looks at a bounded part of the log: it may be empty, and others follow. */
+export interface SearchPage {
+  /** The newest first. */
+  readonly hits: readonly SearchHit[]
+  /** Time of the oldest envelope that was looked at. */
+  readonly searched_to: string | null
   /** The `before` of the next page; absent = this is the last. */
   readonly next?: number
 }

@@ -22,6 +22,7 @@ export interface Parameter<Value> {
 }
 
 const maxNames = 64
+const maxTextChars = 256
 
 /** A parameter that is given once. */
 const single = <Value>(
@@ -83,7 +84,7 @@ const time = (meaning: string): Parameter<number> =>
 export const parameters = {
   after: whole(0, 'only what has a greater seq'),
   before: whole(1, 'only what has a smaller seq; of turns, a smaller number'),
-  limit: whole(1, 'at most so many of them; default 100, of turns 20', 1000),
+  limit: whole(1, 'at most so many of them; default 100, of turns and hits 20', 1000),
   order: oneOf(['asc', 'desc'], 'by seq; default asc'),
   epoch: single(
     {
@@ -131,6 +132,26 @@ export const parameters = {
   ),
   turn: whole(1, 'only the turn with this number; it needs `thread_id`'),
   calls_before: whole(1, 'of each turn, only the calls that were made before this seq'),
+  text: single(
+    {
+      takes: `up to ${maxTextChars} characters`,
+      meaning: 'only what says all of these words, in any case',
+      schema: { type: 'string', maxLength: maxTextChars },
+    },
+    (text) => (text.length <= maxTextChars ? text : undefined),
+  ),
+  tool: single(
+    {
+      takes: 'the name of a tool',
+      meaning: 'only calls of this tool, their results, and what was proposed or refused of it',
+      schema: { type: 'string' },
+    },
+    (text) => (text.length <= maxTextChars ? text : undefined),
+  ),
+  outcome: oneOf(
+    ['success', 'error', 'rejected'],
+    'only results that are a success or an error; or rejections, and refusals of the gateway',
+  ),
   sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),

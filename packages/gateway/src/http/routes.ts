@@ -19,6 +19,7 @@ import {
 import { pick } from './parameters.js'
 import { getExport, getVerification, markdown } from './proof.js'
 import { type RouteModule, route } from './route.js'
+import { getSearch } from './search.js'
 import { getTurns } from './turns.js'
 
 const json = (schema: JsonSchema) => ({ 'application/json': schema })
@@ -127,6 +128,19 @@ export const gatewayRoutes: RouteModule = {
         content: json(schemaRef('turns')),
       },
       handler: getTurns,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/search',
+      operationId: 'search',
+      summary: 'Envelopes that say certain words, newest first',
+      auth: 'token or guest',
+      parameters: pick('text', 'from', 'kind', 'tool', 'outcome', 'since', 'until', 'limit', 'before'),
+      answer: {
+        description: 'hits; `Link: rel="next"` where earlier envelopes were not looked at yet',
+        content: json(schemaRef('search')),
+      },
+      handler: getSearch,
     }),
     route({
       method: 'get',

@@ -108,6 +108,35 @@ export function answerSchemas(): Record<string, JsonSchema> {
         'context',
       ],
     ),
+    search: object(
+      {
+        hits: array(schemaRef('hit')),
+        searched_to: {
+          type: ['string', 'null'],
+          description: 'time of the oldest envelope that was looked at',
+        },
+        has_more: { type: 'boolean' },
+        next: { ...count, description: '`before` of the next request' },
+      },
+      ['next'],
+    ),
+    hit: object(
+      {
+        seq: count,
+        id: text,
+        ts: text,
+        from: text,
+        kind: text,
+        context: text,
+        tool: { ...text, description: 'that was called, proposed or refused, or whose call it answers' },
+        snippet: { ...text, description: 'what it says around the first word, guarded' },
+        ranges: {
+          ...array({ type: 'array', items: count, minItems: 2, maxItems: 2 }),
+          description: 'start and end of each word in the snippet',
+        },
+      },
+      ['context', 'tool'],
+    ),
     verification: object(
       {
         ok: { type: 'boolean' },

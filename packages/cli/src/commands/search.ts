@@ -1,0 +1,85 @@
+import type { SearchHit } from '@meup/agent-sdk/http'
+import { onOneLine, printable } from '@meup/folds'
+import { type Command, Option } from 'commander'
+import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
+import { parseCount, parsePastTime } from '../lib/options.js'
+import {
+  createDimmer,
+  createHighlighter,
+  getStdoutStyle,
+  print,
+  printJson,
+  printNotice,
+} from '../lib/output.js'
+
+interface SearchFlags extends ConnectionFlags {
+  readonly from?: readonly string[]
+  readonly kind?: readonly string[]
+  readonly tool?: string
+  readonly outcome?: 'success' | 'error' | 'rejected'
+  readonly since?: string
+  readonly until?: string
+  readonly limit: string
+}
+
+/** `meup search <word…>`. */
+export function addSearch(program: Command): void {
+  withConnection(program.command('search'), 'print hits as JSON, one a line')
+    .description('find what was said, thought or called, newest first')
+    .argument('[word...]', 'words that are all said, in any case')
+    .option('--from <participant...>', 'only what these sent')
+    .option('--kind <kind...>', 'only such envelopes, such as reasoning.thought')
+    .option('--tool <tool>', 'only calls of this tool, their results, and what was proposed or refused of it')
+    .addOption(
+      new Option('--outcome <outcome>', 'only such results, or what was rejected or refused').choices([
+        'success',
+        'error',
+        'rejected',
+      ]),
+    )
+    .option('--since <time>', 'only from then on, or from so long ago, such as 1h')
+    .option('--until <time>', 'only before then')
+    .option('--limit <count>', 'only the last so many', '20')
+    .action(search)
+}
+
+async function search(words: readonly string[], flags: SearchFlags): Promise<void> {
+  const { from, kind, tool, outcome, since, until, json } = flags
+  const limit = parseCount(flags.limit, '--limit')
+  const query = {
+    ...{ from, kind, tool, outcome },
+    text: words.length === 0 ? undefined : words.join(' '),
+    since: since === undefined ? undefined : timeText(since, '--since'),
+    until: until === undefined ? undefined : timeText(until, '--until'),
+    limit: Math.min(limit, pageSize),
+  }
+  let left = limit
+  for await (const { hits } of createHttpClient(flags).search(query)) {
+    for (const hit of hits.slice(0, left)) json ? printJson(hit) : print(formatHit(hit))
+    left -= hits.length
+    if (left <= 0) return
+  }
+  if (left === limit) printNotice('nothing was found')
+}
+
+/** Hits in one answer; the maximum of the gateway. */
+const pageSize = 1000
+
+const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
+
+/** `2026-11-26T03:33:02.120Z  #812  bob  reasoning.thought  the config says the port` */
+function formatHit({ ts, seq, from, kind, tool, snippet, ranges }: SearchHit): string {
+  const style = getStdoutStyle()
+  const [dim, name] = [createDimmer(style), createHighlighter(style)]
+  const what = tool === undefined ? kind : `${kind} ${style.tool(onOneLine(tool))}`
+  return `${dim(`${ts}  #${seq}`)}  ${name(onOneLine(from), from)}  ${dim(what)}  ${markWords(snippet, ranges, style.tool)}`
+}
+
+function markWords(text: string, ranges: SearchHit['ranges'], mark: (word: string) => string): string {
+  let [marked, last] = ['', 0]
+  for (const [start, end] of ranges) {
+    marked += printable(text.slice(last, start)) + mark(printable(text.slice(start, end)))
+    last = end
+  }
+  return marked + printable(text.slice(last))
+}

@@ -1,0 +1,110 @@
+import type { Envelope } from '@meup/protocol'
+import { isSecretField } from './redact.js'
+import { isObject, onOneLine, printable } from './text.js'
+
+/** Where words were found, as far as it is shown. */
+export interface Match {
+  /** What the envelope says around the first of them, on one line. */
+  readonly snippet: string
+  /** The words in it: where each begins, and where it has ended. */
+  readonly ranges: readonly (readonly [start: number, end: number])[]
+}
+
+/** Words that are looked for; further ones are left out. */
+const maxWords = 16
+/** Characters of one envelope that are looked through. */
+const maxSearchedChars = 200_000
+/** Characters of a snippet, and of those before the first word. */
+const [maxSnippetChars, maxBeforeChars] = [200, 60]
+/** Characters around the first word that are guarded before a snippet is cut from them. */
+const aroundChars = 2000
+
+/** Finds envelopes that say all words of a query, in any case. */
+export class TextSearch {
+  readonly #words: readonly string[]
+  readonly #each: readonly RegExp[]
+  readonly #any: RegExp | undefined
+  /** Of each word what stands for it in JSON, in small letters. */
+  readonly #encoded: readonly string[]
+
+  constructor(query: string) {
+    const words = printable(query).split(/\s+/).filter(Boolean)
+    this.#words = [...new Set(words)].slice(0, maxWords)
+    const patterns = this.#words.map(escapePattern)
+    this.#each = patterns.map((pattern) => new RegExp(pattern, 'iu'))
+    this.#any = patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'giu')
+    this.#encoded = this.#words.map((word) => JSON.stringify(word.toLowerCase()).slice(1, -1))
+  }
+
+  /** Whether the JSON of an envelope may be a match: it is cheaper to ask than to parse. */
+  mayMatch(json: string): boolean {
+    if (this.#words.length === 0 || !isPlain.test(json)) return true
+    const text = json.toLowerCase()
+    return this.#encoded.every((word) => text.includes(word))
+  }
+
+  /** `guard` masks what is shown. */
+  match(envelope: Envelope, guard: (text: string) => string = (text) => text): Match | undefined {
+    const said = listTexts(envelope).join('\n')
+    const { from, kind, to = [], context = '' } = envelope
+    const about = [from, kind, ...to, context].join('\n')
+    if (!this.#each.every((word) => word.test(said) || word.test(about))) return undefined
+    return this.#quote(said, guard)
+  }
+
+  #quote(said: string, guard: (text: string) => string): Match {
+    const at = this.#find(said)
+    const around = said.slice(Math.max(0, at - aroundChars), at + aroundChars)
+    const line = onOneLine(guard(around))
+    const first = this.#find(line)
+    const word = first <= maxBeforeChars ? 0 : line.indexOf(' ', first - maxBeforeChars) + 1
+    const from = Math.min(word, first)
+    const isCut = line.length > from + maxSnippetChars
+    const text = `${from > 0 || at > aroundChars ? '…' : ''}${line.slice(from, from + maxSnippetChars)}${isCut ? '…' : ''}`
+    const found = this.#any === undefined ? [] : [...text.matchAll(this.#any)]
+    return { snippet: text, ranges: found.map(({ index, 0: word }) => [index, index + word.length]) }
+  }
+
+  #find(text: string): number {
+    return Math.max(0, this.#any === undefined ? 0 : text.search(this.#any))
+  }
+}
+
+/** JSON whose texts are written as they are: no character but those on any keyboard, and none of them encoded. */
+const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/
+
+const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/-]/g, '\\$&')
+
+/** Payloads and what is directly in them have fields of the protocol, whose names say nothing. */
+const namedDepth = 2
+/** Fields of the protocol that say nothing either. */
+const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
+
+/** What an envelope says, as one reads it: no formal fields, no secrets by name, no bytes. */
+function listTexts({ rationale, payload }: Envelope): string[] {
+  const texts: string[] = []
+  let left = maxSearchedChars
+  const add = (text: string): void => {
+    const shown = printable(text.slice(0, left))
+    left -= text.length
+    if (shown !== '') texts.push(shown)
+  }
+  const gather = (value: unknown, depth: number): void => {
+    if (left <= 0 || value === undefined || value === null) return
+    if (Array.isArray(value)) for (const each of value) gather(each, depth + 1)
+    else if (isObject(value)) {
+      for (const [name, each] of Object.entries(value)) {
+        if (isSecretField(value, name) || isFormal(value, name)) continue
+        if (depth >= namedDepth) add(`${name}:`)
+        gather(each, depth + 1)
+      }
+    } else add(String(value))
+  }
+  gather(payload, 0)
+  if (rationale !== undefined) add(rationale)
+  return texts
+}
+
+/** Images and sounds are bytes, in which any word may be found. */
+const isFormal = (value: Readonly<Record<string, unknown>>, name: string): boolean =>
+  formal.has(name) || ((name === 'data' || name === 'blob') && typeof value.mimeType === 'string')
