@@ -1,3 +1,4 @@
+export * from './content.js'
 export { everything, type Filter, isFiltering, isSort, type Sort, sorts } from './filter/log-filter.js'
 export type { Hit } from './filter/search.js'
 export {

@@ -42,11 +42,13 @@ export function createKeymap(actions: Actions): Keymap {
     '.': () => actions.toEnd(),
     ' ': () => actions.playOrStop(),
     p: () => actions.toPending(),
-    a: () => press('a'),
-    x: () => press('x'),
+    a: () => void press('a'),
+    x: () => void press('x'),
     r: () => actions.turnThoughts(),
     y: () => copyLink(slots[at]),
-    Enter: () => actions.inspect(),
+    Enter: () => {
+      if (!press('Enter')) actions.inspect()
+    },
     '/': () => actions.search(),
     f: () => actions.toFilters(),
     '?': () => actions.help(),
@@ -55,12 +57,13 @@ export function createKeymap(actions: Actions): Keymap {
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
 
-/** Presses a button of the focused line only, so that a key never decides on a line that is not in view. */
-const press = (key: string): void =>
-  document.activeElement
-    ?.closest('[aria-current="true"]')
-    ?.querySelector<HTMLButtonElement>(`[data-key-press="${key}"]`)
-    ?.click()
+/** Presses a button of the focused line only, so that a key never decides on a line that is not in view. Whether there is one. */
+function press(key: string): boolean {
+  const row = document.activeElement?.closest('[aria-current="true"]')
+  const button = row?.querySelector<HTMLButtonElement>(`[data-key-press="${key}"]`)
+  button?.click()
+  return button != null
+}
 
 /** The address bar has it in any case; some browsers keep the clipboard to themselves. */
 function copyLink(slot: Slot | undefined): void {
@@ -147,7 +150,7 @@ const keyHelp = [
   [viewNames.map((_, index) => index + 1).join(' '), viewNames.join(', ')],
   ['l h', 'unfold, fold'],
   ['] [', 'unfold, fold everything'],
-  ['Enter', 'look at the envelope'],
+  ['Enter', 'open a call, else look at the envelope'],
   ['/', 'search'],
   ['f', 'to the filters'],
   ['.', 'to the present, and the live end'],

@@ -183,6 +183,7 @@ function callLine(
     parameters: parametersText(envelope),
     rationale: isMuted ? null : printable(getWhy(envelope)) || null,
     result: response === undefined ? null : formatResult(response),
+    response: response ?? null,
     answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
   }

@@ -79,6 +79,8 @@ export interface CallRow extends Placed {
   /** Says that none was given to a tool; `null` for other methods, or where this reader does not want to see it. */
   readonly rationale: string | null
   readonly result: Result | null
+  /** What brought it. */
+  readonly response: Envelope | null
   /** When the result came. */
   readonly answeredAt: string | null
   /** Who fulfils another participant's proposal. */

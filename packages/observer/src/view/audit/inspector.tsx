@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import { getFullSize, indentJson, sizeText } from '../../model/index.js'
+import { useNow } from '../shared/hooks.js'
 import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -50,7 +51,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
         <Links name="answered by" ids={session.model.log.answersTo(id)} />
       </dl>
       {rationale !== undefined && <Said kind="reason" text={printable(rationale)} />}
-      <Exact envelope={envelope} />
+      <ExactJson envelope={envelope} />
     </aside>
   )
 }
@@ -80,10 +81,18 @@ function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode |
   )
 }
 
+/** The same as a list of its own. */
+export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
+  <dl class="chain-place">
+    <ChainPlace seq={seq} />
+  </dl>
+)
+
 /** Where an envelope stands in the chain, as far as this page has computed it. */
 function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
   const { session } = useSpace()
   const { audit } = session
+  useNow(audit.getHash(seq ?? 0) === undefined) // It is checked meanwhile.
   if (seq === undefined) return null
   const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
   const isChecked = audit.getHash(seq) !== undefined
@@ -116,7 +125,7 @@ function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
 const maxShownChars = 200_000
 
 /** An envelope as JSON. What is heavy is loaded when that is asked for. */
-function Exact({ envelope }: { envelope: Envelope }): VNode {
+export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
   const { session } = useSpace()
   const [whole, setWhole] = useState<Envelope | undefined>()
   const [problem, setProblem] = useState<string | undefined>()

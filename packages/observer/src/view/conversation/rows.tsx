@@ -14,8 +14,10 @@ import {
   sizeText,
 } from '../../model/index.js'
 import { Markdown } from '../shared/markdown.js'
+import { useOpened } from '../shared/opened.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { CallDetails } from './call-details.js'
 import { ProposalCard } from './proposal-card.js'
 import { RunHeading } from './run-heading.js'
 
@@ -84,46 +86,40 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
   )
 }
 
-function CallLine({
-  row: { tool, parameters, rationale, result, approvedBy, envelope },
-}: {
-  row: CallRow
-}): VNode {
+/** A call on one line; a click opens it in its place. */
+function CallLine({ row }: { row: CallRow }): VNode {
+  const { tool, parameters, rationale, result, approvedBy, envelope } = row
+  const [isOpen, toggle] = useOpened(row.key)
   return (
-    <div class="line call">
-      <span class="mark" aria-hidden="true">
-        {result === null ? '○' : result.outcome === 'error' ? '✕' : '●'}
-      </span>
-      <code class="tool">{tool}</code>
-      {envelope.to !== undefined && <span class="dim">{envelope.to.join(', ')}</span>}
-      {parameters !== '' && <code class="parameters">{parameters}</code>}
-      {rationale !== null && <Said kind="rationale" text={rationale} />}
-      {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
-      {result !== null && (
-        <span class={`outcome ${result.outcome}`} title={result.text}>
-          → {resultText(result)}
+    <div class={`call ${isOpen ? 'open' : ''}`}>
+      <button
+        type="button"
+        class="line call-line"
+        data-key-press="Enter"
+        aria-expanded={isOpen}
+        onClick={toggle}
+      >
+        <span class="mark" aria-hidden="true">
+          {result === null ? '○' : result.outcome === 'error' ? '✕' : '●'}
         </span>
-      )}
+        <code class="tool">{tool}</code>
+        {envelope.to !== undefined && <span class="dim">{envelope.to.join(', ')}</span>}
+        {parameters !== '' && !isOpen && <code class="parameters">{parameters}</code>}
+        {rationale !== null && !isOpen && <Said kind="rationale" text={rationale} />}
+        {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
+        {result !== null && <span class={`outcome ${result.outcome}`}>→ {resultText(result)}</span>}
+      </button>
+      {isOpen && <CallDetails row={row} />}
     </div>
   )
 }
 
 /** Calls that were sent off together, side by side. */
 function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
-  const { inspect } = useSpace()
   return (
     <div class="batch">
       {calls.map((row) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the view takes the keys of all its rows.
-        // biome-ignore lint/a11y/noStaticElementInteractions: a part of its row.
-        <div
-          key={row.key}
-          class="batched"
-          onClick={(event) => {
-            event.stopPropagation()
-            if (getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
-          }}
-        >
+        <div key={row.key} class="batched">
           <CallLine row={row} />
         </div>
       ))}

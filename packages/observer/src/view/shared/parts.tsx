@@ -9,7 +9,7 @@ import {
   createElement,
   type VNode,
 } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
 import { clockText, hashToBucket } from '../../model/index.js'
 
@@ -76,6 +76,38 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
     ✕
   </button>
 )
+
+/** Copies a text, and says so. `what` it is, for those who hear the button. */
+export function CopyButton({ text, what }: { text: string; what: string }): VNode {
+  const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(() => setState('idle'), copiedMs)
+    return () => clearTimeout(timer)
+  }, [state])
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setState('copied')
+    } catch (error) {
+      console.info('not copied:', error)
+      setState('refused')
+    }
+  }
+  return (
+    <button type="button" class="link copy" aria-label={`Copy ${what}`} onClick={() => void copy()}>
+      {copyLabels[state]}
+    </button>
+  )
+}
+
+/** Milliseconds that a button says what has become of it. */
+const copiedMs = 2000
+const copyLabels = {
+  idle: 'copy',
+  copied: 'copied ✓',
+  refused: 'the browser does not let it be copied',
+} as const
 
 interface CheckboxProps {
   readonly checked: boolean

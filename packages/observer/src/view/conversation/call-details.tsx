@@ -1,0 +1,180 @@
+import { getParameters, printable, resultText } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { formatError } from '../../connect/errors.js'
+import { readOne } from '../../connect/history.js'
+import {
+  type CallRow,
+  describeChange,
+  getFullSize,
+  type Part,
+  resultParts,
+  sizeText,
+  valuePart,
+} from '../../model/index.js'
+import { EnvelopeChain, ExactJson } from '../audit/inspector.js'
+import { ContentPart, DiffView, isLongPart } from '../shared/content.js'
+import { Alert, CopyButton, Said } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+
+type Tab = 'call' | 'raw'
+
+/** A call, opened: why it was made, with what, and what came of it; in a second tab the envelopes as they are in the log. */
+export function CallDetails({ row }: { row: CallRow }): VNode {
+  const { session } = useSpace()
+  const [tab, setTab] = useState<Tab>('call')
+  const [isWhole, setWhole] = useState(false)
+  const [problem, setProblem] = useState<string | undefined>()
+  const [full, setFull] = useState<{ readonly request?: Envelope; readonly response?: Envelope }>({})
+  const request = full.request ?? row.envelope
+  const response = full.response ?? row.response
+  const args = getParameters(request.payload)
+  const result = useMemo(
+    () => (response === null || response === undefined ? [] : resultParts(response.payload, args)),
+    [request, response],
+  )
+  const size = [request, response].reduce((sum, each) => sum + ((each && getFullSize(each)) ?? 0), 0)
+  const isLong = size > 0 || result.some(isLongPart)
+  const showAll = async (): Promise<void> => {
+    setWhole(true)
+    const load = async (envelope: Envelope | null | undefined): Promise<Envelope | undefined> =>
+      envelope && getFullSize(envelope) !== undefined ? readOne(session.http, envelope.seq ?? 0) : undefined
+    const [asked, answered] = await Promise.all([load(row.envelope), load(row.response)])
+    setFull({ ...(asked && { request: asked }), ...(answered && { response: answered }) })
+  }
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: only keeps clicks from the row around it.
+    // biome-ignore lint/a11y/noStaticElementInteractions: as above.
+    <div class="call-details" onClick={(event) => event.stopPropagation()}>
+      <Tabs id={row.key} tab={tab} setTab={setTab} />
+      {problem !== undefined && <Alert>{problem}</Alert>}
+      {tab === 'raw' ? (
+        <Raw request={request} response={response ?? undefined} />
+      ) : (
+        <>
+          {row.rationale !== null && (
+            <p>
+              <span class="label">Why</span> <Said kind="rationale" text={row.rationale} />
+            </p>
+          )}
+          <Arguments tool={row.tool} args={args} isWhole={isWhole} />
+          <Result row={row} parts={result} isWhole={isWhole} />
+          {isLong && !isWhole && (
+            <button
+              type="button"
+              class="link"
+              onClick={() => showAll().catch((error: unknown) => setProblem(formatError(error)))}
+            >
+              Show all{size > 0 ? ` (${sizeText(size)})` : ''}
+            </button>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+const tabs: Readonly<Record<Tab, string>> = { call: 'Call', raw: 'Envelopes' }
+
+function Tabs({ id, tab, setTab }: { id: string; tab: Tab; setTab: (tab: Tab) => void }): VNode {
+  const names = Object.keys(tabs) as Tab[]
+  return (
+    <div class="small-tabs" role="tablist" aria-label="How the call is shown">
+      {names.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          id={`${id}-${name}`}
+          aria-selected={name === tab}
+          onClick={() => setTab(name)}
+        >
+          {tabs[name]}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function Arguments({ tool, args, isWhole }: { tool: string; args: unknown; isWhole: boolean }): VNode | null {
+  const change = useMemo(() => describeChange(tool, args), [tool, args])
+  if (change !== undefined) {
+    return (
+      <section aria-label="Change">
+        <p>
+          <span class="label">Change</span> {change.sentence}
+        </p>
+        {change.lines.length > 0 && <DiffView lines={change.lines} isWhole={isWhole} />}
+      </section>
+    )
+  }
+  if (typeof args !== 'object' || args === null || Object.keys(args).length === 0) return null
+  return (
+    <section aria-label="Arguments">
+      <p>
+        <span class="label">Arguments</span>
+        <CopyButton text={JSON.stringify(args, undefined, 2)} what="the arguments" />
+      </p>
+      <ContentPart part={valuePart(args)} isWhole={isWhole} />
+    </section>
+  )
+}
+
+interface ResultProps {
+  readonly row: CallRow
+  readonly parts: readonly Part[]
+  readonly isWhole: boolean
+}
+
+function Result({ row: { result }, parts, isWhole }: ResultProps): VNode {
+  if (result === null) return <p class="dim">No result yet.</p>
+  return (
+    <section aria-label="Result">
+      <p>
+        <span class="label">{result.outcome === 'error' ? 'Error' : 'Result'}</span>
+        <span class="dim">{resultText({ ...result, text: '' })}</span>
+        <CopyButton text={copyText(parts)} what="the result" />
+      </p>
+      {parts.length === 0 && <p class="dim">It is empty.</p>}
+      {parts.map((part, index) => (
+        <ContentPart key={index} part={part} isWhole={isWhole} />
+      ))}
+    </section>
+  )
+}
+
+const copyText = (parts: readonly Part[]): string => parts.map(toText).join('\n')
+
+function toText(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'diff':
+      return part.lines.map(({ sign, text }) => (sign === '@' ? text : sign + text)).join('\n')
+    case 'json':
+      return JSON.stringify(part.value, undefined, 2) ?? ''
+    case 'table':
+      return [part.columns, ...part.rows].map((row) => row.join('\t')).join('\n')
+    case 'media':
+      return part.data
+    case 'link':
+      return part.uri
+  }
+}
+
+/** The envelopes as they are in the log, with their places in the chain. */
+const Raw = ({ request, response }: { request: Envelope; response: Envelope | undefined }): VNode => (
+  <>
+    {[request, ...(response === undefined ? [] : [response])].map((envelope) => (
+      <section key={envelope.id} aria-label={`Envelope ${envelope.seq}`}>
+        <p>
+          <span class="label">#{envelope.seq}</span> <code>{printable(envelope.kind)}</code>
+          <CopyButton text={JSON.stringify(envelope)} what="the envelope" />
+        </p>
+        <EnvelopeChain seq={envelope.seq} />
+        <ExactJson envelope={envelope} />
+      </section>
+    ))}
+  </>
+)

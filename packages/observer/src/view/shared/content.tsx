@@ -1,0 +1,213 @@
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type DiffLine, indentJson, type Part, sizeText, type TextPart } from '../../model/index.js'
+import { Code } from './highlight.js'
+
+/** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
+export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
+  switch (part.type) {
+    case 'text':
+      return <TextContent part={part} isWhole={isWhole} />
+    case 'diff':
+      return <DiffView lines={part.lines} isWhole={isWhole} />
+    case 'json':
+      return <JsonTree value={part.value} isWhole={isWhole} />
+    case 'table':
+      return <TableView {...part} />
+    case 'media':
+      return <Media {...part} />
+    case 'link':
+      return (
+        <p class="said">
+          {part.name} <code dir="ltr">{part.uri}</code>
+        </p>
+      )
+  }
+}
+
+/** Lines and characters that show before all of it is asked for. */
+const [maxLines, maxChars] = [30, 4000]
+
+/** Whether only the beginning of it shows at first. */
+export function isLongPart(part: Part): boolean {
+  if (part.type === 'text') return beginning(part.text) !== part.text
+  return part.type === 'diff' && part.lines.length > maxLines
+}
+
+function beginning(text: string): string {
+  const lines = text.split('\n', maxLines + 1)
+  return (lines.length > maxLines ? lines.slice(0, maxLines).join('\n') : text).slice(0, maxChars)
+}
+
+const TextContent = ({ part: { text, language }, isWhole }: { part: TextPart; isWhole: boolean }): VNode => (
+  <pre class="code" dir="auto">
+    <Code text={isWhole ? text : beginning(text)} language={language} />
+  </pre>
+)
+
+const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
+
+/** What was there and what is there now, line by line. */
+export function DiffView({
+  lines,
+  isWhole = true,
+}: {
+  lines: readonly DiffLine[]
+  isWhole?: boolean
+}): VNode {
+  return (
+    <pre class="code diff" dir="ltr">
+      {lines.slice(0, isWhole ? lines.length : maxLines).map(({ sign, text }, index) => (
+        <span key={index} class={signs[sign]}>
+          {sign === '@' ? ' ' : sign}
+          {text}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
+  )
+}
+
+function TableView({
+  columns,
+  rows,
+}: {
+  columns: readonly string[]
+  rows: readonly (readonly string[])[]
+}): VNode {
+  return (
+    <div class="table" tabIndex={0} role="group" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, at) => (
+                <td key={at}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Formats that a browser draws and nothing else. */
+const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function Media({ mimeType, data }: { mimeType: string; data: string }): VNode {
+  const [url, setUrl] = useState<string | undefined>()
+  const isImage = images.has(mimeType)
+  useEffect(() => {
+    const made = isImage ? toUrl(data, mimeType) : undefined
+    setUrl(made)
+    return () => made !== undefined && URL.revokeObjectURL(made)
+  }, [data, mimeType])
+  const size = sizeText(Math.floor((data.length * 3) / 4))
+  if (url === undefined) {
+    return (
+      <p class="dim">
+        {mimeType}, {size}
+      </p>
+    )
+  }
+  return <img class="result-image" src={url} alt={`${mimeType}, ${size}`} onError={() => setUrl(undefined)} />
+}
+
+function toUrl(base64: string, type: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+    return URL.createObjectURL(new Blob([bytes], { type }))
+  } catch (error) {
+    console.info('an image could not be read:', error)
+    return undefined
+  }
+}
+
+/** Characters of JSON that show unfolded, and members of one level that show at once. */
+const [maxOpenChars, maxMembers] = [600, 100]
+/** Levels that can be unfolded; what is deeper is written out. */
+const maxDepth = 12
+
+/** JSON whose parts fold. What is short is open. */
+export function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
+  const json = JSON.stringify(value) ?? 'null'
+  if (typeof value !== 'object' || value === null || json.length <= maxOpenChars) {
+    return (
+      <pre class="code" dir="ltr">
+        {indentJson(json)}
+      </pre>
+    )
+  }
+  return (
+    <div class="code json" dir="ltr">
+      <Members of={value} depth={0} isWhole={isWhole} />
+    </div>
+  )
+}
+
+interface MembersProps {
+  readonly of: object
+  readonly depth: number
+  readonly isWhole: boolean
+}
+
+function Members({ of, depth, isWhole }: MembersProps): VNode {
+  const members = Object.entries(of)
+  const shown = isWhole ? members : members.slice(0, maxMembers)
+  return (
+    <ul>
+      {shown.map(([name, value]) => (
+        <li key={name}>
+          <Member
+            name={Array.isArray(of) ? name : JSON.stringify(name)}
+            value={value}
+            depth={depth}
+            isWhole={isWhole}
+          />
+        </li>
+      ))}
+      {shown.length < members.length && <li class="dim">… {members.length - shown.length} more</li>}
+    </ul>
+  )
+}
+
+interface MemberProps {
+  readonly name: string
+  readonly value: unknown
+  readonly depth: number
+  readonly isWhole: boolean
+}
+
+function Member({ name, value, depth, isWhole }: MemberProps): VNode {
+  const [isOpen, setOpen] = useState(false)
+  const label = <span class="json-name">{indentJson(name)}: </span>
+  if (typeof value !== 'object' || value === null || depth >= maxDepth || Object.keys(value).length === 0) {
+    return (
+      <>
+        {label}
+        <span class={`json-${typeof value}`}>{indentJson(JSON.stringify(value) ?? 'null')}</span>
+      </>
+    )
+  }
+  const count = Object.keys(value).length
+  return (
+    <>
+      <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span aria-hidden="true">{isOpen ? '▾' : '▸'} </span>
+        {label}
+        <span class="dim">{Array.isArray(value) ? `[${count}]` : `{${count}}`}</span>
+      </button>
+      {isOpen && <Members of={value} depth={depth + 1} isWhole={isWhole} />}
+    </>
+  )
+}

@@ -1,0 +1,14 @@
+import { useReducer } from 'preact/hooks'
+
+/** Ids of what was opened in place: kept here, since rows that are out of view are not in the document. */
+const opened = new Set<string>()
+
+/** Whether something is open, and what opens or closes it. */
+export function useOpened(id: string): readonly [isOpen: boolean, toggle: () => void] {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const toggle = (): void => {
+    if (!opened.delete(id)) opened.add(id)
+    redraw()
+  }
+  return [opened.has(id), toggle]
+}
