@@ -11,14 +11,6 @@ export const page: readonly Mutant[] = [
     by: '.every((id) => from.includes(id))',
     tests: ['packages/observer/test/filter.test.ts'],
   },
-  // The way back through what was found never leaves its place.
-  {
-    package: observer,
-    function: 'Search.step',
-    replace: 'hit.seq < seq',
-    by: 'hit.seq <= seq',
-    tests: ['packages/observer/test/search.test.ts'],
-  },
   // What a reader looks back at closes before their eyes.
   {
     package: observer,

@@ -29,7 +29,7 @@ test(
     await rex.hides('Always allow')
 
     await ana.key('p')
-    await ana.key('x')
+    await ana.key('n')
     await ana.type('.decision input', 'not on a Friday')
     await ana.key('Enter')
     expect(await first.outcome).toMatchObject({ state: 'rejected', by: 'ana', message: 'not on a Friday' })
@@ -42,6 +42,7 @@ test(
 
     await propose()
     await ana.click('button', 'Always allow')
+    await ana.click('.always button', 'Allow')
     await expect
       .poll(() => planner.can({ kind: 'mcp.request', ...release, to: ['deploy'], payload: release }))
       .toBe(true)

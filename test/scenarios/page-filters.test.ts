@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { DrivenPage } from '../support/driven-page.js'
 import { crew, onPage, pictures } from '../support/page.js'
 
 test(
@@ -43,8 +44,8 @@ test(
     await page.hides('Hidden from you')
 
     await page.click('.who', 'security')
-    await page.click('.seen label', 'Cut it at the gateway')
-    await page.shows('✂ cut by you, at the gateway')
+    await page.click('.seen label', 'Mute it at the gateway')
+    await page.shows('✂ muted by you, at the gateway')
     await check.thought('unsent thought')
     await check.conclude('unsent conclusion')
     await security.chat('packages are fine')
@@ -55,7 +56,7 @@ test(
     await page.shows('unsent conclusion')
     await page.hides('Hidden from you')
 
-    await page.click('button', 'Only this')
+    await page.click('button', 'Focus')
     await page.hides('good morning')
     await page.shows('payment tests first')
     const hash = await page.evaluate<string>('location.hash')
@@ -85,24 +86,27 @@ test(
     await page.hides('needle number')
     await page.key('/')
     await page.type('input[name=query]', 'NEEDLE')
+    const hits = () =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('.hits .said')].map((hit) => hit.textContent)`)
+    await expect.poll(hits).toEqual(['needle number 2', 'needle number 1', 'needle number 0'])
+    expect(await page.evaluate(`document.querySelector('.hits mark').textContent`)).toBe('needle')
     await page.key('Enter')
-    await page.shows('3 of 3')
-    await page.shows('needle number 2')
     await page.key('Enter')
-    await page.shows('2 of 3')
-    await page.shows('needle number 1')
-    await page.click('button', 'Next hit')
-    await page.shows('3 of 3')
+    await expect.poll(() => current(page)).toContain('needle number 2')
+    await page.key('ArrowDown')
+    await page.key('Enter')
+    await expect.poll(() => current(page)).toContain('needle number 1')
+    await expect.poll(() => page.evaluate(`CSS.highlights.get('search')?.size`)).toBeGreaterThan(0)
     await page.screenshot(pictures('search'))
     await expect.poll(() => page.evaluate('location.hash')).toContain('q=NEEDLE')
-    await page.click('.filters label', 'lines with')
-    await page.hides('straw')
-    for (const round of [0, 1, 2]) await page.shows(`needle number ${round}`)
     await page.reload()
-    await page.shows('needle number 0')
-    await page.hides('straw')
-    await page.click('button', 'Close the search')
-    await page.shows('Round 2 is over')
+    await expect.poll(hits).toHaveLength(3)
+    await page.evaluate(`{ const from = document.querySelector('.narrow select'); from.value = 'security'
+      from.dispatchEvent(new Event('change', { bubbles: true })) }`)
+    await page.shows('Nothing was found.')
+    await page.click('button', 'everywhere')
+    await expect.poll(hits).toHaveLength(3)
+    await page.click('.find header button')
     await expect.poll(() => page.evaluate('location.hash')).not.toContain('q=')
   }),
 )
@@ -116,10 +120,10 @@ test(
     const run = await planner.reason('Planning at length')
     await run.thought('the first idea')
     await page.shows('the first idea')
-    await page.click('.heading.live button', 'Cut')
-    await page.shows('✂ cut by you, at the gateway')
+    await page.click('.heading.live button', 'Mute')
+    await page.shows('✂ muted by you, at the gateway')
     await page.reload()
-    await page.shows('✂ cut by you, at the gateway')
+    await page.shows('✂ muted by you, at the gateway')
     await run.thought('the second idea')
     await run.call('repo/read_diff', {}, { why: 'to look' })
     await page.shows('read_diff')
@@ -132,3 +136,7 @@ test(
     await page.hides('Hidden from you')
   }),
 )
+
+/** The text of the line that the keys are for. */
+const current = (page: DrivenPage): Promise<string> =>
+  page.evaluate(`document.querySelector('[aria-current=true]')?.textContent ?? ''`)

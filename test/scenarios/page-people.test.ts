@@ -17,12 +17,12 @@ test(
     await ana.shows('25 %')
 
     await ana.click('.who', 'planner')
-    await ana.shows(/configured[\s\S]*mcp\.request to repo/)
+    await ana.shows(/configured[\s\S]*call tools to repo/)
     await ana.shows(/maxTokens\s+1,200/)
     const give = async (capabilities: string) => {
       await ana.evaluate(`document.querySelector('.grant textarea').select()`)
       await ana.type('.grant textarea', capabilities)
-      await ana.click('.grant button', 'Give')
+      await ana.click('.grant button', 'Grant')
     }
     await give('space.kick')
     await ana.shows(/grant_exceeds_own\s+\/payload\/capabilities\/0[\s\S]*grant only what your own/)
@@ -34,17 +34,17 @@ test(
     expect(planner.can(request)).toBe(false)
     await ana.type('.grant input', 'for the release')
     await give('{"kind":"mcp.request","to":"deploy"}')
-    await ana.shows(/granted by ana[\s\S]*mcp\.request to deploy[\s\S]*for the release/)
+    await ana.shows(/granted by ana[\s\S]*call tools to deploy[\s\S]*for the release/)
     await expect.poll(() => planner.can(request)).toBe(true)
     await ana.hides('invalid_payload')
     await ana.screenshot(pictures('people-granted'))
 
     await eve.click('.who', 'planner')
     await eve.shows(/granted by ana[\s\S]*for the release/)
-    await eve.shows('You may give planner nothing')
-    await eve.hides('Take back')
+    await eve.shows('You may grant planner nothing')
+    await eve.hides('Revoke')
 
-    await ana.click('button', 'Take back from planner')
+    await ana.click('button', 'Revoke from planner')
     await expect.poll(() => planner.can(request)).toBe(false)
     await ana.hides('granted by ana')
     await eve.hides('granted by ana')

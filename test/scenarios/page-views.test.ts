@@ -171,7 +171,7 @@ test(
 
     await page.key('3')
     await page.key('p')
-    await page.key('a')
+    await page.key('y')
     await page.hides('waits for a decision')
     await page.key('Escape')
   }),
@@ -224,10 +224,6 @@ test(
     await page.shows('240 KB in all')
     expect(await page.text()).not.toContain('to its end.')
     await page.screenshot(pictures('views-markdown'))
-    await page.key('/')
-    await page.type('input[name=query]', 'It begins')
-    await page.shows('1 long text searched at the beginning only')
-    await page.click('button', 'Close the search')
 
     const payload = { message: 'With **reasons**', references: ['docs/a path.md', chat.id] }
     await planner.send({ kind: 'reasoning.start', payload })

@@ -84,7 +84,7 @@ verifies(
     await picture('3-proposal')
     await page.key('Escape')
     await page.key('p')
-    await page.key('a')
+    await page.key('y')
     expect(await releasing).toMatchObject({ text: 'released 1.4.2 to production', approvedBy: 'ana' })
     await page.shows('approved by ana')
     await page.hides('pending')

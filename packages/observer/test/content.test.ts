@@ -83,6 +83,7 @@ describe('what a call changes:', () => {
     ['edit_file', { path: 'report.txt', edits: [{ oldText: 'a', newText: 'b' }] }, 'edit report.txt, 1 line'],
     ['Edit', { file_path: 'x.ts', old_string: 'a\nb', new_string: 'a\nc\nd' }, 'edit x.ts, 2 lines'],
     ['write_file', { path: 'new.txt', content: 'one\ntwo\n' }, 'write new.txt, 2 lines'],
+    ['delete_file', { path: 'a' }, 'delete a'],
     ['move_file', { source: 'a', destination: 'b' }, 'move a to b'],
     ['apply', { path: 'a', patch: '@@ -1 +1 @@\n-a\n+b\n' }, 'apply a, 1 line'],
     ['read_text_file', { path: 'a' }, undefined],

@@ -78,18 +78,4 @@ describe('a filter', () => {
     expect(shown(model, {})).toEqual([...whole, 'eve: unseen', 'ana: seen'])
     expect(model.logFilter.dropped).toBe(0)
   })
-
-  test('of what was searched for shows it in folded runs, with what comes later', () => {
-    const { script, model, run } = space()
-    model.chooseAll('closed')
-    model.find('MATTER')
-    expect(model.logFilter.work(Number.POSITIVE_INFINITY)).toBe(true)
-    model.filter({ ...everything, isHitsOnly: true })
-    const lines = ['bot thinks [closed] Looking', '  thought tests matter', '  release open']
-    expect(gists(model)).toEqual(lines)
-    script.thought('bot', run, 'nothing')
-    script.thought('bot', run, 'it matters still')
-    model.append(script.envelopes, 0)
-    expect(gists(model)).toEqual([...lines, '  thought it matters still'])
-  })
 })

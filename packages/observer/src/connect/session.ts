@@ -7,10 +7,11 @@ import {
   dialBrowser,
   ProtocolError,
 } from '@meup/agent-sdk/watch'
-import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
+import type { ParticipantDetails, SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { formatError } from './errors.js'
+import { Finder } from './finder.js'
 import { Batches } from './frames.js'
 import { History, initialTail, readHistory, type SessionHandle } from './history.js'
 import { isReady, makeReady } from './regular-expressions.js'
@@ -57,6 +58,8 @@ export class Session implements SessionHandle {
     void this.#history.fill()
   })
   readonly #history = new History(this)
+  /** What is looked for in the whole log. */
+  readonly finder: Finder
 
   constructor(place: HttpTarget, onChange: () => void) {
     this.place = place
@@ -64,6 +67,7 @@ export class Session implements SessionHandle {
     this.http = new HttpClient(place, { timeoutMs: Number.POSITIVE_INFINITY })
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
+    this.finder = new Finder(this.http, onChange)
     this.audit = new Audit(this.http, () => this.present.log, onChange)
   }
 
@@ -110,6 +114,7 @@ export class Session implements SessionHandle {
     this.#batches.clear()
     this.time.toPresent()
     this.audit.stop()
+    this.finder.stop()
     this.#history.stop()
     this.#watcher?.close()
   }
@@ -143,6 +148,30 @@ export class Session implements SessionHandle {
     return this.subscription.change({ ...this.subscription.cut, detail })
   }
 
+  /** Asks a participant for its tools; the answer is in the log. */
+  async askForTools(id: string): Promise<void> {
+    const { tools } = (await this.#watcher?.request(id, 'tools/list')) ?? {}
+    this.present.tools.set(id, tools, this.present.log.last)
+    this.onChange()
+  }
+
+  /** Reads who is paused: what began before the log that is loaded here. */
+  async #readPauses(): Promise<void> {
+    try {
+      const { participants } = await this.http.readParticipants()
+      const pauses = (participants as readonly ParticipantDetails[]).flatMap(({ id, paused }) => {
+        if (paused === undefined) return []
+        const { by, reason, until } = paused
+        const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until)
+        return [[id, { by, reason, until: end }] as const]
+      })
+      this.present.pauses.set(new Map(pauses))
+      this.onChange()
+    } catch (error) {
+      this.setNotice(`Who is paused could not be read: ${formatError(error)}`)
+    }
+  }
+
   loadEarlier(): Promise<void> {
     return this.#history.loadEarlier()
   }
@@ -163,6 +192,7 @@ export class Session implements SessionHandle {
     }
     this.#watcher = watcher
     this.#onWelcome(watcher, watcher.welcome)
+    void this.#readPauses()
     const looking = setInterval(() => void this.subscription.poll(), suppressedPollMs)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))

@@ -22,15 +22,13 @@ export interface Choices {
   /** Those whose thoughts are not shown. */
   readonly muted: readonly string[]
   readonly cut: Cut
-  /** Whether only what is searched for is shown. */
-  readonly isHitsOnly: boolean
   /** Contexts that were folded or unfolded, the latest of them. */
   readonly folds: readonly (readonly [context: string, level: Level])[]
   /** Id of the line at the top, where that is not the live end. */
   readonly top: string | undefined
 }
 
-const noChoices: Choices = { muted: [], cut: nothingCut, isHitsOnly: false, folds: [], top: undefined }
+const noChoices: Choices = { muted: [], cut: nothingCut, folds: [], top: undefined }
 const choicesKey = (space: string): string => `meup-choices:${space}`
 
 export function loadChoices(space: string): Choices {
@@ -39,8 +37,8 @@ export function loadChoices(space: string): Choices {
 }
 
 export function saveChoices(space: string, choices: Choices): void {
-  const { muted, cut, isHitsOnly, folds, top } = choices
-  const isNothing = muted.length + folds.length === 0 && !isCutting(cut) && !isHitsOnly && top === undefined
+  const { muted, cut, folds, top } = choices
+  const isNothing = muted.length + folds.length === 0 && !isCutting(cut) && top === undefined
   if (isNothing) sessionStorage.removeItem(choicesKey(space))
   else sessionStorage.setItem(choicesKey(space), JSON.stringify(choices))
 }

@@ -158,6 +158,8 @@ export interface Change {
   /** `edit report.txt, 2 lines` */
   readonly sentence: string
   readonly lines: readonly DiffLine[]
+  /** Whether that is all that the arguments say: no other field, and nothing invisible. */
+  readonly isAll: boolean
 }
 
 const pathFields = ['path', 'file_path', 'filePath', 'filename', 'file', 'uri', 'source'] as const
@@ -165,6 +167,19 @@ const beforeFields = ['oldText', 'old_string', 'old_str', 'oldString'] as const
 const afterFields = ['newText', 'new_string', 'new_str', 'newString'] as const
 const wholeFields = ['content', 'contents', 'text', 'file_text'] as const
 const patchFields = ['patch', 'diff'] as const
+
+const targetFields = ['destination', 'target', 'to'] as const
+const knownFields: ReadonlySet<string> = new Set([
+  ...[
+    'edits',
+    ...pathFields,
+    ...beforeFields,
+    ...afterFields,
+    ...wholeFields,
+    ...patchFields,
+    ...targetFields,
+  ],
+])
 
 const textIn = (fields: Fields, names: readonly string[]): string | undefined =>
   names.map((name) => fields[name]).find((value) => typeof value === 'string')
@@ -174,6 +189,17 @@ const getPath = (args: unknown): string | undefined => (isFields(args) ? textIn(
 
 /** What a call changes, where its arguments are those that tools for files have. */
 export function describeChange(tool: string, args: unknown): Change | undefined {
+  const change = findChange(tool, args)
+  if (change === undefined || !isFields(args)) return undefined
+  const json = JSON.stringify(args)
+  const isKnown = Object.keys(args).every((name) => knownFields.has(name))
+  return { ...change, isAll: isKnown && printable(json) === json && !invisible.test(json) }
+}
+
+/** As JSON writes what cannot be seen. */
+const invisible = /\\[bfru]/
+
+function findChange(tool: string, args: unknown): Omit<Change, 'isAll'> | undefined {
   const path = getPath(args)
   if (!isFields(args) || path === undefined) return undefined
   const edits = Array.isArray(args.edits) ? args.edits.filter(isFields) : [args]
@@ -188,12 +214,13 @@ export function describeChange(tool: string, args: unknown): Change | undefined 
   if (replaced.length > 0) return describeLines(verb, name, joinDiffs(replaced))
   if (patch !== undefined && isDiff.test(patch)) return describeLines(verb, name, readDiff(patch))
   if (whole !== undefined) return describeLines(verb, name, compareLines('', whole))
-  const target = textIn(args, ['destination', 'target', 'to'])
+  if (/^(?:delete|remove)$/.test(verb)) return { sentence: `${verb} ${name}`, lines: [] }
+  const target = textIn(args, targetFields)
   if (target !== undefined) return { sentence: `${verb} ${name} to ${printable(target)}`, lines: [] }
   return undefined
 }
 
-function describeLines(verb: string, name: string, lines: readonly DiffLine[]): Change {
+function describeLines(verb: string, name: string, lines: readonly DiffLine[]): Omit<Change, 'isAll'> {
   const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
   const changed = Math.max(count('+'), count('-'))
   return { sentence: `${verb} ${name}, ${changed} ${changed === 1 ? 'line' : 'lines'}`, lines }

@@ -1,6 +1,24 @@
-export * from './content.js'
-export { everything, type Filter, isFiltering, isSort, type Sort, sorts } from './filter/log-filter.js'
-export type { Hit } from './filter/search.js'
+export {
+  type Change,
+  compareLines,
+  type DiffLine,
+  describeChange,
+  type Part,
+  resultParts,
+  type TextPart,
+  textPart,
+  valuePart,
+} from './content.js'
+export {
+  everything,
+  type Filter,
+  isFiltering,
+  isSort,
+  type Sort,
+  sortKinds,
+  sortNames,
+  sorts,
+} from './filter/log-filter.js'
 export {
   type Cut,
   hasHidden,
@@ -11,10 +29,15 @@ export {
   toggled,
   toSubscribePayload,
 } from './filter/visibility.js'
+export type { Mark, Waiting } from './inbox.js'
+export { capabilitySentence } from './log/capability-sentence.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
+export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
+export { type Pause, printablePause } from './log/pauses.js'
 export type { Person, Status } from './log/people.js'
+export type { ToolInfo } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
@@ -35,14 +58,17 @@ export type {
 export { Layout, type RowList } from './rows/row-list.js'
 export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
 export { SpaceModel } from './space-model.js'
+export { escapeGlob, terms } from './terms.js'
 export {
   clockText,
   countText,
+  getText,
   hashToBucket,
   indentJson,
   momentText,
   namesHost,
   nameText,
+  noRedaction,
   sizeText,
   tickText,
 } from './text.js'

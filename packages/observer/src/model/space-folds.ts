@@ -1,4 +1,5 @@
 import {
+  Bounded,
   type ContextFold,
   type ContextSnapshot,
   type ContextView,
@@ -42,6 +43,8 @@ export class SpaceFolds {
   readonly runs = new Map<string, string>()
   #transcript = createTranscript(maxTranscriptChars)
   readonly #folding: Folding
+  /** Who was allowed which tool by a proposal. */
+  readonly #approved = new Bounded<true>(10_000)
 
   /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
   constructor(log: Log, folding: Folding, isShown: (views: SpaceFolds) => boolean) {
@@ -63,9 +66,17 @@ export class SpaceFolds {
       this.#onStateChange(context, state, owner)
       this.blocks.touchContext(context)
     }
-    for (const { id } of this.#proposals.apply(envelope)) this.blocks.touchProposal(id)
+    for (const { id, source, tool, fulfilments } of this.#proposals.apply(envelope)) {
+      this.blocks.touchProposal(id)
+      if (fulfilments.length > 0) this.#approved.renew(`${source.from} ${tool}`, true)
+    }
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
+  }
+
+  /** Whether a proposal of this participant for this tool was approved. */
+  wasApproved(participant: string, tool: string): boolean {
+    return this.#approved.get(`${participant} ${tool}`) === true
   }
 
   getContext(context: string): ContextView | undefined {

@@ -10,15 +10,19 @@ import {
 } from '@meup/folds'
 import { contextParent, type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
+import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
+import { type Pause, PauseIndex } from './log/pauses.js'
 import { People, type Person } from './log/people.js'
+import { ToolCatalog } from './log/tools.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { welcomeBefore, welcomeEnvelope } from './log/welcome.js'
 import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
+import { explain } from './why.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -47,6 +51,9 @@ export class SpaceModel {
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
+  readonly pauses = new PauseIndex()
+  /** What tools are known. */
+  readonly tools = new ToolCatalog()
   #presence: PresenceFold = createPresenceFold()
   /** Who is in it, and what each is at. */
   members: People
@@ -99,17 +106,17 @@ export class SpaceModel {
 
   /** Appends the next envelopes of the log. */
   append(envelopes: readonly Envelope[], now: number): void {
-    const before = this.log.envelopes.length
     for (const each of envelopes) {
       this.#answers.apply(each)
       const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
+      this.tools.apply(each, (id) => this.log.get(id))
       this.#views.apply(envelope)
       this.members.apply(envelope)
+      this.pauses.apply(envelope)
       if ((envelope.seq ?? 0) > this.#head) this.#onLiveEnvelope(envelope, now)
       else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
-    this.logFilter.onAppend(before)
     if (this.log.envelopes.length > this.#capacity.maxEnvelopes + this.#capacity.slack) this.#shorten(now)
     this.#refresh()
   }
@@ -139,6 +146,7 @@ export class SpaceModel {
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
     this.#seen += views.blocks.list.length - this.#views.blocks.list.length
     this.log.replaceWith(log)
+    for (const each of missing) this.tools.apply(each, (id) => log.get(id))
     this.#views = views
     this.logFilter.reset()
     this.members.reset(this.log.envelopes)
@@ -230,6 +238,29 @@ export class SpaceModel {
     return this.#views.proposals.open(this.gatewayTime(now))
   }
 
+  /** The same, with what there is to know before each is decided: what deserves a second look first. */
+  waiting(now: number): readonly Waiting[] {
+    return sortWaiting(this.pending(now).map((proposal) => this.judge(proposal)))
+  }
+
+  judge(proposal: ProposalView): Waiting {
+    return judge(proposal, {
+      getTool: (owner, tool) => this.tools.get(owner, tool),
+      wasApproved: (participant, tool) => this.#views.wasApproved(participant, tool),
+      explain: (id) => this.explain(id),
+    })
+  }
+
+  /** What led to an envelope, from what began it to the envelope itself. */
+  explain(id: string): readonly Envelope[] {
+    return explain(this.log, id)
+  }
+
+  /** The pause of a participant; `undefined` = it may act. */
+  pauseOf(id: string, now: number): Pause | undefined {
+    return this.pauses.get(id, this.gatewayTime(now))
+  }
+
   /** Everybody the space knows: who is there first, then by name. */
   get people(): readonly Person[] {
     return this.members.list
@@ -239,12 +270,6 @@ export class SpaceModel {
   filter(filter: Filter): void {
     this.logFilter.filter(filter)
     this.redrawAll()
-  }
-
-  /** Searches for something else; `logFilter.work` finds it. */
-  find(query: string): void {
-    this.logFilter.find(query)
-    if (this.viewFilter.filter.isHitsOnly) this.redrawAll()
   }
 
   /** Runs that go on, as far as is known, and whose they are. */

@@ -5,8 +5,11 @@ import type { Detail, Session } from '../connect/session.js'
 import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
 import { AuditBadge } from './audit/audit-badge.js'
+import { useAlerts } from './decide/alerts.js'
+import { FindBox } from './find/find-box.js'
 import { useNow } from './shared/hooks.js'
 import { IconButton } from './shared/parts.js'
+import { useSpace } from './shared/use-space.js'
 
 interface HeaderProps {
   readonly session: Session
@@ -30,7 +33,8 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
     <header class="top">
       <SpaceSwitch session={session} />
       <Connection session={session} />
-      <span class="spread" />
+      <FindBox />
+      <InboxButton session={session} />
       <Hidden session={session} />
       <AuditBadge audit={session.audit} space={session.place.space} />
       <label class="detail">
@@ -53,6 +57,24 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
         {me !== undefined && `${me} · `}sign out
       </button>
     </header>
+  )
+}
+
+/** How much waits for a decision, and the way to all of it. */
+function InboxButton({ session }: { session: Session }): VNode {
+  const { panel, showPanel } = useSpace()
+  const waiting = session.model.pending(useNow(true)).length
+  useAlerts(session, waiting)
+  const isOpen = panel?.at === 'inbox'
+  return (
+    <button
+      type="button"
+      class={`inbox-button ${waiting > 0 ? 'pending' : ''}`}
+      aria-expanded={isOpen}
+      onClick={() => showPanel(isOpen ? undefined : { at: 'inbox' })}
+    >
+      {waiting > 0 ? `⚠ ${waiting} pending` : 'Inbox'}
+    </button>
   )
 }
 

@@ -26,6 +26,10 @@ interface Actions {
   /** Shows another view. */
   turn(view: ViewName): void
   search(): void
+  /** What led to the current line. */
+  why(): void
+  /** What waits for a decision, all of it. */
+  inbox(): void
   toFilters(): void
   help(): void
   redraw(): void
@@ -42,10 +46,13 @@ export function createKeymap(actions: Actions): Keymap {
     '.': () => actions.toEnd(),
     ' ': () => actions.playOrStop(),
     p: () => actions.toPending(),
-    a: () => void press('a'),
-    x: () => void press('x'),
+    n: () => void press('n'),
+    w: () => actions.why(),
+    i: () => actions.inbox(),
     r: () => actions.turnThoughts(),
-    y: () => copyLink(slots[at]),
+    y: () => {
+      if (!press('y')) copyLink(slots[at])
+    },
     Enter: () => {
       if (!press('Enter')) actions.inspect()
     },
@@ -156,9 +163,11 @@ const keyHelp = [
   ['.', 'to the present, and the live end'],
   ['Space', 'stop time, or play'],
   ['p', 'to what waits for a decision'],
-  ['a x', 'approve, reject: on the line of a proposal'],
+  ['y n', 'approve, reject: on the card of a proposal'],
+  ['i', 'the inbox: everything that waits'],
+  ['w', 'why: what led to this line'],
   ['r', 'thoughts of others: all, starts and ends, none'],
-  ['y', 'copy a link to the line'],
+  ['y', 'copy a link to any other line'],
   ['Escape', 'close what is open'],
 ] as const
 

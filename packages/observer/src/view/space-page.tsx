@@ -2,22 +2,27 @@ import { ToolError } from '@meup/agent-sdk/watch'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
+import { readOne } from '../connect/history.js'
 import type { Detail, Session } from '../connect/session.js'
-import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
+import { getLineId, isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { Inspector } from './audit/inspector.js'
 import { MessageBox } from './conversation/message-box.js'
+import { Inbox } from './decide/inbox.js'
 import { Filters, HiddenList } from './filters/filters.js'
-import { SearchBar } from './filters/search-bar.js'
+import { FindPanel } from './find/find-panel.js'
+import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, Help, type Keymap, listenToKeys } from './keymap.js'
 import { People } from './participants/people.js'
 import { PersonPanel } from './participants/person.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
-import { type SpaceActions, SpaceProvider, useViewFilter } from './shared/use-space.js'
+import { openInPlace } from './shared/opened.js'
+import { type Panel, type SpaceActions, SpaceProvider, useSpace, useViewFilter } from './shared/use-space.js'
 import type { RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
+import { WhyPanel } from './why/why-panel.js'
 
 interface SpacePageProps {
   readonly session: Session
@@ -52,11 +57,9 @@ export function SpacePage({
   const { model } = session
   /** Key of the line that the keys are for. */
   const [current, setCurrent] = useState<string | undefined>()
-  /** Id of the envelope in the inspector. */
-  const [inspectedId, setInspectedId] = useState<string | undefined>()
-  /** Id of the participant that is looked at. */
-  const [shownParticipant, setShownParticipant] = useState<string | undefined>()
-  const [isSearching, setSearching] = useState(() => readRoute(location.hash).query !== undefined)
+  const [panel, setPanel] = useState<Panel | undefined>(() =>
+    readRoute(location.hash).query === undefined ? undefined : { at: 'find' },
+  )
   const [requestError, setRequestError] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
   const [keys, setKeys] = useStored('meup-keys', 'on')
@@ -64,7 +67,6 @@ export function SpacePage({
   const [view, turn] = useView()
   const View = views[view].component
   const isLive = session.client !== undefined
-  const envelope = inspectedId === undefined ? undefined : model.log.get(inspectedId)
 
   const act = useCallback((what: string, work: () => Promise<unknown>): void => {
     setRequestError(undefined)
@@ -76,6 +78,14 @@ export function SpacePage({
   const viewFilter = useViewFilter(session, act, redraw)
   useScrollPosition(session, shown)
   useCatchingUp(model, redraw)
+  const query = session.finder.sought.text
+  useHighlights(query)
+  useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
+  const showRow = (id: string, isFocused: boolean): void => {
+    session.model.unfold(id)
+    const key = shown.current?.reveal(id, isFocused)
+    if (key !== undefined) setCurrent(key)
+  }
   // Lines of the stream are drawn again only when this is another one.
   const space = useMemo<SpaceActions>(
     () => ({
@@ -84,13 +94,24 @@ export function SpacePage({
       can: (draft) => session.can(draft),
       select: setCurrent,
       inspect(id) {
-        setShownParticipant(undefined)
-        setInspectedId(id)
+        setPanel({ at: 'envelope', id })
         updateAddress({ seq: session.model.log.get(id)?.seq })
-        session.model.unfold(id)
-        const key = shown.current?.reveal(id)
-        if (key !== undefined) setCurrent(key)
+        showRow(id, true)
       },
+      reveal({ id, seq }) {
+        const found = session.model.log.get(id)
+        if (found !== undefined) {
+          const line = getLineId(found) ?? id
+          if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
+          showRow(line, false)
+          return
+        }
+        act('It could not be loaded', async () =>
+          setPanel({ at: 'envelope', id, envelope: await readOne(session.http, seq) }),
+        )
+      },
+      panel,
+      showPanel: setPanel,
       cycle(context) {
         session.model.cycle(context)
         redraw()
@@ -99,21 +120,21 @@ export function SpacePage({
         session.model.choose(context, 'all')
         redraw()
       },
-      showParticipant: setShownParticipant,
       viewFilter,
       act,
     }),
-    [session, isLive, session.rights],
+    [session, isLive, session.rights, panel],
   )
-  const leaveEnvelope = (): void => {
-    setInspectedId(undefined)
-    updateAddress({ seq: undefined })
+  const close = (): void => {
+    if (panel?.at === 'envelope') updateAddress({ seq: undefined })
+    if (panel?.at === 'find') session.finder.find({ text: '' })
+    setPanel(undefined)
   }
   const goTo = (index: number): void => {
     const slot = shown.current?.list.slots[index]
     if (slot === undefined) return
     setCurrent(slot.key)
-    if (inspectedId !== undefined) setInspectedId(slot.envelope.id)
+    if (panel?.at === 'envelope') setPanel({ at: 'envelope', id: slot.envelope.id })
     shown.current?.focus(index)
   }
   const toPending = (): void => {
@@ -121,8 +142,6 @@ export function SpacePage({
     const key = first && shown.current?.reveal(first.id)
     if (key !== undefined) setCurrent(key)
   }
-  const seqAt = (key: string | undefined): number | undefined =>
-    shown.current?.list.slots.find((slot) => slot.key === key)?.envelope.seq
   const show = (detail: Detail): void =>
     space.act('What is shown could not be changed', () => session.setDetail(detail))
 
@@ -151,24 +170,25 @@ export function SpacePage({
       playOrStop: () => session.time.togglePlay(),
       turn,
       turnThoughts: () => show(nextDetail[session.detail]),
-      search: () => setSearching(true),
+      search: () => document.querySelector<HTMLElement>('.find-box input')?.focus(),
+      why: () => {
+        const id = slots[at]?.envelope.id
+        if (id !== undefined) setPanel({ at: 'why', id })
+      },
+      inbox: () => setPanel(panel?.at === 'inbox' ? undefined : { at: 'inbox' }),
       toFilters,
       help: () => setHelpOpen(true),
     }
-    const close = (): void =>
-      shownParticipant === undefined ? leaveEnvelope() : setShownParticipant(undefined)
     return { Escape: close, ...(keys === 'on' && createKeymap(actions)) }
   }
   useEffect(() => listenToKeys(() => keymap.current()), [])
 
   return (
     <SpaceProvider value={space}>
-      <div
-        class={`page ${envelope === undefined && shownParticipant === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}
-      >
+      <div class={`page ${panel === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}>
         <Header {...{ session, theme, setTheme, show, leave }} help={() => setHelpOpen(true)} />
         <div class="side">
-          <People shownParticipant={shownParticipant} />
+          <People />
           <Filters />
           <HiddenList />
         </div>
@@ -190,36 +210,13 @@ export function SpacePage({
               />
             )}
           </div>
-          {isSearching && (
-            <SearchBar
-              seq={seqAt(current)}
-              show={(id) => {
-                model.unfold(id)
-                const key = shown.current?.reveal(id, false)
-                if (key !== undefined) setCurrent(key)
-              }}
-              close={() => {
-                setSearching(false)
-                viewFilter.find('')
-              }}
-            />
-          )}
           <footer>
-            <StatusLine {...{ session, requestError, leave, redraw }} toPending={toPending} />
+            <StatusLine {...{ session, requestError, leave, redraw }} />
             <Scrubber linked={moment} />
             <MessageBox />
           </footer>
         </main>
-        {shownParticipant !== undefined && (
-          <PersonPanel
-            key={shownParticipant}
-            id={shownParticipant}
-            close={() => setShownParticipant(undefined)}
-          />
-        )}
-        {shownParticipant === undefined && envelope !== undefined && (
-          <Inspector envelope={envelope} close={leaveEnvelope} />
-        )}
+        {panel !== undefined && <Beside panel={panel} close={close} />}
         {isHelpOpen && (
           <Help
             hasKeys={keys === 'on'}
@@ -231,6 +228,25 @@ export function SpacePage({
       </div>
     </SpaceProvider>
   )
+}
+
+/** What stands beside the view. */
+function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {
+  const { model } = useSpace().session
+  switch (panel.at) {
+    case 'envelope': {
+      const envelope = panel.envelope ?? model.log.get(panel.id)
+      return envelope === undefined ? null : <Inspector envelope={envelope} close={close} />
+    }
+    case 'why':
+      return <WhyPanel key={panel.id} id={panel.id} close={close} />
+    case 'person':
+      return <PersonPanel key={panel.id} id={panel.id} close={close} />
+    case 'inbox':
+      return <Inbox close={close} />
+    case 'find':
+      return <FindPanel close={close} />
+  }
 }
 
 /** Puts the focus on the first filter. */

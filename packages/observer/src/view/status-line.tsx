@@ -2,7 +2,6 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Session } from '../connect/session.js'
 import type { SpaceModel } from '../model/index.js'
-import { useNow } from './shared/hooks.js'
 import { memo } from './shared/parts.js'
 
 /** Milliseconds that a notice stays. */
@@ -12,13 +11,12 @@ interface StatusLineProps {
   readonly session: Session
   /** What did not work. */
   readonly requestError: string | undefined
-  readonly toPending: () => void
   readonly leave: () => void
   readonly redraw: () => void
 }
 
 /** What waits for a decision, what went wrong, and what the connection has just done. */
-export function StatusLine({ session, requestError, toPending, leave, redraw }: StatusLineProps): VNode {
+export function StatusLine({ session, requestError, leave, redraw }: StatusLineProps): VNode {
   const { notice, stage } = session
   useEffect(() => {
     if (notice === undefined) return
@@ -28,15 +26,8 @@ export function StatusLine({ session, requestError, toPending, leave, redraw }: 
     }, noticeMs)
     return () => clearTimeout(timer)
   }, [session, notice])
-  const now = useNow(true)
-  const pending = session.model.pending(now).length
   return (
     <p class="status">
-      {pending > 0 && (
-        <button type="button" class="pending" onClick={toPending}>
-          ⚠ {pending} pending
-        </button>
-      )}
       {requestError !== undefined && (
         <span class="problem" role="alert">
           {requestError}

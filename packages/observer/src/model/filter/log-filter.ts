@@ -8,9 +8,7 @@ import {
   openedContext,
   type PresencePayload,
 } from '@meup/protocol'
-import { getLineId } from '../log/lines.js'
 import type { Log } from '../log/log.js'
-import { Search } from './search.js'
 
 /** Envelopes between two looks at the clock, and how many times as many are counted at once. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
@@ -18,9 +16,6 @@ const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 /** Decides which envelopes of a log the reader sees, and counts the others. */
 export class LogFilter {
   readonly viewFilter: ViewFilter
-  readonly search = new Search()
-  /** Changes whenever a search begins. */
-  round = 0
   readonly #log: Log
   /** Envelopes that were counted, and how many of them do not pass. */
   #counted = 0
@@ -29,7 +24,6 @@ export class LogFilter {
   constructor(viewFilter: ViewFilter, log: Log) {
     this.viewFilter = viewFilter
     this.#log = log
-    this.search.start(viewFilter.query)
   }
 
   filter(filter: Filter): void {
@@ -37,41 +31,13 @@ export class LogFilter {
     this.#recount()
   }
 
-  find(query: string): void {
-    this.viewFilter.query = query
-    this.search.start(query)
-    this.round++
-    this.#recount()
-  }
-
-  /** Searches new envelopes, if the earlier ones have been searched. */
-  onAppend(before: number): void {
-    if (this.search.isThrough(before)) this.search.work(this.#log.envelopes)
-  }
-
-  /** Continues the search until `until` (`performance.now()`). Returns whether it is complete. */
-  work(until: number): boolean {
-    const isThrough = this.search.work(this.#log.envelopes, () => performance.now() >= until)
-    if (isThrough) this.#recount()
-    return isThrough
-  }
-
   /** Other envelopes than before. */
   reset(): void {
-    this.search.reset()
-    this.round++
     this.#recount()
   }
 
   isShown(envelope: Envelope): boolean {
-    const { filter } = this.viewFilter
-    return matchesFilter(envelope, filter) && (!filter.isHitsOnly || this.isSearchHit(envelope))
-  }
-
-  /** Whether it is one of the lines that alone are asked for, which then show in folded runs as well. */
-  isSearchHit(envelope: Envelope): boolean {
-    const { filter } = this.viewFilter
-    return filter.isHitsOnly && this.search.isOn && this.search.has(getLineId(envelope) ?? '')
+    return matchesFilter(envelope, this.viewFilter.filter)
   }
 
   /** Whether the heading of a run is asked for by name. */
@@ -114,8 +80,6 @@ export class ViewFilter {
   /** Those whose thoughts are not shown. */
   readonly muted = new Set<string>()
   filter: Filter = everything
-  /** What is searched for. */
-  query = ''
 }
 
 /** What lines are about. */
@@ -130,16 +94,22 @@ export interface Filter {
   readonly sorts: readonly Sort[]
   /** This context and what is below it alone. */
   readonly context: string | undefined
-  /** Whether only what was searched for shows. */
-  readonly isHitsOnly: boolean
 }
 
-export const everything: Filter = { from: [], sorts: [], context: undefined, isHitsOnly: false }
+export const everything: Filter = { from: [], sorts: [], context: undefined }
 
 export const isSort = (word: string): word is Sort => (sorts as readonly string[]).includes(word)
 
-export const isFiltering = ({ from, sorts, context, isHitsOnly }: Filter): boolean =>
-  from.length > 0 || sorts.length > 0 || context !== undefined || isHitsOnly
+export const isFiltering = ({ from, sorts, context }: Filter): boolean =>
+  from.length > 0 || sorts.length > 0 || context !== undefined
+
+export const sortNames: Readonly<Record<Sort, string>> = {
+  chat: 'messages',
+  thoughts: 'thoughts',
+  tools: 'tools',
+  proposals: 'proposals',
+  events: 'events',
+}
 
 const proposals: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.mcpReject, Kind.mcpWithdraw])
 
@@ -151,7 +121,19 @@ function getSort({ kind }: Pick<Envelope, 'kind'>): Sort {
   return namespace === 'chat' ? 'chat' : 'events'
 }
 
-/** Whether it passes; what was searched for is another matter. */
+/** The kinds of each sort, as far as the protocol knows them. */
+const kindsOf = (sort: Sort): readonly string[] =>
+  Object.values(Kind).filter((kind) => getSort({ kind }) === sort)
+
+export const sortKinds: Readonly<Record<Sort, readonly string[]>> = {
+  chat: kindsOf('chat'),
+  thoughts: kindsOf('thoughts'),
+  tools: kindsOf('tools'),
+  proposals: kindsOf('proposals'),
+  events: kindsOf('events'),
+}
+
+/** Whether it passes. */
 function matchesFilter(envelope: Envelope, { from, sorts, context }: Filter): boolean {
   if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
   if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false

@@ -140,5 +140,5 @@ export interface Sources {
   /** Whether this reader does not want to see what a participant thinks. */
   isMuted(participant: string): boolean
   /** What of the log this reader wants to see. */
-  readonly logFilter: Pick<LogFilter, 'isShown' | 'isSearchHit' | 'isHeadingOf'>
+  readonly logFilter: Pick<LogFilter, 'isShown' | 'isHeadingOf'>
 }

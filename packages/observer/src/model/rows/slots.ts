@@ -78,9 +78,7 @@ function select(
       !(isThought(entry.envelope.kind) && isMuted(entry.envelope.from)) &&
       (logFilter.isShown(entry.envelope) || isWaiting(entry)),
   )
-  const pressing = heard.filter(
-    (entry) => isPressing(entry, getProposal) || logFilter.isSearchHit(entry.envelope),
-  )
+  const pressing = heard.filter((entry) => isPressing(entry, getProposal))
   const always = new Set(pressing)
   const lines = heard.filter((entry) => always.has(entry) || isOpen(entry.envelope.context ?? root))
   return { pressing, lines, isEmpty: heard.length === 0 }

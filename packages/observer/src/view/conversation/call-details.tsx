@@ -17,6 +17,7 @@ import { EnvelopeChain, ExactJson } from '../audit/inspector.js'
 import { ContentPart, DiffView, isLongPart } from '../shared/content.js'
 import { Alert, CopyButton, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { WhyButton } from '../why/why-button.js'
 
 type Tab = 'call' | 'raw'
 
@@ -55,7 +56,8 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
         <>
           {row.rationale !== null && (
             <p>
-              <span class="label">Why</span> <Said kind="rationale" text={row.rationale} />
+              <span class="label">Why</span> <Said kind="rationale" text={row.rationale} />{' '}
+              <WhyButton id={row.envelope.id} />
             </p>
           )}
           <Arguments tool={row.tool} args={args} isWhole={isWhole} />

@@ -13,12 +13,13 @@ import {
   type SaidRow,
   sizeText,
 } from '../../model/index.js'
+import { ProposalCard } from '../decide/proposal-card.js'
 import { Markdown } from '../shared/markdown.js'
 import { useOpened } from '../shared/opened.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { WhyButton } from '../why/why-button.js'
 import { CallDetails } from './call-details.js'
-import { ProposalCard } from './proposal-card.js'
 import { RunHeading } from './run-heading.js'
 
 /** The content of a row, in any view. */
@@ -68,6 +69,7 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
       {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
       <FullSizeChip envelope={envelope} />
       {message.isTakenBack && <Chip>taken back</Chip>}
+      {message.source.correlationId !== undefined && <WhyButton id={envelope.id} />}
       {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
     </div>
   )
@@ -81,6 +83,7 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
       {name !== '' && <b class="kind">{name}</b>}
       {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
       {isLate && <Chip>late</Chip>}
+      {tone === 'problem' && <WhyButton id={envelope.id} />}
       <FullSizeChip envelope={envelope} />
     </div>
   )

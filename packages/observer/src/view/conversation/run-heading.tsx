@@ -81,7 +81,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
         </Chip>
       )}
       {row.isMuted && <Chip>thoughts hidden by you</Chip>}
-      {isCut && <Chip>✂ cut by you, at the gateway</Chip>}
+      {isCut && <Chip>✂ muted by you, at the gateway</Chip>}
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
@@ -168,7 +168,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
         title="Show this context alone, for you"
         onClick={() => viewFilter.narrow({ context: isOnly ? undefined : context })}
       >
-        {isOnly ? 'Show others too' : 'Only this'}
+        {isOnly ? 'Show others too' : 'Focus'}
       </button>
       <button
         type="button"
@@ -177,7 +177,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
         title="What is said in it is not sent to you; nobody else notices"
         onClick={() => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
       >
-        {isCut ? 'Send it again' : 'Cut'}
+        {isCut ? 'Unmute' : 'Mute'}
       </button>
     </>
   )

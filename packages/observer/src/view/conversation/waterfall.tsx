@@ -2,12 +2,12 @@ import { formatDuration } from '@meup/folds'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { getSpan, nameText, type Row, type TimeScale, tickText, timeScale } from '../../model/index.js'
+import { ProposalCard } from '../decide/proposal-card.js'
 import { useNow } from '../shared/hooks.js'
 import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { ProposalCard } from './proposal-card.js'
 import { RowContent } from './rows.js'
 
 /** Contexts and tool calls on a time axis, which shows the time of the rows that are seen. */

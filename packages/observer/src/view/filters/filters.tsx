@@ -11,24 +11,16 @@ import {
   type Sort,
   type SpaceModel,
   sizeText,
+  sortNames,
   sorts,
   toggled,
 } from '../../model/index.js'
-import { Checkbox } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-
-const names: Readonly<Record<Sort, string>> = {
-  chat: 'messages',
-  thoughts: 'thoughts',
-  tools: 'tools',
-  proposals: 'proposals',
-  events: 'events',
-}
 
 /** What a reader wants to see alone, and what takes that back. */
 export function Filters(): VNode {
   const { session, viewFilter } = useSpace()
-  const { filter, query } = session.model.viewFilter
+  const { filter } = session.model.viewFilter
   const { from, context } = filter
   const chosen: readonly string[] = filter.sorts
   return (
@@ -45,7 +37,7 @@ export function Filters(): VNode {
             onClick={() => viewFilter.narrow({ sorts: toggled(chosen, sort) as readonly Sort[] })}
           >
             {chosen.includes(sort) ? '✓ ' : ''}
-            {names[sort]}
+            {sortNames[sort]}
           </button>
         ))}
       </p>
@@ -54,11 +46,6 @@ export function Filters(): VNode {
       ))}
       {context !== undefined && (
         <Only what={`in ${context}`} drop={() => viewFilter.narrow({ context: undefined })} />
-      )}
-      {query !== '' && (
-        <Checkbox checked={filter.isHitsOnly} set={(isHitsOnly) => viewFilter.narrow({ isHitsOnly })}>
-          <span class="said">lines with “{query}”</span>
-        </Checkbox>
       )}
       {isFiltering(filter) && (
         <button type="button" class="widen" onClick={() => viewFilter.widen()}>

@@ -2,7 +2,7 @@ import { type LoggedGrant, type GrantedCapabilities as ParticipantRights, printa
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilityText, clockText, readCapabilities } from '../../model/index.js'
+import { capabilitySentence, capabilityText, clockText, readCapabilities, terms } from '../../model/index.js'
 import { Problem, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -46,9 +46,9 @@ function Capabilities({ list }: { list: ParticipantRights['configured'] }): VNod
   return (
     <span class="capabilities">
       {shown.map((capability, at) => (
-        <code key={at} class="capability" dir="ltr">
-          {capabilityText(capability)}
-        </code>
+        <span key={at} class="capability" title={capabilityText(capability)}>
+          {capabilitySentence(capability)}
+        </span>
       ))}
       {list.length > shown.length && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
@@ -83,13 +83,13 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
           type="button"
           class="bad"
           disabled={!isLive}
-          aria-label={`Take back from ${recipient}: ${capabilities.map(capabilityText).join(', ')}`}
+          aria-label={`Revoke from ${recipient}: ${capabilities.map(capabilityText).join(', ')}`}
           onClick={() => {
             setRequestError(undefined)
             session.client?.send({ kind: Kind.capabilityRevoke, payload }).catch(setRequestError)
           }}
         >
-          Take back
+          Revoke
         </button>
       )}
       <Problem error={requestError} />
@@ -100,15 +100,6 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
 /** Local date and time. */
 const untilText = (ts: string): string =>
   new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
-
-/** How long a grant lasts, in minutes. */
-const terms = [
-  ['', 'until it is taken back'],
-  ['15', 'for 15 minutes'],
-  ['60', 'for an hour'],
-  ['480', 'for 8 hours'],
-  ['10080', 'for a week'],
-] as const
 
 /** Grants capabilities of this reader to a participant, where that is permitted. */
 export function GrantForm({ recipient }: { recipient: string }): VNode | null {
@@ -122,7 +113,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
   if (!mayGrant)
     return (
       <p class="dim">
-        You may give {recipient} nothing: that takes a capability for {Kind.capabilityGrant}.
+        You may grant {recipient} nothing: that takes a capability for {Kind.capabilityGrant}.
       </p>
     )
   const give = async (): Promise<void> => {
@@ -142,14 +133,14 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
   return (
     <form
       class="grant"
-      aria-label={`Give ${recipient} capabilities`}
+      aria-label={`Grant ${recipient} capabilities`}
       onSubmit={(event) => {
         event.preventDefault()
         setRequestError(undefined)
         give().catch(setRequestError)
       }}
     >
-      <h3>Give more</h3>
+      <h3>Grant more</h3>
       <label>
         Capabilities, one a line
         <textarea
@@ -183,7 +174,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
         />
       </label>
       <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
-        Give
+        Grant
       </button>
       <Problem error={requestError} />
     </form>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Person, Status } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { Invite } from './invite.js'
 
 /** So many are listed; the others are found by their names. */
 const maxListed = 100
@@ -10,8 +11,8 @@ const maxListed = 100
 const minForSearch = 12
 
 /** Who is in the space, what each is at, and whose thoughts are shown. */
-export function People({ shownParticipant }: { shownParticipant: string | undefined }): VNode {
-  const { session } = useSpace()
+export function People(): VNode {
+  const { session, panel } = useSpace()
   const { people } = session.model
   const [sought, setSought] = useState('')
   const found = sought === '' ? people : people.filter(({ id }) => id.includes(sought.trim()))
@@ -35,32 +36,47 @@ export function People({ shownParticipant }: { shownParticipant: string | undefi
       )}
       <ul>
         {found.slice(0, maxListed).map((person) => (
-          <PersonLine key={person.id} person={person} isShown={person.id === shownParticipant} />
+          <PersonLine
+            key={person.id}
+            person={person}
+            isShown={panel?.at === 'person' && panel.id === person.id}
+          />
         ))}
       </ul>
       {found.length > maxListed && (
         <p class="dim rest">and {(found.length - maxListed).toLocaleString('en')} more: find them by name</p>
       )}
+      <Invite />
       {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
     </nav>
   )
 }
 
-const getPresence = ({ isPresent, load }: Person): { readonly mark: string; readonly text: string } => {
+const getPresence = (
+  { isPresent, load }: Person,
+  isPaused: boolean,
+): { readonly mark: string; readonly text: string } => {
+  if (isPaused) return { mark: '⏸', text: 'paused' }
   if (load > 0) return { mark: '◐', text: 'thinking' }
   return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
 }
 
 function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): VNode {
-  const { session, viewFilter, showParticipant } = useSpace()
+  const { session, viewFilter, showPanel } = useSpace()
   const { id, isPresent, load, isMuted } = person
-  const { mark, text } = getPresence(person)
+  const isPaused = session.model.pauseOf(id, Date.now()) !== undefined
+  const { mark, text } = getPresence(person, isPaused)
   const isCut = session.subscription.cut.from.includes(id)
   const used = getContextUsage(session.model.members.getStatus(id))
   const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
-      <span class={`presence ${load > 0 ? 'busy' : ''}`} role="img" aria-label={text} title={text}>
+      <span
+        class={`presence ${isPaused ? 'paused' : load > 0 ? 'busy' : ''}`}
+        role="img"
+        aria-label={text}
+        title={text}
+      >
         {mark}
       </span>
       <button
@@ -68,10 +84,11 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
         class="link who"
         aria-expanded={isShown}
         title={`${id}: what it may do, and more`}
-        onClick={() => showParticipant(isShown ? undefined : id)}
+        onClick={() => showPanel(isShown ? undefined : { at: 'person', id })}
       >
         <Name id={id} />
       </button>
+      {isPaused && <span class="paused">paused</span>}
       {isMe && <span class="dim">you</span>}
       {load > 0 && (
         <span class="load" title="Runs that go on">

@@ -5,7 +5,9 @@ import { readHistory } from '../../connect/history.js'
 import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { Control } from './control.js'
 import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
+import { Tools } from './tools.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {
@@ -25,7 +27,9 @@ export function PersonPanel({ id, close }: { id: string; close: () => void }): V
       ) : (
         <State person={person} />
       )}
+      <Control id={id} />
       <Seen id={id} />
+      <Tools id={id} />
       <Rights id={id} />
     </aside>
   )
@@ -42,12 +46,12 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
     <dl>
       <dt>state</dt>
       <dd>
-        {isPresent ? '● here' : '○ away'}
+        {model.pauseOf(id, Date.now()) !== undefined ? '⏸ paused' : isPresent ? '● here' : '○ away'}
         {since !== null && <time dateTime={since}> since {clockText(since)}</time>}
       </dd>
       <dt>load</dt>
       <dd>
-        {load === 0 && <span class="dim">nothing goes on</span>}
+        {load === 0 && <span class="dim">idle</span>}
         {runs.slice(0, maxRuns).map((context) => (
           <button type="button" class="link" key={context} onClick={() => inspect(context)}>
             ◐ #{model.log.get(context)?.seq ?? context}
@@ -95,7 +99,7 @@ function Seen({ id }: { id: string }): VNode {
         checked={cut.from.includes(id)}
         set={() => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })}
       >
-        Cut it at the gateway: nothing but messages and tools is sent
+        Mute it at the gateway: nothing but messages and tools is sent
       </Checkbox>
     </fieldset>
   )

@@ -76,7 +76,8 @@ function TableView({
   rows: readonly (readonly string[])[]
 }): VNode {
   return (
-    <div class="table" tabIndex={0} role="group" aria-label="Table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
+    <section class="table" tabIndex={0} aria-label="Table">
       <table>
         <thead>
           <tr>
@@ -97,7 +98,7 @@ function TableView({
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
 
@@ -139,7 +140,7 @@ const [maxOpenChars, maxMembers] = [600, 100]
 const maxDepth = 12
 
 /** JSON whose parts fold. What is short is open. */
-export function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
+function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
   const json = JSON.stringify(value) ?? 'null'
   if (typeof value !== 'object' || value === null || json.length <= maxOpenChars) {
     return (

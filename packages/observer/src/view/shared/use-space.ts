@@ -1,10 +1,22 @@
+import type { SearchHit } from '@meup/agent-sdk/http'
 import type { Draft } from '@meup/agent-sdk/watch'
+import type { Envelope } from '@meup/protocol'
 import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js'
 import { type Cut, everything, type Filter, isSort, readRoute } from '../../model/index.js'
 import { updateAddress } from './hooks.js'
+
+/** What stands beside the view. */
+export type Panel =
+  /** `envelope`: where it is not loaded here. */
+  | { readonly at: 'envelope'; readonly id: string; readonly envelope?: Envelope }
+  /** Why there is an envelope. */
+  | { readonly at: 'why'; readonly id: string }
+  | { readonly at: 'person'; readonly id: string }
+  | { readonly at: 'inbox' }
+  | { readonly at: 'find' }
 
 /** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
@@ -14,10 +26,13 @@ export interface SpaceActions {
   can(draft: Draft): boolean
   /** Makes the row of this key the one that the keys are for. */
   select(key: string): void
-  /** Opens an envelope in the inspector. */
+  /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
-  /** Opens the panel of a participant; `undefined` closes it. */
-  showParticipant(participant: string | undefined): void
+  /** Brings what was found into view, loaded here or not. */
+  reveal(hit: Pick<SearchHit, 'id' | 'seq'>): void
+  /** What stands beside the view. */
+  readonly panel: Panel | undefined
+  showPanel(panel: Panel | undefined): void
   /** Chooses what is seen. */
   readonly viewFilter: ViewFilterActions
   /** Opens the next level of a context. */
@@ -42,7 +57,6 @@ export interface ViewFilterActions {
   narrow(part: Partial<Filter>): void
   /** Shows everything again that this reader's filter hides. */
   widen(): void
-  find(query: string): void
   mute(participant: string, isMuted: boolean): void
   cut(next: Cut): void
 }
@@ -56,11 +70,11 @@ export function useViewFilter(
   const control = useMemo(() => createViewFilterActions(session, act, redraw), [session])
   useEffect(() => {
     const { context, query = '', from = [], sorts = [] } = readRoute(location.hash)
-    const { muted, isHitsOnly, folds } = loadChoices(session.place.space)
+    const { muted, folds } = loadChoices(session.place.space)
     for (const [context, level] of folds) session.present.choose(context, level)
     for (const id of muted) session.present.mute(id, true)
-    if (query !== '') control.find(query)
-    control.narrow({ context, from, sorts: sorts.filter(isSort), isHitsOnly: isHitsOnly && query !== '' })
+    if (query !== '') session.finder.find({ text: query })
+    control.narrow({ context, from, sorts: sorts.filter(isSort) })
   }, [session])
   const isLive = session.client !== undefined
   useEffect(() => {
@@ -80,24 +94,17 @@ function createViewFilterActions(
   const narrow = (part: Partial<Filter>): void => {
     const filter = { ...session.model.viewFilter.filter, ...part }
     for (const model of models()) model.filter(filter)
-    const { context, from, sorts, isHitsOnly } = filter
+    const { context, from, sorts } = filter
     updateAddress({
       context,
       from: from.length === 0 ? undefined : from,
       sorts: sorts.length === 0 ? undefined : sorts,
     })
-    keep({ isHitsOnly })
     redraw()
   }
   return {
     narrow,
     widen: () => narrow(everything),
-    find(query) {
-      for (const model of models()) model.find(query)
-      if (query === '') narrow({ isHitsOnly: false })
-      updateAddress({ query: query === '' ? undefined : query })
-      redraw()
-    },
     mute(participant, isMuted) {
       for (const model of models()) model.mute(participant, isMuted)
       keep({ muted: [...session.model.viewFilter.muted] })

@@ -1,0 +1,113 @@
+import type { HttpClient, SearchHit, SearchOutcome, SearchPage } from '@meup/agent-sdk/http'
+import { type Sort, sortKinds } from '../model/index.js'
+import { formatError } from './errors.js'
+
+/** What is looked for. */
+export interface Sought {
+  readonly text: string
+  readonly from?: string | undefined
+  readonly sort?: Sort | undefined
+  readonly tool?: string | undefined
+  readonly outcome?: SearchOutcome | undefined
+  /** Only what happened in the last so many minutes. */
+  readonly minutes?: number | undefined
+}
+
+export const nothingSought: Sought = { text: '' }
+
+export const isSeeking = ({ text, from, sort, tool, outcome, minutes }: Sought): boolean =>
+  text.trim() !== '' || [from, sort, tool, outcome, minutes].some((each) => each !== undefined)
+
+/** Milliseconds without a key before a search begins. */
+const typingMs = 150
+/** Pages that are read without a hit before a reader is asked whether to go on; hits of a page. */
+const [maxEmptyPages, pageSize] = [20, 50]
+
+/** Searches the whole log at the gateway, the newest first, part by part. */
+export class Finder {
+  readonly #http: HttpClient
+  readonly #onChange: () => void
+  sought: Sought = nothingSought
+  hits: readonly SearchHit[] = []
+  /** Time of the oldest envelope that was looked at; `null` = of none. */
+  searchedTo: string | null = null
+  isSearching = false
+  /** Whether all of the log was searched. */
+  isWhole = true
+  problem: string | undefined
+  #pages: AsyncGenerator<SearchPage, void> | undefined
+  #abort = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(http: HttpClient, onChange: () => void) {
+    this.#http = http
+    this.#onChange = onChange
+  }
+
+  /** Looks for something else. */
+  find(sought: Sought): void {
+    this.stop()
+    this.sought = sought
+    this.hits = []
+    this.searchedTo = null
+    this.problem = undefined
+    this.isWhole = !isSeeking(sought)
+    if (!this.isWhole) {
+      this.isSearching = true
+      this.#timer = setTimeout(() => this.#begin(), typingMs)
+    }
+    this.#onChange()
+  }
+
+  /** Goes back further, to the next hits. */
+  goOn(): void {
+    if (!this.isSearching && !this.isWhole) void this.#read()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#abort.abort()
+    this.isSearching = false
+  }
+
+  #begin(): void {
+    const { text, from, sort, tool, outcome, minutes } = this.sought
+    this.#abort = new AbortController()
+    const query = {
+      text: text.trim() === '' ? undefined : text.trim(),
+      from: from === undefined ? undefined : [from],
+      kind: sort === undefined ? undefined : sortKinds[sort],
+      ...{ tool, outcome, limit: pageSize },
+      since: minutes === undefined ? undefined : new Date(Date.now() - minutes * 60_000).toISOString(),
+    }
+    this.#pages = this.#http.search(query, { signal: this.#abort.signal })
+    void this.#read()
+  }
+
+  async #read(): Promise<void> {
+    const { signal } = this.#abort
+    const pages = this.#pages
+    if (pages === undefined) return
+    this.isSearching = true
+    this.#onChange()
+    const before = this.hits.length
+    try {
+      for (let page = 0; page < maxEmptyPages && this.hits.length === before && !this.isWhole; page++) {
+        const { value } = await pages.next()
+        if (signal.aborted) return
+        this.isWhole = !value || value.next === undefined
+        if (value) {
+          this.hits = [...this.hits, ...value.hits]
+          this.searchedTo = value.searched_to ?? this.searchedTo
+        }
+        this.#onChange()
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      this.problem = formatError(error)
+      this.isWhole = true
+    }
+    this.isSearching = false
+    this.#onChange()
+  }
+}

@@ -1,0 +1,80 @@
+import { onOneLine } from '@meup/folds'
+import type { Capability } from '@meup/protocol'
+
+/** What kinds stand for, as one says what somebody may do. */
+const deeds: Readonly<Record<string, string>> = {
+  '*': 'do everything',
+  chat: 'send messages',
+  'chat.*': 'send and acknowledge messages',
+  'reasoning.*': 'think aloud',
+  'mcp.*': 'call, propose and answer anything',
+  'mcp.request': 'call tools',
+  'mcp.proposal': 'propose calls',
+  'mcp.response': 'answer calls',
+  'mcp.reject': 'reject proposals',
+  'observe.visibility': 'hide and show the thoughts of runs',
+  'observe.targeted': 'read what is addressed to others',
+  'capability.*': 'grant and revoke capabilities',
+  'capability.grant': 'grant capabilities',
+  'capability.revoke': 'revoke grants',
+  'participant.*': 'pause and resume participants',
+  'participant.pause': 'pause participants',
+  'participant.resume': 'resume participants',
+  'reasoning.cancel': 'interrupt runs',
+  'space.*': 'invite and remove participants',
+  'space.invite': 'invite participants',
+  'space.kick': 'remove participants',
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A capability as a sentence without its subject: `call read_* of files where path is docs/*`. */
+export function capabilitySentence(capability: Capability): string {
+  if (typeof capability === 'string') return deedOf(capability)
+  if (!('kind' in capability)) {
+    const { tool, arguments: args } = capability
+    const [owner = '', name = '*'] = tool.split(/\/(.*)/s)
+    return onOneLine(`call ${name} of ${owner}${whereText(args)}`)
+  }
+  const { kind, to, context, payload } = capability
+  const place = context === undefined ? '' : ` in ${list(context)}`
+  const call = readCall(payload)
+  if (kind === 'mcp.request' && call !== undefined)
+    return onOneLine(
+      `call ${call.name}${to === undefined ? '' : ` of ${list(to)}`}${whereText(call.args)}${place}`,
+    )
+  const target = to === undefined ? '' : ` to ${list(to)}`
+  const rest = payload === undefined ? '' : ` where ${JSON.stringify(payload)}`
+  return onOneLine(`${list(kind, deedOf)}${target}${place}${rest}`)
+}
+
+const deedOf = (kind: string): string => {
+  const known = deeds[kind]
+  if (known !== undefined) return known
+  return kind.includes('/') ? `call ${onOneLine(kind)}` : `send ${onOneLine(kind)}`
+}
+
+/** The tool and the arguments of a capability for calls, where its payload says nothing else. */
+function readCall(payload: unknown): { readonly name: string; readonly args: unknown } | undefined {
+  if (!isFields(payload) || payload.method !== 'tools/call' || !isFields(payload.params)) return undefined
+  const { name, arguments: args, ...others } = payload.params
+  const isKnown = Object.keys(payload).length === 2 && Object.keys(others).length === 0
+  return isKnown && name !== undefined ? { name: list(name), args } : undefined
+}
+
+function whereText(args: unknown): string {
+  if (args === undefined) return ''
+  if (!isFields(args)) return ` where the arguments are ${JSON.stringify(args)}`
+  const parts = Object.entries(args).map(([name, pattern]) => `${name} is ${list(pattern)}`)
+  return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
+}
+
+/** `a, b or c`; what is no text is written as JSON. */
+function list(value: unknown, say: (text: string) => string = (text) => text): string {
+  const all = (Array.isArray(value) ? value : [value]).map((each) =>
+    typeof each === 'string' ? say(each) : JSON.stringify(each),
+  )
+  return all.length < 2 ? (all[0] ?? '') : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`
+}

@@ -1,0 +1,110 @@
+import type { Draft } from '@meup/agent-sdk/watch'
+import type { ProposalView } from '@meup/folds'
+import { type Envelope, Kind } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Session } from '../../connect/session.js'
+import { useSpace } from '../shared/use-space.js'
+import { AlwaysForm } from './always-form.js'
+
+/** The request that carries a proposal out. */
+const toRequest = ({ to, context, payload }: Envelope): Draft => ({
+  kind: Kind.mcpRequest,
+  payload,
+  ...(to && { to }),
+  ...(context !== undefined && { context }),
+})
+
+/** Whether this reader may approve a proposal. Those reject who could approve [MEUP-3.11]. */
+export function isDecidable(
+  { id, source }: ProposalView,
+  session: Session,
+  can: (draft: Draft) => boolean,
+): boolean {
+  const envelope = session.model.log.get(id)
+  return envelope !== undefined && source.from !== session.welcome?.you.id && can(toRequest(envelope))
+}
+
+interface DecisionProps {
+  readonly proposal: ProposalView
+  readonly envelope: Envelope
+  /** Whether the whole request was shown. Only then it can be approved. */
+  readonly isSeen: boolean
+}
+
+/** Approves, rejects with a reason, or allows the like from now on. */
+export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
+  const { session, isLive, can, act } = useSpace()
+  const [step, setStep] = useState<'choose' | 'reject' | 'always'>('choose')
+  const [reason, setReason] = useState('')
+  const [isDeciding, setDeciding] = useState(false)
+  const { id, source, tool } = proposal
+  const open = session.client?.proposals.get(id)
+  if (!isDecidable(proposal, session, can))
+    return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
+  const mayReject = can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
+  const mayGrant =
+    envelope.to !== undefined && can({ kind: Kind.capabilityGrant, payload: { recipient: source.from } })
+  const isClosed = !isLive || isDeciding
+  const decide = (work: () => Promise<unknown> | undefined): void => {
+    setDeciding(true)
+    act('It was not decided', () => Promise.resolve(work()).finally(() => setDeciding(false)))
+  }
+  if (step === 'always' && open !== undefined)
+    return <AlwaysForm proposal={open} tool={tool} back={() => setStep('choose')} />
+  if (step === 'reject') {
+    const reject = (): void => {
+      const message = reason.trim()
+      const why = { reason: 'declined', ...(message !== '' && { message }) }
+      decide(() => session.client?.proposals.reject(id, why))
+    }
+    return (
+      <form
+        class="decision"
+        onSubmit={(event) => {
+          event.preventDefault()
+          reject()
+        }}
+      >
+        <input
+          aria-label="Why not"
+          placeholder="Why not? (for everyone to read)"
+          maxLength={1000}
+          value={reason}
+          ref={(input) => input?.focus()}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+        <button type="submit" class="bad" disabled={isClosed}>
+          Reject
+        </button>
+        <button type="button" onClick={() => setStep('choose')}>
+          Back
+        </button>
+      </form>
+    )
+  }
+  return (
+    <div class="decision">
+      <button
+        type="button"
+        class="primary"
+        data-key-press="y"
+        disabled={isClosed || !isSeen}
+        onClick={() => decide(() => session.client?.proposals.approve(id))}
+      >
+        Approve <kbd>y</kbd>
+      </button>
+      {mayReject && (
+        <button type="button" data-key-press="n" disabled={isClosed} onClick={() => setStep('reject')}>
+          Reject… <kbd>n</kbd>
+        </button>
+      )}
+      {mayGrant && (
+        <button type="button" disabled={isClosed || !isSeen} onClick={() => setStep('always')}>
+          Always allow…
+        </button>
+      )}
+      {!isSeen && <span class="dim">Show all of it before you approve.</span>}
+    </div>
+  )
+}

@@ -1,0 +1,37 @@
+import type { VNode } from 'preact'
+import { useSpace } from '../shared/use-space.js'
+
+/** Where words are looked for; `/` leads here. */
+export function FindBox(): VNode {
+  const { session, showPanel } = useSpace()
+  const { finder } = session
+  return (
+    <search class="find-box">
+      <input
+        name="query"
+        type="search"
+        aria-label="Search the space"
+        placeholder="Search  /"
+        maxLength={200}
+        spellcheck={false}
+        value={finder.sought.text}
+        onFocus={() => showPanel({ at: 'find' })}
+        onInput={(event) => {
+          showPanel({ at: 'find' })
+          finder.find({ ...finder.sought, text: event.currentTarget.value })
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' || event.key === 'ArrowDown') {
+            event.preventDefault()
+            document.querySelector<HTMLElement>('.hits button')?.focus()
+          } else if (event.key === 'Escape') {
+            event.stopPropagation()
+            event.currentTarget.blur()
+            finder.find({ text: '' })
+            showPanel(undefined)
+          }
+        }}
+      />
+    </search>
+  )
+}

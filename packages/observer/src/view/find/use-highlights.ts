@@ -1,0 +1,48 @@
+import { useEffect } from 'preact/hooks'
+
+/** Words that are highlighted, and places of them. */
+const [maxWords, maxPlaces] = [16, 500]
+const name = 'search'
+
+/** Highlights words wherever the view shows them. Browsers that cannot do that without changing the text leave it as it is. */
+export function useHighlights(text: string): void {
+  useEffect(() => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, maxWords)
+    const view = document.querySelector('.view')
+    if (words.length === 0 || view === null || !('highlights' in CSS)) return
+    let frame = 0
+    const highlight = (): void => {
+      frame = 0
+      CSS.highlights.set(name, new Highlight(...findPlaces(view, words)))
+    }
+    const later = (): void => {
+      frame ||= requestAnimationFrame(highlight)
+    }
+    const observer = new MutationObserver(later)
+    observer.observe(view, { childList: true, subtree: true, characterData: true })
+    later()
+    return () => {
+      observer.disconnect()
+      cancelAnimationFrame(frame)
+      CSS.highlights.delete(name)
+    }
+  }, [text])
+}
+
+function findPlaces(view: Element, words: readonly string[]): Range[] {
+  const places: Range[] = []
+  const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null && places.length < maxPlaces; node = walker.nextNode()) {
+    const text = (node.nodeValue ?? '').toLowerCase()
+    if (text.length !== node.nodeValue?.length) continue
+    for (const word of words) {
+      for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + word.length)) {
+        const place = document.createRange()
+        place.setStart(node, at)
+        place.setEnd(node, at + word.length)
+        places.push(place)
+      }
+    }
+  }
+  return places
+}

@@ -1,0 +1,103 @@
+import { Kind } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { clockText, printablePause, terms } from '../../model/index.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** Pauses, resumes, interrupts and removes a participant, as far as this reader may. */
+export function Control({ id }: { id: string }): VNode | null {
+  const { session, isLive, can, act } = useSpace()
+  const [isRemoving, setRemoving] = useState(false)
+  const [minutes, setMinutes] = useState('')
+  const { model, client } = session
+  const isMe = id === session.welcome?.you.id
+  const pause = model.pauseOf(id, Date.now())
+  const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
+  const mayPause = !isMe && can({ kind: Kind.participantPause, to: [id] })
+  const mayResume = can({ kind: Kind.participantResume, to: [id] })
+  const stoppable = runs.filter((context) => can({ kind: Kind.reasoningCancel, context }))
+  const mayRemove = !isMe && can({ kind: Kind.spaceKick, payload: { participantId: id } })
+  if (pause === undefined && !mayPause && stoppable.length === 0 && !mayRemove) return null
+  const seconds = minutes === '' ? {} : { timeoutSeconds: Number(minutes) * 60 }
+  return (
+    <section class="control" aria-label={`Control ${id}`}>
+      {pause !== undefined && (
+        <p class="paused">
+          ⏸ {printablePause(pause)}
+          {Number.isFinite(pause.until) && `, until ${clockText(new Date(pause.until).toISOString())}`}
+        </p>
+      )}
+      <p class="decision">
+        {pause === undefined && mayPause && (
+          <>
+            <button
+              type="button"
+              disabled={!isLive}
+              onClick={() => act(`${id} could not be paused`, async () => client?.pause([id], seconds))}
+            >
+              ⏸ Pause
+            </button>
+            <select
+              aria-label="How long it is paused"
+              value={minutes}
+              onChange={(event) => setMinutes(event.currentTarget.value)}
+            >
+              {terms.map(([each, text]) => (
+                <option key={each} value={each}>
+                  {each === '' ? 'until it is resumed' : text}
+                </option>
+              ))}
+            </select>
+          </>
+        )}
+        {pause !== undefined && mayResume && (
+          <button
+            type="button"
+            class="primary"
+            disabled={!isLive}
+            onClick={() => act(`${id} could not be resumed`, async () => client?.resume([id]))}
+          >
+            ▶ Resume
+          </button>
+        )}
+        {stoppable.length > 0 && (
+          <button
+            type="button"
+            disabled={!isLive}
+            onClick={() =>
+              act('Not all runs could be interrupted', () =>
+                Promise.all(stoppable.map(async (context) => client?.interrupt(context))),
+              )
+            }
+          >
+            ◼ Interrupt{stoppable.length > 1 ? ` ${stoppable.length} runs` : ''}
+          </button>
+        )}
+        {mayRemove && !isRemoving && (
+          <button type="button" class="bad" disabled={!isLive} onClick={() => setRemoving(true)}>
+            Remove…
+          </button>
+        )}
+      </p>
+      {isRemoving && (
+        <p class="decision">
+          Remove {id} from the space, until it is invited again?
+          <button
+            type="button"
+            class="bad"
+            disabled={!isLive}
+            onClick={() => {
+              setRemoving(false)
+              act(`${id} could not be removed`, async () => client?.kick(id))
+            }}
+          >
+            Remove
+          </button>
+          <button type="button" onClick={() => setRemoving(false)}>
+            Back
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}

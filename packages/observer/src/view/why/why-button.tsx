@@ -1,0 +1,20 @@
+import type { VNode } from 'preact'
+import { useSpace } from '../shared/use-space.js'
+
+/** Asks why there is an envelope. */
+export function WhyButton({ id }: { id: string }): VNode {
+  const { showPanel } = useSpace()
+  return (
+    <button
+      type="button"
+      class="link why-button"
+      title="What led to it (w)"
+      onClick={(event) => {
+        event.stopPropagation()
+        showPanel({ at: 'why', id })
+      }}
+    >
+      why?
+    </button>
+  )
+}
