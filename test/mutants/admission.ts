@@ -4,6 +4,14 @@ import type { Mutant } from './mutant.js'
 export const admission: readonly Mutant[] = [
   // A part of an answer that is for some goes to all.
   {
+    // A search finds what is addressed to others.
+    package: 'packages/gateway',
+    function: 'getSearch',
+    replace: 'if (!mayRead(reader, space.decideAudience(row))) continue',
+    by: '',
+    tests: ['packages/gateway/test/http-search.test.ts'],
+  },
+  {
     package: 'packages/gateway',
     function: 'Relayed.offer',
     replace: ' || !mayRead(session, this.#audience)',

@@ -55,10 +55,18 @@ export const folds: readonly Mutant[] = [
   {
     // A header's secret is shown.
     package: views,
-    function: 'copyObject',
-    replace: "isSecretNamed(key, value) || (pair && key === 'value')",
-    by: 'isSecretNamed(key, value)',
+    function: 'isSecretField',
+    replace: " || (field === 'value' && isSecretPair(object))",
+    by: '',
     tests: ['packages/folds/test/redact.test.ts'],
+  },
+  {
+    // A search finds the secret that views do not show.
+    package: views,
+    function: 'listTexts',
+    replace: 'isSecretField(value, name) || ',
+    by: '',
+    tests: ['packages/folds/test/search.test.ts'],
   },
   {
     // The second line of a thought can forge a step or a turn of the audit.

@@ -11,6 +11,22 @@ export const page: readonly Mutant[] = [
     by: '.every((id) => from.includes(id))',
     tests: ['packages/observer/test/filter.test.ts'],
   },
+  // A tool that says nothing of what it does passes for one that only reads.
+  {
+    package: observer,
+    function: 'judge',
+    replace: "effect !== 'reads'",
+    by: "effect === 'deletes'",
+    tests: ['packages/observer/test/inbox.test.ts'],
+  },
+  // What was said beside it passes for the cause.
+  {
+    package: observer,
+    function: 'findStep',
+    replace: ' && isFor(log, each, from)',
+    by: '',
+    tests: ['packages/observer/test/why.test.ts'],
+  },
   // What a reader looks back at closes before their eyes.
   {
     package: observer,

@@ -48,9 +48,9 @@ test(
       })
     const calm = await planner.reason('Reading')
     for (let at = 0; at < 47; at++) await propose(planner, calm.context, at % 2 ? 'read' : 'note', `a${at}`)
-    const told = await security.reason('Looking at the page')
-    await told.call('repo/fetch', {}, { why: 'what it says' })
-    for (let at = 0; at < 3; at++) await propose(security, told.context, 'delete_file', `report${at}`)
+    const reading = await security.reason('Looking at the page')
+    await reading.call('repo/fetch', {}, { why: 'what it says' })
+    for (let at = 0; at < 3; at++) await propose(security, reading.context, 'delete_file', `report${at}`)
     await page.shows('50 pending')
     expect(await page.evaluate('document.title')).toBe('(50) demo')
     expect(await page.evaluate(`document.querySelector('link[rel=icon]').getAttribute('href')`)).toBe(

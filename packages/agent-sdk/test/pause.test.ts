@@ -38,8 +38,8 @@ describe('a participant that is paused', () => {
   test('knows until when', async () => {
     await using here = await cast()
     const [pausing, resuming] = [paused(here.bot), resumed(here.bot)]
-    const { ts } = await here.ana.pause(['bot'], { timeoutSeconds: 0.05 })
-    expect(await pausing).toEqual({ by: 'ana', until: new Date(Date.parse(ts) + 50).toISOString() })
+    const { ts } = await here.ana.pause(['bot'], { timeoutSeconds: 2 })
+    expect(await pausing).toEqual({ by: 'ana', until: new Date(Date.parse(ts) + 2000).toISOString() })
     await resuming
     await here.bot.chat('hello')
   })

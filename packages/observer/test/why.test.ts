@@ -17,7 +17,7 @@ function helped() {
   const other = script.call('security', check.id, 'lint')
   const result = script.answer(call, 'one problem')
   const end = script.conclude('security', check.id, 'one problem')
-  const told = script.chat('security', 'One problem.', { correlationId: question.id })
+  const reported = script.chat('security', 'One problem.', { correlationId: question.id })
   const done = script.conclude('planner', run.id, 'not safe')
   const answer = script.chat('planner', 'No.', { correlationId: ask.id })
   return {
@@ -33,22 +33,22 @@ function helped() {
     other,
     result,
     end,
-    told,
+    reported,
     done,
     answer,
   }
 }
 
 test('an answer follows from the end of its run, and that from what came before, back to the question', () => {
-  const { model, ask, run, thought, question, check, call, result, end, told, done, answer } = helped()
-  const chain = [ask, run, thought, question, check, call, result, end, told, done, answer]
+  const { model, ask, run, thought, question, check, call, result, end, reported, done, answer } = helped()
+  const chain = [ask, run, thought, question, check, call, result, end, reported, done, answer]
   expect(ids(model, answer.id)).toEqual(chain.map(({ id }) => id))
 })
 
 test('what another agent says follows from what it was asked, across agents', () => {
-  const { model, ask, run, thought, question, check, call, result, end, told } = helped()
-  const chain = [ask, run, thought, question, check, call, result, end, told]
-  expect(ids(model, told.id)).toEqual(chain.map(({ id }) => id))
+  const { model, ask, run, thought, question, check, call, result, end, reported } = helped()
+  const chain = [ask, run, thought, question, check, call, result, end, reported]
+  expect(ids(model, reported.id)).toEqual(chain.map(({ id }) => id))
 })
 
 test('a call follows from the thought before it, not from a call beside it', () => {

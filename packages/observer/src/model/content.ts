@@ -11,7 +11,7 @@ export interface TextPart {
   readonly language?: string
 }
 
-export interface DiffPart {
+interface DiffPart {
   readonly type: 'diff'
   readonly lines: readonly DiffLine[]
 }

@@ -1,29 +1,29 @@
 import { onOneLine } from '@meup/folds'
-import type { Capability } from '@meup/protocol'
+import { type Capability, Kind, READ_TARGETED } from '@meup/protocol'
 
 /** What kinds stand for, as one says what somebody may do. */
 const deeds: Readonly<Record<string, string>> = {
   '*': 'do everything',
-  chat: 'send messages',
+  [Kind.chat]: 'send messages',
   'chat.*': 'send and acknowledge messages',
   'reasoning.*': 'think aloud',
   'mcp.*': 'call, propose and answer anything',
-  'mcp.request': 'call tools',
-  'mcp.proposal': 'propose calls',
-  'mcp.response': 'answer calls',
-  'mcp.reject': 'reject proposals',
-  'observe.visibility': 'hide and show the thoughts of runs',
-  'observe.targeted': 'read what is addressed to others',
+  [Kind.mcpRequest]: 'call tools',
+  [Kind.mcpProposal]: 'propose calls',
+  [Kind.mcpResponse]: 'answer calls',
+  [Kind.mcpReject]: 'reject proposals',
+  [Kind.observeVisibility]: 'hide and show the thoughts of runs',
+  [READ_TARGETED]: 'read what is addressed to others',
   'capability.*': 'grant and revoke capabilities',
-  'capability.grant': 'grant capabilities',
-  'capability.revoke': 'revoke grants',
+  [Kind.capabilityGrant]: 'grant capabilities',
+  [Kind.capabilityRevoke]: 'revoke grants',
   'participant.*': 'pause and resume participants',
-  'participant.pause': 'pause participants',
-  'participant.resume': 'resume participants',
-  'reasoning.cancel': 'interrupt runs',
+  [Kind.participantPause]: 'pause participants',
+  [Kind.participantResume]: 'resume participants',
+  [Kind.reasoningCancel]: 'interrupt runs',
   'space.*': 'invite and remove participants',
-  'space.invite': 'invite participants',
-  'space.kick': 'remove participants',
+  [Kind.spaceInvite]: 'invite participants',
+  [Kind.spaceKick]: 'remove participants',
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -41,7 +41,7 @@ export function capabilitySentence(capability: Capability): string {
   const { kind, to, context, payload } = capability
   const place = context === undefined ? '' : ` in ${list(context)}`
   const call = readCall(payload)
-  if (kind === 'mcp.request' && call !== undefined)
+  if (kind === Kind.mcpRequest && call !== undefined)
     return onOneLine(
       `call ${call.name}${to === undefined ? '' : ` of ${list(to)}`}${whereText(call.args)}${place}`,
     )
