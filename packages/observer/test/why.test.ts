@@ -13,6 +13,7 @@ function helped() {
   const aside = script.thought('eve', run.id, 'hurry')
   const question = script.chat('planner', 'Any problem?', { to: ['security'], context: run.id })
   const check = script.start('security', 'Checking', { correlationId: question.id })
+  script.thought('eve', check.id, 'scan it')
   const call = script.call('security', check.id, 'scan')
   const other = script.call('security', check.id, 'lint')
   const result = script.answer(call, 'one problem')
