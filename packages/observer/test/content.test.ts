@@ -92,6 +92,32 @@ describe('what a call changes:', () => {
     expect(describeChange(tool, args)?.sentence).toBe(sentence)
   })
 
+  test.for<[what: string, args: object]>([
+    ['two contents', { path: 'a', edits: [{ oldText: 'a', newText: 'b' }], content: 'c' }],
+    ['another path', { path: 'a', file_path: 'b', content: 'c' }],
+    ['another field', { path: 'a', content: 'c', mode: 'all' }],
+    ['something invisible', { path: 'a', content: 'c\u202E' }],
+    ['a carriage return', { path: 'a', content: 'safe\rrm' }],
+  ])('what is not shown of the arguments is said: %s', ([, args]) => {
+    expect(describeChange('write_file', args)).toMatchObject({ isAll: false })
+    expect(describeChange('write_file', { path: 'a', content: 'c' })).toMatchObject({ isAll: true })
+  })
+
+  test.for<[what: string, edits: unknown[]]>([
+    ['no edit', []],
+    ['a text', ['x']],
+    ['an edit with more', [{ oldText: 'a', newText: 'b', all: true }]],
+    ['an edit that only takes out', [{ oldText: 'a' }]],
+  ])('edits that are not only replaced texts are no change to show: %s', ([, edits]) => {
+    expect(describeChange('edit_file', { path: 'a', edits })).toBeUndefined()
+  })
+
+  test('a tool that does more than its verb keeps its name', () => {
+    const args = { path: 'a', content: 'b' }
+    expect(describeChange('write_and_push', args)?.sentence).toBe('write_and_push a, 1 line')
+    expect(describeChange('write_file', { path: 'a\nb', content: 'b' })?.sentence).toBe('write a b, 1 line')
+  })
+
   test('only lines near a change are shown', () => {
     const before = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
     const lines = compareLines(before, before.replace('line 15', 'line fifteen'))

@@ -62,6 +62,20 @@ test('of two lists of tools the later one counts, also where the earlier is load
   expect(model.tools.list('tools').map(({ name }) => name)).toEqual(['read'])
 })
 
+test('a list of tools in several parts is one list', () => {
+  const script = listed()
+  const more = { method: 'tools/list', params: { cursor: 'next' } }
+  const asked = script.say({ from: 'bot', to: ['tools'], kind: 'mcp.request', payload: more })
+  const result = { tools: [{ name: 'fifth' }] }
+  script.say({ from: 'tools', kind: 'mcp.response', correlationId: asked.id, payload: { result } })
+  expect(
+    script
+      .read()
+      .tools.list('tools')
+      .map(({ name }) => name),
+  ).toEqual([...tools.map(({ name }) => name), 'fifth'])
+})
+
 test.for<[capability: Parameters<typeof capabilitySentence>[0], sentence: string]>([
   ['chat', 'send messages'],
   ['files/read_*', 'call files/read_*'],

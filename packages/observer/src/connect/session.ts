@@ -29,6 +29,8 @@ type Stage =
 
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
+/** Pages of a list of tools that are read. */
+const maxToolPages = 20
 /** Milliseconds between two looks at how much the gateway keeps back. */
 const suppressedPollMs = 10_000
 
@@ -150,8 +152,14 @@ export class Session implements SessionHandle {
 
   /** Asks a participant for its tools; the answer is in the log. */
   async askForTools(id: string): Promise<void> {
-    const { tools } = (await this.#watcher?.request(id, 'tools/list')) ?? {}
-    this.present.tools.set(id, tools, this.present.log.last)
+    let cursor: unknown
+    for (let page = 0; page < maxToolPages; page++) {
+      const asked = cursor === undefined ? {} : { cursor }
+      const { tools, nextCursor } = (await this.#watcher?.request(id, 'tools/list', asked)) ?? {}
+      this.present.tools.set(id, tools, this.present.log.last, page > 0)
+      cursor = nextCursor
+      if (typeof cursor !== 'string') break
+    }
     this.onChange()
   }
 

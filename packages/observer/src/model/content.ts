@@ -1,5 +1,6 @@
 import { printable } from '@meup/folds'
 import { diffLines } from 'diff'
+import { nameText } from './text.js'
 
 /** A part of arguments or of a result, by how it is shown. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
@@ -162,74 +163,99 @@ export interface Change {
   readonly isAll: boolean
 }
 
+/** A change, and the fields of the arguments that it shows. */
+interface Found {
+  readonly sentence: string
+  readonly lines: readonly DiffLine[]
+  readonly fields: readonly string[]
+}
+
+/** A text of the arguments, and its field. */
+interface Field {
+  readonly name: string
+  readonly text: string
+}
+
 const pathFields = ['path', 'file_path', 'filePath', 'filename', 'file', 'uri', 'source'] as const
 const beforeFields = ['oldText', 'old_string', 'old_str', 'oldString'] as const
 const afterFields = ['newText', 'new_string', 'new_str', 'newString'] as const
 const wholeFields = ['content', 'contents', 'text', 'file_text'] as const
 const patchFields = ['patch', 'diff'] as const
-
 const targetFields = ['destination', 'target', 'to'] as const
-const knownFields: ReadonlySet<string> = new Set([
-  ...[
-    'edits',
-    ...pathFields,
-    ...beforeFields,
-    ...afterFields,
-    ...wholeFields,
-    ...patchFields,
-    ...targetFields,
-  ],
-])
 
-const textIn = (fields: Fields, names: readonly string[]): string | undefined =>
-  names.map((name) => fields[name]).find((value) => typeof value === 'string')
+function findText(fields: Fields, names: readonly string[]): Field | undefined {
+  const name = names.find((each) => typeof fields[each] === 'string')
+  return name === undefined ? undefined : { name, text: String(fields[name]) }
+}
 
 /** The file that arguments are about. */
-const getPath = (args: unknown): string | undefined => (isFields(args) ? textIn(args, pathFields) : undefined)
+const getPath = (args: unknown): string | undefined =>
+  isFields(args) ? findText(args, pathFields)?.text : undefined
 
 /** What a call changes, where its arguments are those that tools for files have. */
 export function describeChange(tool: string, args: unknown): Change | undefined {
-  const change = findChange(tool, args)
-  if (change === undefined || !isFields(args)) return undefined
+  if (!isFields(args)) return undefined
+  const path = findText(args, pathFields)
+  const found = path && findChange(verbOf(tool), nameText(path.text), args)
+  if (path === undefined || found === undefined) return undefined
+  const { sentence, lines, fields } = found
+  const shown: ReadonlySet<string> = new Set([path.name, ...fields])
   const json = JSON.stringify(args)
-  const isKnown = Object.keys(args).every((name) => knownFields.has(name))
-  return { ...change, isAll: isKnown && printable(json) === json && !invisible.test(json) }
+  const isSeen = printable(json) === json && !invisible.test(json)
+  return { sentence, lines, isAll: isSeen && Object.keys(args).every((name) => shown.has(name)) }
 }
 
 /** As JSON writes what cannot be seen. */
 const invisible = /\\[bfru]/
 
-function findChange(tool: string, args: unknown): Omit<Change, 'isAll'> | undefined {
-  const path = getPath(args)
-  if (!isFields(args) || path === undefined) return undefined
-  const edits = Array.isArray(args.edits) ? args.edits.filter(isFields) : [args]
-  const replaced = edits.flatMap((edit) => {
-    const [before, after] = [textIn(edit, beforeFields), textIn(edit, afterFields)]
-    return before === undefined || after === undefined ? [] : [compareLines(before, after)]
-  })
-  const patch = textIn(args, patchFields)
-  const whole = textIn(args, wholeFields)
-  const verb = verbOf(tool)
-  const name = printable(path)
-  if (replaced.length > 0) return describeLines(verb, name, joinDiffs(replaced))
-  if (patch !== undefined && isDiff.test(patch)) return describeLines(verb, name, readDiff(patch))
-  if (whole !== undefined) return describeLines(verb, name, compareLines('', whole))
-  if (/^(?:delete|remove)$/.test(verb)) return { sentence: `${verb} ${name}`, lines: [] }
-  const target = textIn(args, targetFields)
-  if (target !== undefined) return { sentence: `${verb} ${name} to ${printable(target)}`, lines: [] }
-  return undefined
+function findChange(verb: string, name: string, args: Fields): Found | undefined {
+  const edits = readEdits(args)
+  if (edits !== undefined) return describeLines(verb, name, joinDiffs(edits.diffs), edits.fields)
+  const patch = findText(args, patchFields)
+  if (patch !== undefined && isDiff.test(patch.text))
+    return describeLines(verb, name, readDiff(patch.text), [patch.name])
+  const whole = findText(args, wholeFields)
+  if (whole !== undefined) return describeLines(verb, name, compareLines('', whole.text), [whole.name])
+  if (/^(?:delete|remove)$/.test(verb)) return { sentence: `${verb} ${name}`, lines: [], fields: [] }
+  const target = findText(args, targetFields)
+  if (target === undefined) return undefined
+  return { sentence: `${verb} ${name} to ${nameText(target.text)}`, lines: [], fields: [target.name] }
 }
 
-function describeLines(verb: string, name: string, lines: readonly DiffLine[]): Omit<Change, 'isAll'> {
+/** Replaced texts, where every edit is one and nothing else. */
+function readEdits(args: Fields): { readonly diffs: DiffLine[][]; readonly fields: string[] } | undefined {
+  const isList = Array.isArray(args.edits)
+  const edits: readonly unknown[] = Array.isArray(args.edits) ? args.edits : [args]
+  const diffs: DiffLine[][] = []
+  const fields: string[] = isList ? ['edits'] : []
+  for (const edit of edits) {
+    const [before, after] = isFields(edit)
+      ? [findText(edit, beforeFields), findText(edit, afterFields)]
+      : [undefined, undefined]
+    if (!isFields(edit) || before === undefined || after === undefined) return undefined
+    if (isList && Object.keys(edit).length > 2) return undefined
+    diffs.push(compareLines(before.text, after.text))
+    if (!isList) fields.push(before.name, after.name)
+  }
+  return diffs.length === 0 ? undefined : { diffs, fields }
+}
+
+function describeLines(
+  verb: string,
+  name: string,
+  lines: readonly DiffLine[],
+  fields: readonly string[],
+): Found {
   const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
   const changed = Math.max(count('+'), count('-'))
-  return { sentence: `${verb} ${name}, ${changed} ${changed === 1 ? 'line' : 'lines'}`, lines }
+  return { sentence: `${verb} ${name}, ${changed} ${changed === 1 ? 'line' : 'lines'}`, lines, fields }
 }
 
-/** `edit` of `edit_file`, `read_text_file` as it is. */
+/** `edit` of `edit_file`; `edit_and_push` as it is. */
 const verbOf = (tool: string): string =>
-  /^(edit|write|create|delete|remove|move|rename|append)(?![a-z])/i.exec(tool)?.[0].toLowerCase() ??
-  printable(tool)
+  /^(edit|write|create|delete|remove|move|rename|append)(?:[_-]?(?:text[_-]?)?(?:files?|text|director(?:y|ies)|folder))?$/i
+    .exec(tool)?.[1]
+    ?.toLowerCase() ?? nameText(tool)
 
 const joinDiffs = (diffs: readonly (readonly DiffLine[])[]): DiffLine[] =>
   diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '…' }, ...lines]))

@@ -40,10 +40,14 @@ const effects = {
   unknown: { label: 'effect unknown', why: 'Its server does not say whether the tool changes anything.' },
 } as const
 
+/** Of several that are asked, the worst counts. */
+const worstFirst = ['deletes', 'unknown', 'writes', 'reads'] as const
+
 export function judge(proposal: ProposalView, known: Known): Waiting {
   const { id, source, tool } = proposal
-  const [owner = ''] = source.to ?? []
-  const effect = known.getTool(owner, tool)?.effect ?? 'unknown'
+  const owners = source.to ?? []
+  const found = owners.map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
+  const effect = worstFirst.find((each) => found.includes(each)) ?? 'unknown'
   const chain = known.explain(id)
   const outside = findOutsideText(chain)
   const marks: Mark[] = []

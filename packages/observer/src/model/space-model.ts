@@ -1,4 +1,5 @@
 import {
+  Bounded,
   createPresenceFold,
   cut,
   type LiveAnswer,
@@ -62,6 +63,8 @@ export class SpaceModel {
   #views: SpaceFolds
   /** What the views show. */
   readonly lists: Lists
+  /** What led to envelopes, as far as the log was loaded then: what comes later changes nothing of it. */
+  readonly #chains = new Bounded<{ readonly loaded: string; readonly chain: readonly Envelope[] }>(500)
   /** Changes whenever the reader has chosen something. */
   #choices = 0
   /** Number of blocks the reader has seen; `Infinity` at the live end. */
@@ -253,7 +256,13 @@ export class SpaceModel {
 
   /** What led to an envelope, from what began it to the envelope itself. */
   explain(id: string): readonly Envelope[] {
-    return explain(this.log, id)
+    const { first, missing } = this.log
+    const loaded = `${first} ${missing}`
+    const known = this.#chains.get(id)
+    if (known !== undefined && known.loaded === loaded) return known.chain
+    const chain = explain(this.log, id)
+    this.#chains.set(id, { loaded, chain })
+    return chain
   }
 
   /** The pause of a participant; `undefined` = it may act. */

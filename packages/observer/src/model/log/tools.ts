@@ -17,6 +17,8 @@ interface Listed {
 
 /** Participants whose tools are remembered. */
 const maxOwners = 1000
+/** Tools of one of them. */
+const maxTools = 1000
 
 /** The tools of participants, from the lists that anybody has asked them for. */
 export class ToolCatalog {
@@ -26,17 +28,23 @@ export class ToolCatalog {
   apply(envelope: Envelope, get: (id: string) => Envelope | undefined): void {
     if (envelope.kind !== Kind.mcpResponse) return
     const { from, seq = 0, payload } = envelope
-    const isList = correlations(envelope).some((id) => get(id)?.payload.method === 'tools/list')
-    if (isList && isObject(payload.result)) this.set(from, payload.result.tools, seq)
+    const request = correlations(envelope)
+      .flatMap((id) => get(id) ?? [])
+      .find((each) => each.payload.method === 'tools/list')
+    if (request === undefined || !isObject(payload.result)) return
+    const { params } = request.payload
+    this.set(from, payload.result.tools, seq, isObject(params) && params.cursor !== undefined)
   }
 
-  /** Takes a list, unless a later one is known. */
-  set(owner: string, tools: unknown, seq: number): void {
+  /** Takes a list, unless a later one is known. `isMore`: it goes on with the list before it. */
+  set(owner: string, tools: unknown, seq: number, isMore = false): void {
     const known = this.#byOwner.get(owner)
     if (!Array.isArray(tools) || (known !== undefined && known.seq > seq)) return
     if (known === undefined && this.#byOwner.size >= maxOwners) return
     const infos = tools.filter(isObject).map(readTool)
-    this.#byOwner.set(owner, { seq, tools: new Map(infos.map((info) => [info.name, info])) })
+    const before = isMore ? [...(known?.tools ?? [])] : []
+    const listed = infos.map((info): [string, ToolInfo] => [info.name, info])
+    this.#byOwner.set(owner, { seq, tools: new Map([...before, ...listed].slice(0, maxTools)) })
   }
 
   knows(owner: string): boolean {

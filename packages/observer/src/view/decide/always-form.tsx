@@ -43,7 +43,7 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
     >
       <p>
         Approve this, and let <strong>{from}</strong> use <code>{nameText(tool)}</code> of{' '}
-        <strong>{to.join(', ')}</strong> without asking
+        <strong>{to.join(', ')}</strong> without asking, with any arguments but those that are chosen here
       </p>
       {args.map(([name, value]) => (
         <p key={name} class="always-argument">

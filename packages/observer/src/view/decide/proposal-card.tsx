@@ -82,7 +82,8 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           </span>
         ) : (
           <span>
-            wants to <strong class="change">{change.sentence}</strong>
+            wants to <strong class="change">{change.sentence}</strong> with{' '}
+            <code class="tool">{nameText(tool)}</code>
           </span>
         )}
         {source.to !== undefined && <span class="dim">of {source.to.join(', ')}</span>}
@@ -117,7 +118,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         <Decision
           proposal={proposal}
           envelope={envelope}
-          isSeen={isWhole || change !== undefined || !isLong(exact)}
+          isSeen={isWhole || change?.isAll === true || !isLong(exact)}
         />
       )}
     </section>
