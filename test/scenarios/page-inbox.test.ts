@@ -145,6 +145,7 @@ test(
 
     // Three invite somebody.
     await page.click('button', 'Invite')
+    await page.shows('Invite somebody')
     await page.type('input[name=participant]', 'helper')
     await page.click('.invite-dialog button[type=submit]')
     await page.shows('helper is invited')
