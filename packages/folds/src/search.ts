@@ -73,7 +73,7 @@ export class TextSearch {
 /** JSON whose texts are written as they are: no character but those on any keyboard, and none of them encoded. */
 const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/
 
-const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/-]/g, '\\$&')
+const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')
 
 /** Payloads and what is directly in them have fields of the protocol, whose names say nothing. */
 const namedDepth = 2

@@ -31,15 +31,23 @@ test('ranges are the words in the snippet', () => {
   expect(snippet.length).toBeLessThanOrEqual(202)
 })
 
-test.for(['naïve', 'Ünïcode', '日本語', '"quoted"', 'back\\slash', 'tab\tbed', 'a😀b'])(
-  'no text is passed over for how it is encoded: %s',
-  (word) => {
-    const [first = ''] = word.split('\t')
-    const envelope = said(`says ${word} here`)
-    expect(mayMatch(first, envelope)).toBe(true)
-    expect(find(first, envelope)).toBeDefined()
-  },
-)
+test.for([
+  'guest-1',
+  '2026-11-26',
+  'a/b-c',
+  'naïve',
+  'Ünïcode',
+  '日本語',
+  '"quoted"',
+  'back\\slash',
+  'tab\tbed',
+  'a😀b',
+])('no text is passed over for how it is encoded: %s', (word) => {
+  const [first = ''] = word.split('\t')
+  const envelope = said(`says ${word} here`)
+  expect(mayMatch(first, envelope)).toBe(true)
+  expect(find(first, envelope)).toBeDefined()
+})
 
 test('words that invisible characters pull apart are found', () => {
   const envelope = said('pass\u200bword\u0008s')
