@@ -17,7 +17,7 @@ test(
     await ana.shows('25 %')
 
     await ana.click('.who', 'planner')
-    await ana.shows(/configured[\s\S]*call tools to repo/)
+    await ana.shows(/configured[\s\S]*make requests \(such as calls of tools\) to repo/)
     await ana.shows(/maxTokens\s+1,200/)
     const give = async (capabilities: string) => {
       await ana.evaluate(`document.querySelector('.grant textarea').select()`)
@@ -34,7 +34,9 @@ test(
     expect(planner.can(request)).toBe(false)
     await ana.type('.grant input', 'for the release')
     await give('{"kind":"mcp.request","to":"deploy"}')
-    await ana.shows(/granted by ana[\s\S]*call tools to deploy[\s\S]*for the release/)
+    await ana.shows(
+      /granted by ana[\s\S]*make requests \(such as calls of tools\) to deploy[\s\S]*for the release/,
+    )
     await expect.poll(() => planner.can(request)).toBe(true)
     await ana.hides('invalid_payload')
     await ana.screenshot(pictures('people-granted'))

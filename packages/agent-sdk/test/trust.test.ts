@@ -68,6 +68,22 @@ describe('a grant', () => {
 })
 
 describe('allowing always', () => {
+  test('with some arguments alone lets the proposer use those', async () => {
+    await using here = await cast()
+    const coming = next(here.ana)
+    const call = here.bot.request('tools', 'tools/call', { name: 'write', arguments: { path: 'a/b' } })
+    const { id } = await coming
+    const more = changed(here.bot)
+    await here.ana.proposals.allowAlways(id, { arguments: { path: 'a/*' } })
+    await Promise.all([call, more])
+    const may = (path: string): boolean =>
+      here.bot.can({
+        ...{ kind: 'mcp.request', to: ['tools'] },
+        payload: { method: 'tools/call', params: { name: 'write', arguments: { path } } },
+      })
+    expect([may('a/c'), may('b/c'), may('a/c/d')]).toEqual([true, false, false])
+  })
+
   test('approves, and lets the proposer do the same alone: this tool, whatever the arguments', async () => {
     await using here = await cast()
     const coming = next(here.ana)

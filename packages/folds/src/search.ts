@@ -10,8 +10,6 @@ export interface Match {
   readonly ranges: readonly (readonly [start: number, end: number])[]
 }
 
-/** Words that are looked for; further ones are left out. */
-const maxWords = 16
 /** Characters of one envelope that are looked through. */
 const maxSearchedChars = 200_000
 /** Characters of a snippet, and of those before the first word. */
@@ -29,7 +27,7 @@ export class TextSearch {
 
   constructor(query: string) {
     const words = printable(query).split(/\s+/).filter(Boolean)
-    this.#words = [...new Set(words)].slice(0, maxWords)
+    this.#words = [...new Set(words)]
     const patterns = this.#words.map(escapePattern)
     this.#each = patterns.map((pattern) => new RegExp(pattern, 'iu'))
     this.#any = patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'giu')
@@ -95,7 +93,7 @@ function listTexts({ rationale, payload }: Envelope): string[] {
     else if (isObject(value)) {
       for (const [name, each] of Object.entries(value)) {
         if (isSecretField(value, name) || isFormal(value, name)) continue
-        if (depth >= namedDepth) add(`${name}:`)
+        if (depth >= namedDepth) add(name)
         gather(each, depth + 1)
       }
     } else add(String(value))

@@ -17,6 +17,7 @@ test('every word is to be said, in any case and order, by whomever', () => {
     expect([query, find(query, envelope) !== undefined]).toEqual([query, true])
     expect([query, mayMatch(query, envelope)]).toEqual([query, true])
   }
+  expect(mayMatch('message', envelope)).toBe(true)
   for (const query of ['merge 43', 'eve']) {
     expect(find(query, envelope)).toBeUndefined()
     expect(mayMatch(query, envelope)).toBe(false)

@@ -172,3 +172,29 @@ test('what is unreadable in a query is refused with its name', async () => {
     expect([query, response.status]).toEqual([query, 400])
   }
 })
+
+test('a response tells no tool of a call that its reader may not read', async () => {
+  const hidden = { participants, mcp: { visibility: 'addressees' as const } }
+  const { url, post } = await start(hidden)
+  await post('bob', call('read', 'read_secret', 'server.conf'))
+  await post('files', {
+    ...answer('text', 'read', { content: [{ type: 'text', text: 'the port' }] }),
+    to: ['carol'],
+  })
+  const { hits } = (await asking(url, 'carol').json('/search?text=port')) as Found
+  expect(hits.map(({ id, tool }) => [id, tool])).toEqual([['text', undefined]])
+  expect(((await asking(url, 'carol').json('/search?tool=read_secret')) as Found).hits).toEqual([])
+})
+
+test('what may not be read changes nothing of an answer, whatever time is asked for', async () => {
+  const { post, search } = await space()
+  const asked = [
+    'text=port&limit=1',
+    'text=port&since=2000-01-01T00:00:00Z',
+    'text=port&until=2100-01-01T00:00:00Z',
+  ]
+  const before = await Promise.all(asked.map((query) => search('carol', query)))
+  for (let i = 0; i < 5; i++)
+    await post('alice', { kind: 'chat', to: ['bob'], payload: { message: 'a port for bob' } })
+  expect(await Promise.all(asked.map((query) => search('carol', query)))).toEqual(before)
+})

@@ -1,4 +1,4 @@
-import { compareLines, describeChange, resultParts, textPart, valuePart } from '@meup/observer/model'
+import { createComparison, describeChange, resultParts, textPart, valuePart } from '@meup/observer/model'
 import { describe, expect, test } from 'vitest'
 
 const text = (value: string) => ({ result: { content: [{ type: 'text', text: value }] } })
@@ -66,6 +66,7 @@ describe('what a result is shown as:', () => {
       {},
       [{ type: 'json', value: { a: 1 } }],
     ],
+    ['content that is no list', { result: { content: 'x' } }, {}, [{ type: 'json', value: 'x' }]],
     ['anything else', { result: [1, 2] }, {}, [{ type: 'json', value: [1, 2] }]],
     ['nothing', { result: {} }, {}, []],
   ])('%s', ([, payload, args, expected]) => {
@@ -78,29 +79,59 @@ describe('what a result is shown as:', () => {
   })
 })
 
+const change = (name: string, args: object) =>
+  describeChange({ method: 'tools/call', params: { name, arguments: args } })
+
 describe('what a call changes:', () => {
   test.for<[tool: string, args: object, sentence: string | undefined]>([
     ['edit_file', { path: 'report.txt', edits: [{ oldText: 'a', newText: 'b' }] }, 'edit report.txt, 1 line'],
     ['Edit', { file_path: 'x.ts', old_string: 'a\nb', new_string: 'a\nc\nd' }, 'edit x.ts, 2 lines'],
     ['write_file', { path: 'new.txt', content: 'one\ntwo\n' }, 'write new.txt, 2 lines'],
     ['delete_file', { path: 'a' }, 'delete a'],
+    ['write_file', { path: 'a', content: '' }, 'write a, empty'],
+    ['move_file', { path: 'notes.txt', source: 'secrets.env', destination: 'public' }, undefined],
+    ['write_file', { path: 'a', content: 'b', text: 'c' }, undefined],
+    ['edit_file', { path: 'a', edits: [{ oldText: 'a', newText: 'b' }], content: 'c' }, undefined],
     ['move_file', { source: 'a', destination: 'b' }, 'move a to b'],
     ['apply', { path: 'a', patch: '@@ -1 +1 @@\n-a\n+b\n' }, 'apply a, 1 line'],
     ['read_text_file', { path: 'a' }, undefined],
     ['send_mail', { text: 'hello' }, undefined],
   ])('%s', ([tool, args, sentence]) => {
-    expect(describeChange(tool, args)?.sentence).toBe(sentence)
+    expect(change(tool, args)?.sentence).toBe(sentence)
   })
 
-  test.for<[what: string, args: object]>([
-    ['two contents', { path: 'a', edits: [{ oldText: 'a', newText: 'b' }], content: 'c' }],
-    ['another path', { path: 'a', file_path: 'b', content: 'c' }],
-    ['another field', { path: 'a', content: 'c', mode: 'all' }],
-    ['something invisible', { path: 'a', content: 'c\u202E' }],
-    ['a carriage return', { path: 'a', content: 'safe\rrm' }],
-  ])('what is not shown of the arguments is said: %s', ([, args]) => {
-    expect(describeChange('write_file', args)).toMatchObject({ isAll: false })
-    expect(describeChange('write_file', { path: 'a', content: 'c' })).toMatchObject({ isAll: true })
+  test.for<[what: string, params: object]>([
+    ['another field', { arguments: { path: 'a', content: 'c', mode: 'all' } }],
+    ['something beside the arguments', { arguments: { path: 'a', content: 'c' }, _meta: { as: 'root' } }],
+    [
+      'a path that is cut',
+      { arguments: { path: `reports/${'x/'.repeat(200)}../etc/cron.d/a`, content: 'c' } },
+    ],
+    ['a path of two lines', { arguments: { path: 'a\nb', content: 'c' } }],
+    ['something invisible', { arguments: { path: 'a', content: 'c\u202E' } }],
+    ['a letter that shows nothing', { arguments: { path: 'a', content: 'const { a,\u3164} = b' } }],
+    ['a carriage return', { arguments: { path: 'a', content: 'safe\rrm' } }],
+    ['a patch, which may name other files', { arguments: { path: 'a', patch: '@@ -1 +1 @@\n-a\n+b\n' } }],
+  ])('what is not shown of the request is said: %s', ([, params]) => {
+    expect(describeChange({ method: 'tools/call', params: { name: 'write_file', ...params } })).toMatchObject(
+      { isAll: false },
+    )
+    expect(change('write_file', { path: 'a', content: 'c\n\td' })).toMatchObject({ isAll: true })
+  })
+
+  test('of a diff only what its hunks count is a change', () => {
+    const patch = '*** Delete File: /etc/x\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n--- old\n+++ i\n same\nHello'
+    expect(textPart(patch).type).toBe('text')
+    const { lines = [] } = change('apply', { path: 'a', patch: patch.slice(patch.indexOf('--- a')) }) ?? {}
+    expect(lines.map(({ sign, text }) => `${sign}|${text}`)).toEqual([
+      '@|--- a',
+      '@|+++ a',
+      '@|@@ -1,2 +1,2 @@',
+      '-|-- old',
+      '+|++ i',
+      ' |same',
+      '@|Hello',
+    ])
   })
 
   test.for<[what: string, edits: unknown[]]>([
@@ -109,24 +140,24 @@ describe('what a call changes:', () => {
     ['an edit with more', [{ oldText: 'a', newText: 'b', all: true }]],
     ['an edit that only takes out', [{ oldText: 'a' }]],
   ])('edits that are not only replaced texts are no change to show: %s', ([, edits]) => {
-    expect(describeChange('edit_file', { path: 'a', edits })).toBeUndefined()
+    expect(change('edit_file', { path: 'a', edits })).toBeUndefined()
   })
 
   test('a tool that does more than its verb keeps its name', () => {
     const args = { path: 'a', content: 'b' }
-    expect(describeChange('write_and_push', args)?.sentence).toBe('write_and_push a, 1 line')
-    expect(describeChange('write_file', { path: 'a\nb', content: 'b' })?.sentence).toBe('write a b, 1 line')
+    expect(change('write_and_push', args)?.sentence).toBe('write_and_push a, 1 line')
+    expect(change('write_file', { path: 'a\nb', content: 'b' })?.sentence).toBe('write a b, 1 line')
   })
 
   test('only lines near a change are shown', () => {
     const before = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
-    const lines = compareLines(before, before.replace('line 15', 'line fifteen'))
+    const lines = createComparison()(before, before.replace('line 15', 'line fifteen'))
     expect(lines.map(({ sign }) => sign).join('')).toBe('@   -+   @')
     expect(lines.filter(({ sign }) => sign === '+')).toEqual([{ sign: '+', text: 'line fifteen' }])
   })
 
   test('texts without an end are compared in time', () => {
     const many = (seed: number) => Array.from({ length: 20_000 }, (_, at) => `${at * seed}`).join('\n')
-    expect(compareLines(many(3), many(7)).length).toBeGreaterThan(20_000)
+    expect(createComparison()(many(3), many(7)).length).toBeGreaterThan(20_000)
   })
 })

@@ -38,7 +38,7 @@ test('each mark says what its tool does, whether it is new, and whether a text f
   script.propose('bot', run.id, 'erase')
   script.propose('bot', run.id, 'read')
   expect(marked(script.read())).toEqual([
-    ['erase', 'deletes', 'never approved before', 'follows from outside text'],
+    ['erase', 'may delete', 'never approved before', 'follows from outside text'],
     ['write', 'writes', 'never approved before'],
     ['other', 'effect unknown', 'never approved before'],
     ['read', 'follows from outside text'],
@@ -80,7 +80,13 @@ test.for<[capability: Parameters<typeof capabilitySentence>[0], sentence: string
   ['chat', 'send messages'],
   ['files/read_*', 'call files/read_*'],
   ['acme.note', 'send acme.note'],
-  [{ kind: 'mcp.request', to: 'files' }, 'call tools to files'],
+  [{ kind: 'mcp.request', to: 'files' }, 'make requests (such as calls of tools) to files'],
+  ['constructor', 'send constructor'],
+  [
+    { tool: 'files/read', arguments: { path: ['a/*', '!a/secret'] } },
+    'call read of files where path is a/*, but not a/secret',
+  ],
+  [{ tool: 'files/read', arguments: { 'pa\u200bth': 'a' } }, 'call read of files where "path" is a'],
   [
     {
       kind: 'mcp.request',

@@ -60,6 +60,11 @@ export interface ProposalsEvents {
   settled: [OpenProposal, Settlement]
 }
 
+export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why'> {
+  /** Patterns [MEUP-4.3] that these arguments have to match; what is not named may be anything. */
+  readonly arguments?: Readonly<Record<string, string>>
+}
+
 interface Entry {
   readonly proposal: OpenProposal
   readonly seq: number
@@ -119,13 +124,14 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   }
 
   /**
-   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any arguments.
+   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any arguments, or
+   * with those that match.
    * Throws `TypeError` for a proposal without a target.
    */
-  async allowAlways(id: string, options: GrantOptions & Pick<ApproveOptions, 'why'> = {}): Promise<Grant> {
+  async allowAlways(id: string, { arguments: args, why, ...options }: AlwaysOptions = {}): Promise<Grant> {
     const proposal = this.#find(id)
-    const capability = narrowCapability(proposal)
-    await this.#sendRequest(proposal, freshId(), options.why)
+    const capability = narrowCapability(proposal, args)
+    await this.#sendRequest(proposal, freshId(), why)
     return sendGrant(this.#client, proposal.from, [capability], options)
   }
 
@@ -265,10 +271,13 @@ function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: st
 }
 
 /**
- * The capability for the proposed method, tool and target, with any arguments. Throws `TypeError` where the proposal names
+ * The capability for the proposed method, tool and target, with arguments that match `args`; absent: with any. Throws `TypeError` where the proposal names
  * no target: a capability without one would allow the request to everyone.
  */
-function narrowCapability({ id, to, method, params }: OpenProposal): Capability {
+function narrowCapability(
+  { id, to, method, params }: OpenProposal,
+  args: AlwaysOptions['arguments'],
+): Capability {
   if (to === undefined) {
     throw new TypeError(`${id} is addressed to nobody: approve it alone, or grant what you mean with grant()`)
   }
@@ -277,7 +286,8 @@ function narrowCapability({ id, to, method, params }: OpenProposal): Capability 
     const value = params?.[name]
     return typeof value === 'string' ? [[name, escapePattern(value)]] : []
   })
-  const wanted = used.length > 0 ? { params: Object.fromEntries(used) } : {}
+  const narrowed = [...used, ...(args === undefined ? [] : [['arguments', args] as const])]
+  const wanted = narrowed.length > 0 ? { params: Object.fromEntries(narrowed) } : {}
   return {
     kind: Kind.mcpRequest,
     to: to.length === 1 && to[0] !== undefined ? to[0] : [...to],
@@ -286,7 +296,7 @@ function narrowCapability({ id, to, method, params }: OpenProposal): Capability 
 }
 
 /** The pattern that matches only this text [MEUP-4.3]. */
-function escapePattern(text: string): string {
+export function escapePattern(text: string): string {
   const plain = text.replace(/[*?\\]/g, '\\$&')
   return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain
 }

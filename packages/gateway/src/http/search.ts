@@ -1,12 +1,13 @@
-import { getOutcome, getToolName, guarded, TextSearch } from '@meup/folds'
+import { getOutcome, getToolName, guarded, type Match, TextSearch } from '@meup/folds'
 import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
+import { boundRange } from '../core/delivery/history.js'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { mayRead } from '../core/may-read.js'
+import { mayRead, type Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Caller } from '../host/gateway.js'
-import type { EnvelopeLog, Filter, Row } from '../ports/envelope-log.js'
+import type { Filter, Heading, Row } from '../ports/envelope-log.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
@@ -14,8 +15,7 @@ import { authenticateReader, chargeView, createReader, respondPage } from './vie
 
 type Asked = Query<'text' | 'from' | 'kind' | 'tool' | 'outcome' | 'since' | 'until' | 'limit' | 'before'>
 
-/** Rows that one request looks at, and characters of those that may be read. */
-const maxRows = 10_000
+/** Characters of rows that may be read which one request looks at. */
 const maxCharacters = 8 * 1024 * 1024
 const defaultHits = 20
 
@@ -33,16 +33,8 @@ const kindsByOutcome: Readonly<Record<NonNullable<Asked['outcome']>, readonly st
   rejected: [Kind.mcpReject, Kind.systemDecision],
 }
 
-interface Hit {
-  readonly seq: number
-  readonly id: string
-  readonly ts: string
-  readonly from: string
-  readonly kind: string
-  readonly context?: string
+interface Hit extends Match, Pick<Heading, 'seq' | 'id' | 'ts' | 'from' | 'kind' | 'context'> {
   readonly tool?: string
-  readonly snippet: string
-  readonly ranges: readonly (readonly [number, number])[]
 }
 
 /**
@@ -53,10 +45,12 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
   const { space } = visitor
-  const { limit = defaultHits } = asked
+  const { limit = defaultHits, since = Number.NEGATIVE_INFINITY } = asked
   const reader = createReader(visitor, context, options)
-  const { after, before, isWhole } = await boundRange(space, asked)
-  const search = new Search(visitor, asked)
+  const search = new Search(visitor, reader, asked)
+  const { filter } = search
+  const query = { after: 0, before: asked.before ?? Number.POSITIVE_INFINITY, order: 'desc', filter } as const
+  const { after, before, isWhole } = boundRange({ oldest: space.log.oldest, head: space.delivered }, query)
   const hits: Hit[] = []
   let [characters, last, searchedTo]: [number, number, string | null] = [0, before, null]
   const respond = (next: number | undefined): Response =>
@@ -70,6 +64,8 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
     for (const row of rows) {
       if (!mayRead(reader, space.decideAudience(row))) continue
       if (hits.length === limit || characters >= maxCharacters) return respond(last)
+      // Times in a log only grow. Where rows of a time begin is told by those alone that may be read.
+      if (Date.parse(row.ts) < since) return respond(undefined)
       last = row.seq
       searchedTo = row.ts
       characters += row.body.length
@@ -83,38 +79,16 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
   return respond(isWhole ? undefined : after + 1)
 }
 
-/** The rows of the time that is asked for, as far as one request looks at them; and whether these are all of them. */
-async function boundRange(
-  { log, delivered }: Caller['space'],
-  { since, until, before = Number.POSITIVE_INFINITY }: Asked,
-): Promise<{ readonly after: number; readonly before: number; readonly isWhole: boolean }> {
-  const end = until === undefined ? delivered + 1 : await firstSeqFrom(until, log, delivered)
-  const from = since === undefined ? log.oldest : await firstSeqFrom(since, log, delivered)
-  const [after, last] = [from - 1, Math.min(before, end)]
-  if (last - after <= maxRows + 1) return { after, before: last, isWhole: true }
-  return { after: last - maxRows - 1, before: last, isWhole: false }
-}
-
-/** Of the first row of this time or later; the next one where there is none. Times in a log only grow. */
-async function firstSeqFrom(time: number, log: EnvelopeLog, head: number): Promise<number> {
-  let [low, high] = [log.oldest, head + 1]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const [row] = await log.read({ after: middle - 1, before: middle + 1, limit: 1, only: 'headings' })
-    if (row !== undefined && Date.parse(row.ts) < time) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 /** What one request looks for. */
 class Search {
   readonly #visitor: Caller
+  readonly #reader: Reader
   readonly #asked: Asked
   readonly #text: TextSearch
 
-  constructor(visitor: Caller, asked: Asked) {
+  constructor(visitor: Caller, reader: Reader, asked: Asked) {
     this.#visitor = visitor
+    this.#reader = reader
     this.#asked = asked
     this.#text = new TextSearch(asked.text ?? '')
   }
@@ -136,20 +110,19 @@ class Search {
     const { seq, id, ts, from, kind, context, body } = row
     if (!this.#text.mayMatch(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')))
       return undefined
+    if (Date.parse(ts) >= (this.#asked.until ?? Number.POSITIVE_INFINITY)) return undefined
     const envelope = parseEnvelope(row)
     if (!this.#hasOutcome(envelope)) return undefined
-    const tool = this.#getTool(envelope)
-    if (this.#asked.tool !== undefined && tool !== this.#asked.tool) return undefined
     const { safety } = this.#visitor.space
     const match = this.#text.match(envelope, (text) => guarded(text, (each) => safety.guard(each)))
-    return (
-      match && {
-        ...{ seq, id, ts, from, kind },
-        ...(context !== undefined && { context }),
-        ...(tool !== undefined && { tool }),
-        ...match,
-      }
-    )
+    const tool = match && this.#getTool(envelope)
+    if (match === undefined || (this.#asked.tool !== undefined && tool !== this.#asked.tool)) return undefined
+    return {
+      ...{ seq, id, ts, from, kind },
+      ...(context !== undefined && { context }),
+      ...(tool !== undefined && { tool }),
+      ...match,
+    }
   }
 
   #hasOutcome({ kind, payload }: Envelope): boolean {
@@ -166,9 +139,17 @@ class Search {
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) return getToolName(payload)
     if (kind === Kind.systemDecision) return (payload as Partial<DecisionPayload>).attemptedTool
     if (kind !== Kind.mcpResponse && kind !== Kind.mcpReject) return undefined
-    const { log } = this.#visitor.space
-    const asked = correlations(envelope).flatMap((id) => log.find(id) ?? [])
-    const call = asked.find((each) => each.kind === Kind.mcpRequest || each.kind === Kind.mcpProposal)
-    return call && getToolName(parseEnvelope(call).payload)
+    const { space } = this.#visitor
+    const call = correlations(envelope)
+      .flatMap((id) => space.log.heading(id) ?? [])
+      .find(
+        (each) =>
+          (each.kind === Kind.mcpRequest || each.kind === Kind.mcpProposal) &&
+          mayRead(this.#reader, space.decideAudience(each)),
+      )
+    const row = call && space.log.find(call.id)
+    if (row === undefined) return undefined
+    chargeView(this.#visitor, row.body.length)
+    return getToolName(parseEnvelope(row).payload)
   }
 }

@@ -48,6 +48,7 @@ export class Finder {
   find(sought: Sought): void {
     this.stop()
     this.sought = sought
+    this.#pages = undefined
     this.hits = []
     this.searchedTo = null
     this.problem = undefined
@@ -61,7 +62,9 @@ export class Finder {
 
   /** Goes back further, to the next hits. */
   goOn(): void {
-    if (!this.isSearching && !this.isWhole) void this.#read()
+    if (this.isSearching || this.isWhole) return
+    if (this.#pages === undefined) this.find(this.sought)
+    else void this.#read()
   }
 
   stop(): void {
@@ -105,7 +108,7 @@ export class Finder {
     } catch (error) {
       if (signal.aborted) return
       this.problem = formatError(error)
-      this.isWhole = true
+      this.#pages = undefined
     }
     this.isSearching = false
     this.#onChange()

@@ -7,7 +7,7 @@ import {
   dialBrowser,
   ProtocolError,
 } from '@meup/agent-sdk/watch'
-import type { ParticipantDetails, SubscribePayload, WelcomePayload } from '@meup/protocol'
+import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { formatError } from './errors.js'
@@ -156,28 +156,11 @@ export class Session implements SessionHandle {
     for (let page = 0; page < maxToolPages; page++) {
       const asked = cursor === undefined ? {} : { cursor }
       const { tools, nextCursor } = (await this.#watcher?.request(id, 'tools/list', asked)) ?? {}
-      this.present.tools.set(id, tools, this.present.log.last, page > 0)
+      this.present.tools.set(id, tools, this.present.log.last, page === 0 && nextCursor === undefined)
       cursor = nextCursor
       if (typeof cursor !== 'string') break
     }
     this.onChange()
-  }
-
-  /** Reads who is paused: what began before the log that is loaded here. */
-  async #readPauses(): Promise<void> {
-    try {
-      const { participants } = await this.http.readParticipants()
-      const pauses = (participants as readonly ParticipantDetails[]).flatMap(({ id, paused }) => {
-        if (paused === undefined) return []
-        const { by, reason, until } = paused
-        const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until)
-        return [[id, { by, reason, until: end }] as const]
-      })
-      this.present.pauses.set(new Map(pauses))
-      this.onChange()
-    } catch (error) {
-      this.setNotice(`Who is paused could not be read: ${formatError(error)}`)
-    }
   }
 
   loadEarlier(): Promise<void> {
@@ -200,7 +183,6 @@ export class Session implements SessionHandle {
     }
     this.#watcher = watcher
     this.#onWelcome(watcher, watcher.welcome)
-    void this.#readPauses()
     const looking = setInterval(() => void this.subscription.poll(), suppressedPollMs)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))

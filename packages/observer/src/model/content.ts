@@ -1,6 +1,6 @@
-import { printable } from '@meup/folds'
+import { isObject, printable } from '@meup/folds'
 import { diffLines } from 'diff'
-import { nameText } from './text.js'
+import { countText, hasUnseen, nameText } from './text.js'
 
 /** A part of arguments or of a result, by how it is shown. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
@@ -49,27 +49,26 @@ interface LinkPart {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** What a JSON-RPC response brought. `args`: of the request, whose file names its language. */
 export function resultParts({ result, error }: Fields, args: unknown): readonly Part[] {
   if (error !== undefined && error !== null) return errorParts(error)
-  if (!isFields(result)) return result === undefined ? [] : [valuePart(result)]
+  if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]
   const { content, structuredContent, isError: _, _meta, ...rest } = result
   const language = languageOf(getPath(args))
-  const blocks = Array.isArray(content) ? content.filter(isFields) : []
+  const list = content === undefined ? [] : Array.isArray(content) ? content : [content]
+  const blocks = list.filter(isObject)
   const structured = structuredContent === undefined ? [] : [valuePart(structuredContent)]
   const repeated = JSON.stringify(structuredContent)
   const parts = blocks
     .filter(({ text }) => structured.length === 0 || !isSameJson(text, repeated))
     .map((block) => blockPart(block, language))
   const others = Object.keys(rest).length === 0 ? [] : [valuePart(rest)]
-  return [...parts, ...structured, ...others]
+  const loose = list.filter((each) => !isObject(each)).map((each) => valuePart(each))
+  return [...parts, ...loose, ...structured, ...others]
 }
 
 function errorParts(error: unknown): readonly Part[] {
-  if (!isFields(error) || typeof error.message !== 'string') return [valuePart(error)]
+  if (!isObject(error) || typeof error.message !== 'string') return [valuePart(error)]
   const { message, data } = error
   return [textPart(message), ...(data === undefined ? [] : [valuePart(data)])]
 }
@@ -83,7 +82,7 @@ function isSameJson(text: unknown, json: string | undefined): boolean {
 function blockPart(block: Fields, language: string | undefined): Part {
   const { type, text, resource, data, mimeType, uri, name } = block
   if (typeof text === 'string') return textPart(text, language)
-  if (isFields(resource)) return resourcePart(resource)
+  if (isObject(resource)) return resourcePart(resource)
   if (typeof data === 'string' && typeof mimeType === 'string') return { type: 'media', mimeType, data }
   if (type === 'resource_link' && typeof uri === 'string') {
     return { type: 'link', uri: printable(uri), name: typeof name === 'string' ? printable(name) : '' }
@@ -121,28 +120,39 @@ function readJson(text: string): unknown {
   }
 }
 
-const isDiff = /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)/m
+const isDiff = /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)/
+const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/
 
-const readDiff = (text: string): DiffLine[] =>
-  printable(text)
+/** The lines of a unified diff. Only what its hunks count are changes: everything else stays as it is written. */
+function readDiff(text: string): DiffLine[] {
+  let [old, now] = [0, 0]
+  return printable(text)
     .replace(/\n$/, '')
     .split('\n')
     .map((line) => {
-      if (/^(?:diff --git|index |--- |\+\+\+ |@@ )/.test(line)) return { sign: '@', text: line }
+      const [isHunk, before = '1', after = '1'] = hunk.exec(line) ?? []
       const sign = line.charAt(0)
-      return sign === '+' || sign === '-' ? { sign, text: line.slice(1) } : { sign: ' ', text: line.slice(1) }
+      if (isHunk !== undefined) [old, now] = [Number(before), Number(after)]
+      else if (sign === '+' && now > 0) now--
+      else if (sign === '-' && old > 0) old--
+      else if (sign === ' ' && old > 0 && now > 0) [old, now] = [old - 1, now - 1]
+      else return { sign: '@', text: line }
+      return isHunk === undefined
+        ? { sign: sign as DiffLine['sign'], text: line.slice(1) }
+        : { sign: '@', text: line }
     })
+}
 
 const maxTable = { rows: 200, columns: 12 }
 
 /** A list of flat objects with the same few fields is a table. */
 export function valuePart(value: unknown): Part {
   const rows = Array.isArray(value) && value.length > 1 && value.length <= maxTable.rows ? value : []
-  const columns = isFields(rows[0]) ? Object.keys(rows[0]) : []
+  const columns = isObject(rows[0]) ? Object.keys(rows[0]) : []
   const isTable =
     columns.length > 0 &&
     columns.length <= maxTable.columns &&
-    rows.every((row) => isFields(row) && isFlat(row) && Object.keys(row).join() === columns.join())
+    rows.every((row) => isObject(row) && isFlat(row) && Object.keys(row).join() === columns.join())
   if (!isTable) return { type: 'json', value }
   return {
     type: 'table',
@@ -159,85 +169,108 @@ export interface Change {
   /** `edit report.txt, 2 lines` */
   readonly sentence: string
   readonly lines: readonly DiffLine[]
-  /** Whether that is all that the arguments say: no other field, and nothing invisible. */
+  /** Whether that is all that is asked: no other field, nothing shortened, and nothing that is not seen. */
   readonly isAll: boolean
 }
 
-/** A change, and the fields of the arguments that it shows. */
+/** A change, and the fields of the arguments that it shows whole. */
 interface Found {
   readonly sentence: string
   readonly lines: readonly DiffLine[]
   readonly fields: readonly string[]
 }
 
-/** A text of the arguments, and its field. */
-interface Field {
-  readonly name: string
-  readonly text: string
-}
+/** Fields that tools for files have, by what they are for. */
+const fieldNames = {
+  path: ['path', 'file_path', 'filePath', 'filename', 'file', 'uri', 'source'],
+  before: ['oldText', 'old_string', 'old_str', 'oldString'],
+  after: ['newText', 'new_string', 'new_str', 'newString'],
+  whole: ['content', 'contents', 'text', 'file_text'],
+  patch: ['patch', 'diff'],
+  target: ['destination', 'target', 'to'],
+} as const
+type FieldUse = keyof typeof fieldNames
 
-const pathFields = ['path', 'file_path', 'filePath', 'filename', 'file', 'uri', 'source'] as const
-const beforeFields = ['oldText', 'old_string', 'old_str', 'oldString'] as const
-const afterFields = ['newText', 'new_string', 'new_str', 'newString'] as const
-const wholeFields = ['content', 'contents', 'text', 'file_text'] as const
-const patchFields = ['patch', 'diff'] as const
-const targetFields = ['destination', 'target', 'to'] as const
-
-function findText(fields: Fields, names: readonly string[]): Field | undefined {
-  const name = names.find((each) => typeof fields[each] === 'string')
-  return name === undefined ? undefined : { name, text: String(fields[name]) }
+/** Field and text of each use; `undefined` where one use has two fields, since nobody knows which of them counts. */
+function readFields(
+  args: Fields,
+): Partial<Record<FieldUse, readonly [name: string, text: string]>> | undefined {
+  const read: Partial<Record<FieldUse, readonly [string, string]>> = {}
+  for (const [use, names] of Object.entries(fieldNames) as [FieldUse, readonly string[]][]) {
+    const [name, ...others] = names.filter((each) => args[each] !== undefined)
+    if (others.length > 0) return undefined
+    const text = name === undefined ? undefined : args[name]
+    if (name !== undefined && typeof text === 'string') read[use] = [name, text]
+  }
+  return read
 }
 
 /** The file that arguments are about. */
 const getPath = (args: unknown): string | undefined =>
-  isFields(args) ? findText(args, pathFields)?.text : undefined
+  isObject(args) ? readFields(args)?.path?.[1] : undefined
 
-/** What a call changes, where its arguments are those that tools for files have. */
-export function describeChange(tool: string, args: unknown): Change | undefined {
-  if (!isFields(args)) return undefined
-  const path = findText(args, pathFields)
-  const found = path && findChange(verbOf(tool), nameText(path.text), args)
-  if (path === undefined || found === undefined) return undefined
-  const { sentence, lines, fields } = found
-  const shown: ReadonlySet<string> = new Set([path.name, ...fields])
-  const json = JSON.stringify(args)
-  const isSeen = printable(json) === json && !invisible.test(json)
-  return { sentence, lines, isAll: isSeen && Object.keys(args).every((name) => shown.has(name)) }
+const changes = new WeakMap<object, Change | undefined>()
+
+/** What a call changes, where its arguments are those that tools for files have. `payload`: of a request or proposal. */
+export function describeChange(payload: Fields): Change | undefined {
+  if (!changes.has(payload)) changes.set(payload, readChange(payload))
+  return changes.get(payload)
 }
 
-/** As JSON writes what cannot be seen. */
-const invisible = /\\[bfru]/
+function readChange({ params }: Fields): Change | undefined {
+  if (!isObject(params)) return undefined
+  const { name: tool, arguments: args, ...others } = params
+  if (typeof tool !== 'string' || !isObject(args)) return undefined
+  const fields = readFields(args)
+  const path = fields?.path
+  if (fields === undefined || path === undefined) return undefined
+  const found = findChange(verbOf(tool), nameText(path[1]), args, fields)
+  if (found === undefined) return undefined
+  const shown: ReadonlySet<string> = new Set([path[0], ...found.fields])
+  const isAll =
+    Object.keys(others).length === 0 &&
+    Object.keys(args).every((name) => shown.has(name)) &&
+    [tool, path[1], fields.target?.[1] ?? ''].every((text) => nameText(text) === text) &&
+    !hasUnseen(args)
+  return { sentence: found.sentence, lines: found.lines, isAll }
+}
 
-function findChange(verb: string, name: string, args: Fields): Found | undefined {
-  const edits = readEdits(args)
-  if (edits !== undefined) return describeLines(verb, name, joinDiffs(edits.diffs), edits.fields)
-  const patch = findText(args, patchFields)
-  if (patch !== undefined && isDiff.test(patch.text))
-    return describeLines(verb, name, readDiff(patch.text), [patch.name])
-  const whole = findText(args, wholeFields)
-  if (whole !== undefined) return describeLines(verb, name, compareLines('', whole.text), [whole.name])
-  if (/^(?:delete|remove)$/.test(verb)) return { sentence: `${verb} ${name}`, lines: [], fields: [] }
-  const target = findText(args, targetFields)
-  if (target === undefined) return undefined
-  return { sentence: `${verb} ${name} to ${nameText(target.text)}`, lines: [], fields: [target.name] }
+function findChange(
+  verb: string,
+  name: string,
+  args: Fields,
+  { before, after, whole, patch, target }: NonNullable<ReturnType<typeof readFields>>,
+): Found | undefined {
+  const ways = [args.edits, before ?? after, whole, patch, target].filter((way) => way !== undefined)
+  if (ways.length > 1) return undefined
+  const compare = createComparison()
+  if (args.edits !== undefined) {
+    const diffs = readEdits(args.edits, compare)
+    return diffs && describeLines(verb, name, joinDiffs(diffs), ['edits'])
+  }
+  if (before !== undefined && after !== undefined)
+    return describeLines(verb, name, compare(before[1], after[1]), [before[0], after[0]])
+  // A patch may name other files: it is shown beside what is sent.
+  if (patch !== undefined)
+    return isDiff.test(patch[1]) ? describeLines(verb, name, readDiff(patch[1]), []) : undefined
+  if (whole !== undefined) {
+    if (whole[1] === '') return { sentence: `${verb} ${name}, empty`, lines: [], fields: [whole[0]] }
+    return describeLines(verb, name, compare('', whole[1]), [whole[0]])
+  }
+  if (target !== undefined)
+    return { sentence: `${verb} ${name} to ${nameText(target[1])}`, lines: [], fields: [target[0]] }
+  return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
 }
 
 /** Replaced texts, where every edit is one and nothing else. */
-function readEdits(args: Fields): { readonly diffs: DiffLine[][]; readonly fields: string[] } | undefined {
-  const isList = Array.isArray(args.edits)
-  const edits: readonly unknown[] = Array.isArray(args.edits) ? args.edits : [args]
-  const diffs: DiffLine[][] = []
-  const fields: string[] = isList ? ['edits'] : []
-  for (const edit of edits) {
-    const [before, after] = isFields(edit)
-      ? [findText(edit, beforeFields), findText(edit, afterFields)]
-      : [undefined, undefined]
-    if (!isFields(edit) || before === undefined || after === undefined) return undefined
-    if (isList && Object.keys(edit).length > 2) return undefined
-    diffs.push(compareLines(before.text, after.text))
-    if (!isList) fields.push(before.name, after.name)
-  }
-  return diffs.length === 0 ? undefined : { diffs, fields }
+function readEdits(edits: unknown, compare: ReturnType<typeof createComparison>): DiffLine[][] | undefined {
+  if (!Array.isArray(edits) || edits.length === 0) return undefined
+  const diffs = edits.map((edit) => {
+    const { before, after } = (isObject(edit) && readFields(edit)) || {}
+    const isOne = before !== undefined && after !== undefined && Object.keys(edit).length === 2
+    return isOne ? compare(before[1], after[1]) : undefined
+  })
+  return diffs.every((diff) => diff !== undefined) ? diffs : undefined
 }
 
 function describeLines(
@@ -247,8 +280,8 @@ function describeLines(
   fields: readonly string[],
 ): Found {
   const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
-  const changed = Math.max(count('+'), count('-'))
-  return { sentence: `${verb} ${name}, ${changed} ${changed === 1 ? 'line' : 'lines'}`, lines, fields }
+  const changed = countText(Math.max(count('+'), count('-')), 'line')
+  return { sentence: `${verb} ${name}, ${changed}`, lines, fields }
 }
 
 /** `edit` of `edit_file`; `edit_and_push` as it is. */
@@ -260,24 +293,32 @@ const verbOf = (tool: string): string =>
 const joinDiffs = (diffs: readonly (readonly DiffLine[])[]): DiffLine[] =>
   diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '…' }, ...lines]))
 
-/** Milliseconds that a comparison may take; then all of it is shown as taken out and put in. */
+/** Milliseconds that comparisons may take together; then what is left is shown as taken out and put in. */
 const compareMs = 100
-/** Lines around a change that are shown. */
-const aroundLines = 3
 
-export function compareLines(before: string, after: string): DiffLine[] {
+/** Compares texts line by line, all of them in one time. */
+export function createComparison(): (before: string, after: string) => DiffLine[] {
+  const end = performance.now() + compareMs
+  return (before, after) => compareLines(before, after, Math.max(end - performance.now(), 0))
+}
+
+function compareLines(before: string, after: string, timeout: number): DiffLine[] {
   const [old, now] = [printable(before), printable(after)]
-  const changes = diffLines(old, now, { timeout: compareMs }) ?? [
+  const compared = timeout > 0 ? diffLines(old, now, { timeout }) : undefined
+  const parts = compared ?? [
     { value: old, removed: true, added: false },
     { value: now, removed: false, added: true },
   ]
-  const lines = changes.flatMap(({ value, added, removed }): DiffLine[] => {
+  const lines = parts.flatMap(({ value, added, removed }): DiffLine[] => {
     const sign = added ? '+' : removed ? '-' : ' '
     const texts = value.replace(/\n$/, '').split('\n')
     return value === '' ? [] : texts.map((text) => ({ sign, text }))
   })
   return withoutFarLines(lines)
 }
+
+/** Lines around a change that are shown. */
+const aroundLines = 3
 
 /** Long stretches without a change are left out. */
 function withoutFarLines(lines: readonly DiffLine[]): DiffLine[] {

@@ -1,8 +1,8 @@
 import type { ProposalView } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import type { ToolInfo } from './log/tools.js'
+import { type ToolInfo, toolEffects } from './log/tools.js'
 import { nameText } from './text.js'
-import { findOutsideText } from './why.js'
+import type { Chain } from './why.js'
 
 /** Why a proposal deserves a second look. */
 export interface Mark {
@@ -18,27 +18,22 @@ export interface Waiting {
   readonly proposal: ProposalView
   readonly marks: readonly Mark[]
   /** What led to it. */
-  readonly chain: readonly Envelope[]
+  readonly chain: Chain
 }
 
 interface Known {
   getTool(owner: string, tool: string): ToolInfo | undefined
-  /** Whether a proposal of this participant for this tool was approved before. */
-  wasApproved(participant: string, tool: string): boolean
-  explain(id: string): readonly Envelope[]
+  /** Whether the like of it was approved before: the same participant, tool and target. */
+  wasApproved(proposal: ProposalView): boolean
+  explain(id: string): Chain
+  findOutsideText(chain: Chain): Envelope | undefined
 }
 
-const effects = {
-  deletes: {
-    label: 'deletes',
-    why: 'Its server says that the tool may delete or overwrite (destructiveHint).',
-  },
-  writes: {
-    label: 'writes',
-    why: 'Its server says that the tool changes something (destructiveHint: false).',
-  },
-  unknown: { label: 'effect unknown', why: 'Its server does not say whether the tool changes anything.' },
-} as const
+const reasons: Readonly<Record<Exclude<ToolInfo['effect'], 'reads'>, string>> = {
+  deletes: 'Its server says that the tool may delete or overwrite (destructiveHint).',
+  writes: 'Its server says that the tool changes something (destructiveHint: false).',
+  unknown: 'Its server does not say whether the tool changes anything.',
+}
 
 /** Of several that are asked, the worst counts. */
 const worstFirst = ['deletes', 'unknown', 'writes', 'reads'] as const
@@ -49,16 +44,19 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
   const found = owners.map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
   const effect = worstFirst.find((each) => found.includes(each)) ?? 'unknown'
   const chain = known.explain(id)
-  const outside = findOutsideText(chain)
+  const outside = known.findOutsideText(chain)
   const marks: Mark[] = []
-  if (effect !== 'reads') marks.push({ kind: 'effect', ...effects[effect] })
-  if (!known.wasApproved(source.from, tool)) {
+  if (effect !== 'reads') marks.push({ kind: 'effect', label: toolEffects[effect], why: reasons[effect] })
+  if (!known.wasApproved(proposal)) {
     const why = `No proposal of ${source.from} for ${nameText(tool)} was approved before, as far as the log is loaded here.`
     marks.push({ kind: 'first', label: 'never approved before', why })
   }
   if (outside !== undefined) {
     const why = `A text of ${outside.from} (#${outside.seq}) stands in what led to it: it may be what told ${source.from} to ask.`
     marks.push({ kind: 'outside', label: 'follows from outside text', why, id: outside.id })
+  } else if (chain.isCut) {
+    const why = 'What led to it is not loaded here, or goes back too far: it may be a text from outside.'
+    marks.push({ kind: 'outside', label: 'origin unknown', why })
   }
   return { proposal, marks, chain }
 }
@@ -70,4 +68,4 @@ export const sortWaiting = (waiting: readonly Waiting[]): Waiting[] =>
   )
 
 const weigh = ({ marks }: Waiting): number =>
-  marks.length * 2 + (marks.some(({ label }) => label === effects.deletes.label) ? 1 : 0)
+  marks.length * 2 + (marks.some(({ label }) => label === toolEffects.deletes) ? 1 : 0)

@@ -1,6 +1,6 @@
 export {
   type Change,
-  compareLines,
+  createComparison,
   type DiffLine,
   describeChange,
   type Part,
@@ -37,7 +37,7 @@ export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
 export { type Pause, printablePause } from './log/pauses.js'
 export type { Person, Status } from './log/people.js'
-export type { ToolInfo } from './log/tools.js'
+export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
@@ -57,8 +57,10 @@ export type {
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
 export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
+export { fitsCard, isShownAtOnce, maxArgumentChars } from './shown.js'
+export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
-export { escapeGlob, terms } from './terms.js'
+export { expiry, terms } from './terms.js'
 export {
   clockText,
   countText,
@@ -72,3 +74,4 @@ export {
   sizeText,
   tickText,
 } from './text.js'
+export type { Chain } from './why.js'

@@ -7,6 +7,7 @@ import {
   createProposalFoldWith,
   createTranscript,
   type ProposalFold,
+  type ProposalView,
   type Transcript,
 } from '@meup/folds'
 import { contextRoot, type Envelope } from '@meup/protocol'
@@ -66,17 +67,17 @@ export class SpaceFolds {
       this.#onStateChange(context, state, owner)
       this.blocks.touchContext(context)
     }
-    for (const { id, source, tool, fulfilments } of this.#proposals.apply(envelope)) {
-      this.blocks.touchProposal(id)
-      if (fulfilments.length > 0) this.#approved.renew(`${source.from} ${tool}`, true)
+    for (const proposal of this.#proposals.apply(envelope)) {
+      this.blocks.touchProposal(proposal.id)
+      if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
     }
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
 
-  /** Whether a proposal of this participant for this tool was approved. */
-  wasApproved(participant: string, tool: string): boolean {
-    return this.#approved.get(`${participant} ${tool}`) === true
+  /** Whether the like of a proposal was approved: of the same participant, for the same tool of the same target. */
+  wasApproved(proposal: ProposalView): boolean {
+    return this.#approved.get(likenessOf(proposal)) === true
   }
 
   getContext(context: string): ContextView | undefined {
@@ -158,6 +159,10 @@ export class SpaceFolds {
     }
   }
 }
+
+/** What proposals have in common that are the like of one another. */
+export const likenessOf = ({ source, tool }: ProposalView): string =>
+  JSON.stringify([source.from, source.to, tool])
 
 /** Folds envelopes in the order of the log, `perStep` at a time. */
 export function* foldInSteps(

@@ -14,7 +14,7 @@ import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
-import { type Pause, PauseIndex } from './log/pauses.js'
+import { type Pause, PauseIndex, type PauseSnapshot } from './log/pauses.js'
 import { People, type Person } from './log/people.js'
 import { ToolCatalog } from './log/tools.js'
 import { truncateEnvelope } from './log/truncate.js'
@@ -23,7 +23,7 @@ import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
-import { explain } from './why.js'
+import { type Chain, explain, findOutsideText } from './why.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -35,6 +35,9 @@ const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
+
+/** Chains that are remembered: more than there are proposals that wait. */
+const maxChains = 2000
 
 /** Characters that are shown of an answer while it is written. */
 const maxLiveChars = 16_384
@@ -63,8 +66,8 @@ export class SpaceModel {
   #views: SpaceFolds
   /** What the views show. */
   readonly lists: Lists
-  /** What led to envelopes, as far as the log was loaded then: what comes later changes nothing of it. */
-  readonly #chains = new Bounded<{ readonly loaded: string; readonly chain: readonly Envelope[] }>(500)
+  /** What led to envelopes, until others are loaded: what comes later changes nothing of it. */
+  #chains = new Bounded<Chain>(maxChains)
   /** Changes whenever the reader has chosen something. */
   #choices = 0
   /** Number of blocks the reader has seen; `Infinity` at the live end. */
@@ -102,6 +105,7 @@ export class SpaceModel {
     this.#head = welcome.space.head
     this.#presence.apply(envelope)
     this.members.onPresenceChange()
+    this.pauses.onWelcome(welcome)
     this.#welcomes = [...this.#welcomes.slice(0, 1), envelope]
     this.#views.apply(envelope)
     this.#refresh()
@@ -149,6 +153,7 @@ export class SpaceModel {
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
     this.#seen += views.blocks.list.length - this.#views.blocks.list.length
     this.log.replaceWith(log)
+    this.#chains = new Bounded(maxChains)
     for (const each of missing) this.tools.apply(each, (id) => log.get(id))
     this.#views = views
     this.logFilter.reset()
@@ -165,16 +170,18 @@ export class SpaceModel {
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: Checkpoint | undefined): Checkpoint {
     const [presence, folding] = [this.#presence.snapshot(), this.folding.checkpoint()]
-    return { ...this.#views.checkpoint(before), presence, folding }
+    return { ...this.#views.checkpoint(before), presence, folding, pauses: this.pauses.snapshot() }
   }
 
   /** Restores a checkpoint. The reader's choices since then stay. */
   restore(then: Checkpoint): void {
     this.log.truncateAfter(then.seq)
+    this.#chains = new Bounded(maxChains)
     this.#views.restore(then)
     this.folding.restore(then.folding)
     this.#presence = createPresenceFold()
     this.#presence.restore(then.presence)
+    this.pauses.restore(then.pauses)
     this.members = this.#newPeople()
     this.members.reset(this.log.envelopes)
     this.logFilter.reset()
@@ -249,19 +256,18 @@ export class SpaceModel {
   judge(proposal: ProposalView): Waiting {
     return judge(proposal, {
       getTool: (owner, tool) => this.tools.get(owner, tool),
-      wasApproved: (participant, tool) => this.#views.wasApproved(participant, tool),
+      wasApproved: (like) => this.#views.wasApproved(like),
       explain: (id) => this.explain(id),
+      findOutsideText: (chain) => findOutsideText(this.log, chain),
     })
   }
 
   /** What led to an envelope, from what began it to the envelope itself. */
-  explain(id: string): readonly Envelope[] {
-    const { first, missing } = this.log
-    const loaded = `${first} ${missing}`
+  explain(id: string): Chain {
     const known = this.#chains.get(id)
-    if (known !== undefined && known.loaded === loaded) return known.chain
+    if (known !== undefined) return known
     const chain = explain(this.log, id)
-    this.#chains.set(id, { loaded, chain })
+    this.#chains.set(id, chain)
     return chain
   }
 
@@ -365,5 +371,6 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 /** What a space was at an envelope, as far as the log does not tell at once. */
 export interface Checkpoint extends FoldsCheckpoint {
   readonly presence: PresenceSnapshot
+  readonly pauses: PauseSnapshot
   readonly folding: FoldingCheckpoint
 }

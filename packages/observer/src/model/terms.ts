@@ -7,8 +7,6 @@ export const terms = [
   ['10080', 'for a week'],
 ] as const
 
-/** The pattern that matches only this text [MEUP-4.3]. */
-export function escapeGlob(text: string): string {
-  const plain = text.replace(/[*?\\]/g, '\\$&')
-  return /^(?:!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain
-}
+/** The end of a term that begins now, for a grant. `now`: milliseconds by the gateway's clock. */
+export const expiry = (minutes: string, now: number): { readonly expiresAt?: string } =>
+  minutes === '' ? {} : { expiresAt: new Date(now + Number(minutes) * 60_000).toISOString() }

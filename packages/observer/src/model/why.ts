@@ -13,21 +13,42 @@ import type { Log } from './log/log.js'
 /** Steps of a chain, and envelopes that are looked through for the step before another. */
 const [maxSteps, maxLooked] = [200, 5000]
 
-/** What led to an envelope, across agents, as far as it is loaded: from what began it to the envelope itself. */
-export function explain(log: Log, id: string): readonly Envelope[] {
+/** What led to an envelope, from what began it to the envelope itself. */
+export interface Chain {
+  readonly steps: readonly Envelope[]
+  /** Whether there was more before it: not loaded here, or too far back. */
+  readonly isCut: boolean
+}
+
+/** What led to an envelope, across agents, as far as it is loaded. */
+export function explain(log: Log, id: string): Chain {
   const steps: Envelope[] = []
   const seen = new Set<string>()
-  for (let at = log.get(id); at !== undefined && !seen.has(at.id) && steps.length < maxSteps; ) {
+  let at = log.get(id)
+  while (at !== undefined && !seen.has(at.id) && steps.length < maxSteps) {
     steps.push(at)
     seen.add(at.id)
     at = getCause(log, at)
   }
-  return steps.reverse()
+  const begin = steps.at(-1)
+  const isLost = begin !== undefined && begin.kind !== Kind.chat && !isBeginning(log, begin)
+  return { steps: steps.reverse(), isCut: steps.length >= maxSteps || isLost }
 }
 
-/** The first text in a chain that is from nobody of the space: the result of a tool, or a guest. */
-export const findOutsideText = (chain: readonly Envelope[]): Envelope | undefined =>
-  chain.slice(0, -1).find(({ kind, from }) => kind === Kind.mcpResponse || from.startsWith(GUEST))
+/** Whether a chain may begin with it: a run of its own accord, or what was said outside any context without a reference. */
+const isBeginning = (log: Log, { kind, context, ...rest }: Envelope): boolean =>
+  correlations(rest).every((id) => log.get(id) !== undefined) &&
+  (kind === Kind.reasoningStart || context === undefined)
+
+/** The first text behind a chain that is from nobody of the space: the result of a tool, or a guest. */
+export function findOutsideText(log: Log, { steps }: Chain): Envelope | undefined {
+  const last = steps.at(-1)
+  const behind = steps.flatMap((step) => [
+    ...correlations(step).flatMap((id) => log.get(id) ?? []),
+    ...(step === last ? [] : [step]),
+  ])
+  return behind.find(({ kind, from }) => kind === Kind.mcpResponse || from.startsWith(GUEST))
+}
 
 /** The one envelope that an envelope follows from most directly. */
 function getCause(log: Log, envelope: Envelope): Envelope | undefined {
@@ -80,8 +101,16 @@ function findStep(log: Log, context: string, before: Before): Envelope | undefin
 /** Whether it was said by somebody, or answers what somebody asked. */
 const isFor = (log: Log, envelope: Envelope, participant: string): boolean =>
   isAnswer(envelope)
-    ? correlations(envelope).some((id) => log.get(id)?.from === participant)
+    ? correlations(envelope).some((id) => listAskers(log, id).includes(participant))
     : envelope.from === participant
+
+/** Who asked: of a call that was approved, also who proposed it. */
+function listAskers(log: Log, id: string): string[] {
+  const asked = log.get(id)
+  if (asked === undefined) return []
+  const proposed = correlations(asked).flatMap((each) => log.get(each) ?? [])
+  return [asked.from, ...proposed.filter(({ kind }) => kind === Kind.mcpProposal).map(({ from }) => from)]
+}
 
 /** A result, a rejection, or what somebody else says to a question. */
 const isAnswer = ({ kind, context }: Envelope): boolean =>

@@ -66,7 +66,7 @@ export function createKeymap(actions: Actions): Keymap {
 
 /** Presses a button of the focused line only, so that a key never decides on a line that is not in view. Whether there is one. */
 function press(key: string): boolean {
-  const row = document.activeElement?.closest('[aria-current="true"]')
+  const row = document.activeElement?.closest('[aria-current="true"], .inbox .card')
   const button = row?.querySelector<HTMLButtonElement>(`[data-key-press="${key}"]`)
   button?.click()
   return button != null

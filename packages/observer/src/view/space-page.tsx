@@ -81,10 +81,12 @@ export function SpacePage({
   const query = session.finder.sought.text
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
-  const showRow = (id: string, isFocused: boolean): void => {
+  /** Whether a row shows it. */
+  const showRow = (id: string, isFocused: boolean): boolean => {
     session.model.unfold(id)
     const key = shown.current?.reveal(id, isFocused)
     if (key !== undefined) setCurrent(key)
+    return key !== undefined
   }
   // Lines of the stream are drawn again only when this is another one.
   const space = useMemo<SpaceActions>(
@@ -94,16 +96,18 @@ export function SpacePage({
       can: (draft) => session.can(draft),
       select: setCurrent,
       inspect(id) {
-        setPanel({ at: 'envelope', id })
         updateAddress({ seq: session.model.log.get(id)?.seq })
-        showRow(id, true)
+        const isShown = showRow(id, true)
+        // A list that leads from one to the next stays.
+        const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
+        if (!isList || !isShown) setPanel({ at: 'envelope', id })
       },
       reveal({ id, seq }) {
         const found = session.model.log.get(id)
         if (found !== undefined) {
           const line = getLineId(found) ?? id
           if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
-          showRow(line, false)
+          if (!showRow(line, false)) setPanel({ at: 'envelope', id })
           return
         }
         act('It could not be loaded', async () =>

@@ -64,9 +64,9 @@ export async function readHistory(
 }
 
 /** The rows that one request may look at, and whether these are all that were asked for. */
-function boundRange(
+export function boundRange(
   { oldest, head }: { readonly oldest: number; readonly head: number },
-  query: HistoryQuery,
+  query: Pick<HistoryQuery, 'after' | 'before' | 'order' | 'filter'>,
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
   const after = Math.max(query.after, oldest - 1)
   const before = Math.min(query.before, head + 1)

@@ -1,14 +1,15 @@
-import { onOneLine } from '@meup/folds'
+import { isObject, onOneLine } from '@meup/folds'
 import { type Capability, Kind, READ_TARGETED } from '@meup/protocol'
+import { hasUnseen } from '../text.js'
 
 /** What kinds stand for, as one says what somebody may do. */
 const deeds: Readonly<Record<string, string>> = {
   '*': 'do everything',
   [Kind.chat]: 'send messages',
   'chat.*': 'send and acknowledge messages',
-  'reasoning.*': 'think aloud',
+  'reasoning.*': 'think aloud, and interrupt runs',
   'mcp.*': 'call, propose and answer anything',
-  [Kind.mcpRequest]: 'call tools',
+  [Kind.mcpRequest]: 'make requests (such as calls of tools)',
   [Kind.mcpProposal]: 'propose calls',
   [Kind.mcpResponse]: 'answer calls',
   [Kind.mcpReject]: 'reject proposals',
@@ -25,10 +26,6 @@ const deeds: Readonly<Record<string, string>> = {
   [Kind.spaceInvite]: 'invite participants',
   [Kind.spaceKick]: 'remove participants',
 }
-
-type Fields = Readonly<Record<string, unknown>>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A capability as a sentence without its subject: `call read_* of files where path is docs/*`. */
 export function capabilitySentence(capability: Capability): string {
@@ -51,14 +48,13 @@ export function capabilitySentence(capability: Capability): string {
 }
 
 const deedOf = (kind: string): string => {
-  const known = deeds[kind]
-  if (known !== undefined) return known
+  if (Object.hasOwn(deeds, kind)) return deeds[kind] ?? kind
   return kind.includes('/') ? `call ${onOneLine(kind)}` : `send ${onOneLine(kind)}`
 }
 
 /** The tool and the arguments of a capability for calls, where its payload says nothing else. */
 function readCall(payload: unknown): { readonly name: string; readonly args: unknown } | undefined {
-  if (!isFields(payload) || payload.method !== 'tools/call' || !isFields(payload.params)) return undefined
+  if (!isObject(payload) || payload.method !== 'tools/call' || !isObject(payload.params)) return undefined
   const { name, arguments: args, ...others } = payload.params
   const isKnown = Object.keys(payload).length === 2 && Object.keys(others).length === 0
   return isKnown && name !== undefined ? { name: list(name), args } : undefined
@@ -66,15 +62,25 @@ function readCall(payload: unknown): { readonly name: string; readonly args: unk
 
 function whereText(args: unknown): string {
   if (args === undefined) return ''
-  if (!isFields(args)) return ` where the arguments are ${JSON.stringify(args)}`
-  const parts = Object.entries(args).map(([name, pattern]) => `${name} is ${list(pattern)}`)
+  if (!isObject(args)) return ` where the arguments are ${JSON.stringify(args)}`
+  const parts = Object.entries(args).map(([name, pattern]) => `${quote(name)} is ${list(pattern)}`)
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-/** `a, b or c`; what is no text is written as JSON. */
-function list(value: unknown, say: (text: string) => string = (text) => text): string {
-  const all = (Array.isArray(value) ? value : [value]).map((each) =>
-    typeof each === 'string' ? say(each) : JSON.stringify(each),
-  )
-  return all.length < 2 ? (all[0] ?? '') : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`
+/** `a, b or c, but not d`; what is no text is written as JSON, and so is what is not seen as it is. */
+function list(value: unknown, say: (text: string) => string = quote): string {
+  const all = Array.isArray(value) ? value : [value]
+  const isNot = (each: unknown): each is string => typeof each === 'string' && each.startsWith('!')
+  const wanted = all.filter((each) => !isNot(each)).map((each) => sayOne(each, say))
+  const not = all.filter(isNot).map((each) => sayOne(each.slice(1), say))
+  return [either(wanted) || 'anything', either(not)].filter(Boolean).join(', but not ')
 }
+
+const sayOne = (value: unknown, say: (text: string) => string): string =>
+  typeof value === 'string' ? say(value) : JSON.stringify(value)
+
+const either = (texts: readonly string[]): string =>
+  texts.length < 2 ? (texts[0] ?? '') : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`
+
+/** A text, in quotes where it would not be seen whole. */
+const quote = (text: string): string => (hasUnseen(text) || /\s/.test(text) ? JSON.stringify(text) : text)

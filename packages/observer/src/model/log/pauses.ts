@@ -1,5 +1,5 @@
 import { onOneLine } from '@meup/folds'
-import { type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
 
 /** Who was paused by whom. */
 export interface Pause {
@@ -12,6 +12,8 @@ export interface Pause {
 /** `paused by ana: too fast` */
 export const printablePause = ({ by, reason }: Pause): string =>
   onOneLine(`paused by ${by}${reason === undefined || reason === '' ? '' : `: ${reason}`}`)
+
+export type PauseSnapshot = readonly (readonly [id: string, pause: Pause])[]
 
 /** The participants that are paused, as far as the log tells or the gateway has said. */
 export class PauseIndex {
@@ -29,9 +31,22 @@ export class PauseIndex {
   }
 
   /** What the gateway says of all of them, now. */
-  set(pauses: ReadonlyMap<string, Pause>): void {
+  onWelcome({ participants }: Pick<WelcomePayload, 'participants'>): void {
+    const pauses = participants.flatMap(({ id, paused }): [string, Pause][] => {
+      if (paused === undefined) return []
+      const { by, reason, until } = paused
+      return [[id, { by, reason, until: until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until) }]]
+    })
+    this.restore(pauses)
+  }
+
+  snapshot(): PauseSnapshot {
+    return [...this.#pauses]
+  }
+
+  restore(snapshot: PauseSnapshot): void {
     this.#pauses.clear()
-    for (const [id, pause] of pauses) this.#pauses.set(id, pause)
+    for (const [id, pause] of snapshot) this.#pauses.set(id, pause)
   }
 
   /** `now`: milliseconds by the gateway's clock. */

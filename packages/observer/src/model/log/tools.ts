@@ -10,41 +10,52 @@ export interface ToolInfo {
   readonly effect: 'reads' | 'writes' | 'deletes' | 'unknown'
 }
 
-interface Listed {
-  readonly seq: number
-  readonly tools: ReadonlyMap<string, ToolInfo>
+export const toolEffects: Readonly<Record<ToolInfo['effect'], string>> = {
+  reads: 'reads only',
+  writes: 'writes',
+  deletes: 'may delete',
+  unknown: 'effect unknown',
 }
 
-/** Participants whose tools are remembered. */
-const maxOwners = 1000
-/** Tools of one of them. */
-const maxTools = 1000
+interface Listed {
+  /** Seq of the last list that was whole: what is only in earlier ones is gone. */
+  whole: number
+  /** Each with the seq of the last list that had it. */
+  readonly tools: Map<string, ToolInfo & { readonly seq: number }>
+}
 
-/** The tools of participants, from the lists that anybody has asked them for. */
+/** Participants whose tools are remembered, and tools of one of them. */
+const [maxOwners, maxTools] = [1000, 1000]
+
+/** The tools of participants, from the lists that anybody has asked them for, in whatever order they are read. */
 export class ToolCatalog {
   readonly #byOwner = new Map<string, Listed>()
 
   /** `envelope`: whole. `get`: finds what it answers. */
   apply(envelope: Envelope, get: (id: string) => Envelope | undefined): void {
     if (envelope.kind !== Kind.mcpResponse) return
-    const { from, seq = 0, payload } = envelope
     const request = correlations(envelope)
       .flatMap((id) => get(id) ?? [])
       .find((each) => each.payload.method === 'tools/list')
+    const { from, seq = 0, payload } = envelope
     if (request === undefined || !isObject(payload.result)) return
     const { params } = request.payload
-    this.set(from, payload.result.tools, seq, isObject(params) && params.cursor !== undefined)
+    const isFirst = !isObject(params) || params.cursor === undefined
+    const { tools, nextCursor } = payload.result
+    this.set(from, tools, seq, isFirst && nextCursor === undefined)
   }
 
-  /** Takes a list, unless a later one is known. `isMore`: it goes on with the list before it. */
-  set(owner: string, tools: unknown, seq: number, isMore = false): void {
-    const known = this.#byOwner.get(owner)
-    if (!Array.isArray(tools) || (known !== undefined && known.seq > seq)) return
-    if (known === undefined && this.#byOwner.size >= maxOwners) return
-    const infos = tools.filter(isObject).map(readTool)
-    const before = isMore ? [...(known?.tools ?? [])] : []
-    const listed = infos.map((info): [string, ToolInfo] => [info.name, info])
-    this.#byOwner.set(owner, { seq, tools: new Map([...before, ...listed].slice(0, maxTools)) })
+  /** `isWhole`: they are all of its tools, and not a page of them. */
+  set(owner: string, tools: unknown, seq: number, isWhole: boolean): void {
+    const known = this.#byOwner.get(owner) ?? { whole: 0, tools: new Map() }
+    if (!Array.isArray(tools) || (!this.knows(owner) && this.#byOwner.size >= maxOwners)) return
+    this.#byOwner.set(owner, known)
+    for (const tool of tools.filter(isObject).map(readTool)) {
+      const before = known.tools.get(tool.name)
+      const isNews = before === undefined ? known.tools.size < maxTools : before.seq <= seq
+      if (isNews) known.tools.set(tool.name, { ...tool, seq })
+    }
+    if (isWhole) known.whole = Math.max(known.whole, seq)
   }
 
   knows(owner: string): boolean {
@@ -52,7 +63,8 @@ export class ToolCatalog {
   }
 
   list(owner: string): readonly ToolInfo[] {
-    return [...(this.#byOwner.get(owner)?.tools.values() ?? [])]
+    const { whole, tools } = this.#byOwner.get(owner) ?? { whole: 0, tools: new Map() }
+    return [...tools.values()].filter(({ seq }) => seq >= whole)
   }
 
   get(owner: string, tool: string): ToolInfo | undefined {
@@ -74,7 +86,7 @@ function readTool({
   }
 }
 
-/** By the annotations of MCP: whoever writes may delete, unless it says that it does not. */
+/** By the annotations of MCP. A tool that is not said to be harmless may be anything. */
 function getEffect({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>>): ToolInfo['effect'] {
   if (readOnlyHint === true) return 'reads'
   if (destructiveHint === true) return 'deletes'

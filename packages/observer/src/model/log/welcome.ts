@@ -33,7 +33,7 @@ export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envel
 }
 
 function participantsBefore({ participants }: WelcomePayload, envelopes: readonly Envelope[]) {
-  const before = new Map(participants.map((each) => [each.id, each]))
+  const before = new Map(participants.map(({ paused: _, ...each }) => [each.id, each]))
   const moved = new Set<string>()
   for (const { kind, from, payload } of envelopes) {
     if (kind !== Kind.systemPresence || from !== GATEWAY) continue

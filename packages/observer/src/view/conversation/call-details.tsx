@@ -6,6 +6,7 @@ import { formatError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import {
   type CallRow,
+  type Change,
   describeChange,
   getFullSize,
   type Part,
@@ -35,8 +36,11 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
     () => (response === null || response === undefined ? [] : resultParts(response.payload, args)),
     [request, response],
   )
+  const change = describeChange(request.payload)
   const size = [request, response].reduce((sum, each) => sum + ((each && getFullSize(each)) ?? 0), 0)
-  const isLong = size > 0 || result.some(isLongPart)
+  const parts = [valuePart(args), ...result]
+  if (change !== undefined) parts.push({ type: 'diff', lines: change.lines })
+  const isLong = size > 0 || parts.some(isLongPart)
   const showAll = async (): Promise<void> => {
     setWhole(true)
     const load = async (envelope: Envelope | null | undefined): Promise<Envelope | undefined> =>
@@ -60,7 +64,7 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
               <WhyButton id={row.envelope.id} />
             </p>
           )}
-          <Arguments tool={row.tool} args={args} isWhole={isWhole} />
+          <Arguments change={change} args={args} isWhole={isWhole} />
           <Result row={row} parts={result} isWhole={isWhole} />
           {isLong && !isWhole && (
             <button
@@ -99,27 +103,35 @@ function Tabs({ id, tab, setTab }: { id: string; tab: Tab; setTab: (tab: Tab) =>
   )
 }
 
-function Arguments({ tool, args, isWhole }: { tool: string; args: unknown; isWhole: boolean }): VNode | null {
-  const change = useMemo(() => describeChange(tool, args), [tool, args])
-  if (change !== undefined) {
-    return (
-      <section aria-label="Change">
-        <p>
-          <span class="label">Change</span> {change.sentence}
-        </p>
-        {change.lines.length > 0 && <DiffView lines={change.lines} isWhole={isWhole} />}
-      </section>
-    )
-  }
-  if (typeof args !== 'object' || args === null || Object.keys(args).length === 0) return null
+interface ArgumentsProps {
+  readonly change: Change | undefined
+  readonly args: unknown
+  readonly isWhole: boolean
+}
+
+/** What it changes; and what it was given, where that says more. */
+function Arguments({ change, args, isWhole }: ArgumentsProps): VNode {
+  const isEmpty = typeof args !== 'object' || args === null || Object.keys(args).length === 0
   return (
-    <section aria-label="Arguments">
-      <p>
-        <span class="label">Arguments</span>
-        <CopyButton text={JSON.stringify(args, undefined, 2)} what="the arguments" />
-      </p>
-      <ContentPart part={valuePart(args)} isWhole={isWhole} />
-    </section>
+    <>
+      {change !== undefined && (
+        <section aria-label="Change">
+          <p>
+            <span class="label">Change</span> {change.sentence}
+          </p>
+          {change.lines.length > 0 && <DiffView lines={change.lines} isWhole={isWhole} />}
+        </section>
+      )}
+      {!isEmpty && change?.isAll !== true && (
+        <section aria-label="Arguments">
+          <p>
+            <span class="label">Arguments</span>
+            <CopyButton text={JSON.stringify(args, undefined, 2)} what="the arguments" />
+          </p>
+          <ContentPart part={valuePart(args)} isWhole={isWhole} />
+        </section>
+      )}
+    </>
   )
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
+import { nameText } from '../../model/index.js'
 
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
@@ -17,7 +18,7 @@ export function useAlerts(session: Session, waiting: number): void {
     before.current = waiting
     if (!isMore || !document.hidden || getPermission() !== 'granted') return
     const [latest] = session.model.pending(Date.now()).toReversed()
-    const body = latest === undefined ? '' : `${latest.source.from} proposes ${latest.tool}`
+    const body = latest === undefined ? '' : `${latest.source.from} proposes ${nameText(latest.tool)}`
     try {
       new Notification(`${space}: ${waiting} to decide`, { body, tag: `meup-${space}` })
     } catch (error) {

@@ -1,10 +1,9 @@
-import type { OpenProposal } from '@meup/agent-sdk/watch'
+import { escapePattern, type OpenProposal } from '@meup/agent-sdk/watch'
 import { isObject } from '@meup/folds'
-import { type Capability, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { escapeGlob, nameText, terms } from '../../model/index.js'
-import { Checkbox } from '../shared/parts.js'
+import { expiry, nameText } from '../../model/index.js'
+import { Checkbox, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 interface AlwaysFormProps {
@@ -19,18 +18,17 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const args = textArguments(proposal)
   const [kept, keep] = useState<Readonly<Record<string, string>>>({})
   const [minutes, setMinutes] = useState<string>('60')
-  const { from, to = [], method, id } = proposal
-  const grant = async (): Promise<void> => {
-    const now = session.model.gatewayTime(Date.now())
-    const expiresAt = minutes === '' ? undefined : new Date(now + Number(minutes) * 60_000).toISOString()
-    const params = { name: escapeGlob(tool), ...(Object.keys(kept).length > 0 && { arguments: kept }) }
-    const capability: Capability = {
-      kind: Kind.mcpRequest,
-      to: to.length === 1 ? String(to[0]) : [...to],
-      payload: { method: escapeGlob(method), params },
+  const [isBusy, setBusy] = useState(false)
+  const { from, to = [], id } = proposal
+  const allow = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      const now = session.model.gatewayTime(Date.now())
+      const narrowed = Object.keys(kept).length > 0 ? { arguments: kept } : {}
+      await session.client?.proposals.allowAlways(id, { ...expiry(minutes, now), ...narrowed })
+    } finally {
+      setBusy(false)
     }
-    await session.client?.grant(from, [capability], expiresAt === undefined ? {} : { expiresAt })
-    await session.client?.proposals.approve(id)
   }
   return (
     <form
@@ -38,7 +36,7 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
       aria-label={`Always allow ${from} to use ${nameText(tool)}`}
       onSubmit={(event) => {
         event.preventDefault()
-        act('It was not allowed', grant)
+        act('Not all of it was done', allow)
       }}
     >
       <p>
@@ -51,13 +49,13 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
             checked={kept[name] !== undefined}
             set={(isKept) => {
               const { [name]: _, ...others } = kept
-              keep(isKept ? { ...others, [name]: escapeGlob(value) } : others)
+              keep(isKept ? { ...others, [name]: escapePattern(value) } : others)
             }}
           >
             only where {nameText(name)} is
           </Checkbox>
           <input
-            aria-label={`What ${nameText(name)} may be; * stands for anything`}
+            aria-label={`What ${nameText(name)} may be; ** stands for anything, * for anything but /`}
             disabled={kept[name] === undefined}
             value={kept[name] ?? value}
             maxLength={1000}
@@ -67,17 +65,10 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
         </p>
       ))}
       <label>
-        Until{' '}
-        <select value={minutes} onChange={(event) => setMinutes(event.currentTarget.value)}>
-          {terms.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
+        Until <Term minutes={minutes} set={setMinutes} />
       </label>
       <div class="decision">
-        <button type="submit" class="primary" disabled={!isLive}>
+        <button type="submit" class="primary" disabled={!isLive || isBusy}>
           Allow
         </button>
         <button type="button" onClick={back}>
@@ -88,11 +79,12 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   )
 }
 
-/** Arguments that are short texts: those that a pattern can hold. */
+/** Arguments that are short texts with plain names: those that a pattern can hold, and a reader can check. */
 function textArguments({ params }: OpenProposal): readonly [name: string, value: string][] {
   const args = isObject(params) && isObject(params.arguments) ? params.arguments : {}
   return Object.entries(args).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1].length <= maxTextChars,
+    (entry): entry is [string, string] =>
+      /^[\w.-]{1,64}$/.test(entry[0]) && typeof entry[1] === 'string' && entry[1].length <= maxTextChars,
   )
 }
 

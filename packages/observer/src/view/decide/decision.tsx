@@ -2,7 +2,7 @@ import type { Draft } from '@meup/agent-sdk/watch'
 import type { ProposalView } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { useSpace } from '../shared/use-space.js'
 import { AlwaysForm } from './always-form.js'
@@ -38,6 +38,8 @@ export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
   const [step, setStep] = useState<'choose' | 'reject' | 'always'>('choose')
   const [reason, setReason] = useState('')
   const [isDeciding, setDeciding] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [step])
   const { id, source, tool } = proposal
   const open = session.client?.proposals.get(id)
   if (!isDecidable(proposal, session, can))
@@ -71,7 +73,7 @@ export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
           placeholder="Why not? (for everyone to read)"
           maxLength={1000}
           value={reason}
-          ref={(input) => input?.focus()}
+          ref={field}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
         <button type="submit" class="bad" disabled={isClosed}>

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
-import { countText, nameText, type Waiting } from '../../model/index.js'
+import { useRef, useState } from 'preact/hooks'
+import { countText, isShownAtOnce, likenessOf, nameText, type Waiting } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { CloseButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -14,12 +14,13 @@ const maxCards = 60
 /** Everything that waits for a decision in this space: what deserves a second look first. */
 export function Inbox({ close }: { close: () => void }): VNode {
   const { session, can } = useSpace()
-  const waiting = session.model.waiting(useNow(true))
+  const { waiting, news, sort } = useSteadyOrder(session.model.waiting(useNow(true)))
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
   const [isWhole, setWhole] = useState(false)
-  const picked = waiting.filter(({ proposal }) => chosen.has(proposal.id))
-  const mine = waiting.filter(({ proposal }) => isDecidable(proposal, session, can))
   const shown = isWhole ? waiting : waiting.slice(0, maxCards)
+  // What is not drawn is not decided.
+  const picked = shown.filter(({ proposal }) => chosen.has(proposal.id))
+  const mine = shown.filter(({ proposal }) => isDecidable(proposal, session, can))
   return (
     <aside class="inspector inbox" aria-label="Inbox">
       <header>
@@ -29,6 +30,11 @@ export function Inbox({ close }: { close: () => void }): VNode {
         <CloseButton close={close} />
       </header>
       <Notifications />
+      {news > 0 && (
+        <button type="button" onClick={sort}>
+          {news} new, at the end: sort again
+        </button>
+      )}
       {waiting.length === 0 && <p class="dim">Nothing waits for a decision.</p>}
       {mine.length > 1 && (
         <Together
@@ -68,6 +74,33 @@ export function Inbox({ close }: { close: () => void }): VNode {
   )
 }
 
+/**
+ * Cards stay where they are while the inbox is open, so that nobody presses the button of another one: what comes meanwhile
+ * stands at the end.
+ */
+function useSteadyOrder(sorted: readonly Waiting[]): {
+  readonly waiting: readonly Waiting[]
+  /** How many came since they were sorted. */
+  readonly news: number
+  readonly sort: () => void
+} {
+  const order = useRef<readonly string[]>([])
+  const known = new Set(order.current)
+  if (!sorted.some(({ proposal }) => known.has(proposal.id)))
+    order.current = sorted.map(({ proposal }) => proposal.id)
+  const places = new Map(order.current.map((id, place) => [id, place]))
+  const placeOf = ({ proposal: { id, source } }: Waiting): number =>
+    places.get(id) ?? places.size + source.seq
+  const waiting = [...sorted].sort((one, other) => placeOf(one) - placeOf(other))
+  return {
+    waiting,
+    news: waiting.filter(({ proposal }) => !places.has(proposal.id)).length,
+    sort: () => {
+      order.current = []
+    },
+  }
+}
+
 interface TogetherProps {
   readonly picked: readonly Waiting[]
   /** Those that this reader may decide. */
@@ -79,15 +112,15 @@ interface TogetherProps {
 function Together({ picked, all, choose }: TogetherProps): VNode {
   const { session, isLive, act } = useSpace()
   const [reason, setReason] = useState('')
-  const kinds = new Set(picked.map(({ proposal }) => `${proposal.source.from} ${proposal.tool}`))
+  const kinds = new Set(picked.map(({ proposal }) => likenessOf(proposal)))
   const [first] = picked
-  const likeFirst =
-    first === undefined
-      ? []
-      : all.filter(
-          ({ proposal }) =>
-            proposal.source.from === first.proposal.source.from && proposal.tool === first.proposal.tool,
-        )
+  const likeFirst = all.filter(({ proposal }) => first && likenessOf(proposal) === likenessOf(first.proposal))
+  const isSeen = ({ proposal: { id } }: Waiting): boolean => {
+    const envelope = session.model.log.get(id)
+    const json = session.client?.proposals.get(id)?.paramsJson
+    return envelope !== undefined && json !== undefined && isShownAtOnce(envelope.payload, json)
+  }
+  const mayApprove = kinds.size === 1 && picked.every(isSeen)
   const each = (decide: (id: string) => Promise<unknown> | undefined): Promise<unknown> =>
     Promise.all(picked.map(({ proposal }) => decide(proposal.id)))
   const message = reason.trim()
@@ -109,8 +142,10 @@ function Together({ picked, all, choose }: TogetherProps): VNode {
           <button
             type="button"
             class="primary"
-            disabled={!isLive || kinds.size !== 1}
-            title={kinds.size === 1 ? '' : 'Only where tool and asker are the same'}
+            disabled={!isLive || !mayApprove}
+            title={
+              mayApprove ? '' : 'Only where asker, tool and target are the same, and all of each is shown'
+            }
             onClick={() =>
               act('Not all were approved', () => each((id) => session.client?.proposals.approve(id)))
             }

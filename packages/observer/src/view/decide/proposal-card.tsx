@@ -1,19 +1,15 @@
-import {
-  formatDuration,
-  getParameters,
-  onOneLine,
-  type ProposalView,
-  printable,
-  reasonText,
-} from '@meup/folds'
+import { formatDuration, onOneLine, type ProposalView, printable, reasonText } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   clockText,
   countText,
   describeChange,
+  fitsCard,
   indentJson,
+  isShownAtOnce,
+  maxArgumentChars,
   nameText,
   type ProposalRow,
   sizeText,
@@ -69,7 +65,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const isOver = left !== undefined && left <= 0
   const { params = {} } = envelope.payload
   const exact = session.client?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
-  const change = useMemo(() => describeChange(tool, getParameters(envelope.payload)), [envelope])
+  const change = describeChange(envelope.payload)
   const { marks, chain } = model.judge(proposal)
   return (
     <section class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
@@ -95,7 +91,14 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       </header>
       <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} />
-      {change !== undefined && change.lines.length > 0 && <DiffView lines={change.lines} />}
+      {change !== undefined && change.lines.length > 0 && (
+        <DiffView lines={change.lines} isWhole={isWhole || fitsCard(change)} />
+      )}
+      {change !== undefined && !fitsCard(change) && !isWhole && (
+        <button type="button" class="link" onClick={() => setWhole(true)}>
+          Show all of it: {countText(change.lines.length, 'line')}
+        </button>
+      )}
       {change === undefined ? (
         <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
       ) : (
@@ -104,10 +107,10 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
         </details>
       )}
-      {chain.length > 1 && (
+      {chain.steps.length > 1 && (
         <details>
-          <summary>what led to it: {countText(chain.length - 1, 'step')}</summary>
-          <WhyChain chain={chain} isWhole={false} />
+          <summary>what led to it: {countText(chain.steps.length - 1, 'step')}</summary>
+          <WhyChain chain={chain} />
         </details>
       )}
       <p class="dim">
@@ -118,7 +121,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         <Decision
           proposal={proposal}
           envelope={envelope}
-          isSeen={isWhole || change?.isAll === true || !isLong(exact)}
+          isSeen={isWhole || isShownAtOnce(envelope.payload, exact)}
         />
       )}
     </section>
@@ -153,11 +156,6 @@ function SoFar({
   )
 }
 
-/** Characters that show at once. */
-const maxArgumentChars = 16_000
-
-const isLong = (json: string): boolean => json.length > maxArgumentChars
-
 interface ArgumentsProps {
   readonly json: string
   /** Whether all of it is to show, however long it is. */
@@ -167,7 +165,7 @@ interface ArgumentsProps {
 
 /** JSON as it was sent, on many lines. What is long shows whole when that is asked for. */
 function Arguments({ json, isWhole, showAll }: ArgumentsProps): VNode {
-  if (isWhole || !isLong(json)) {
+  if (isWhole || json.length <= maxArgumentChars) {
     return (
       <pre class="exact" dir="ltr">
         {indentJson(json)}

@@ -31,7 +31,9 @@ export function FindPanel({ close }: { close: () => void }): VNode {
       </p>
       {!isSearching && !isWhole && (
         <button type="button" onClick={() => finder.goOn()}>
-          Searched back to {finder.searchedTo === null ? 'now' : momentText(finder.searchedTo)} · go on
+          {problem !== undefined
+            ? 'Try again'
+            : `${finder.searchedTo === null ? 'Nothing so far' : `Searched back to ${momentText(finder.searchedTo)}`} · go on`}
         </button>
       )}
     </aside>

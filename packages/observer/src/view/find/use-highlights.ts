@@ -29,18 +29,19 @@ export function useHighlights(text: string): void {
   }, [text])
 }
 
-function findPlaces(view: Element, words: readonly string[]): Range[] {
-  const places: Range[] = []
+function findPlaces(view: Element, words: readonly string[]): StaticRange[] {
+  const places: StaticRange[] = []
   const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node !== null && places.length < maxPlaces; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
     const text = (node.nodeValue ?? '').toLowerCase()
     if (text.length !== node.nodeValue?.length) continue
     for (const word of words) {
       for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + word.length)) {
-        const place = document.createRange()
-        place.setStart(node, at)
-        place.setEnd(node, at + word.length)
-        places.push(place)
+        if (places.length === maxPlaces) return places
+        const [startContainer, endContainer] = [node, node]
+        places.push(
+          new StaticRange({ startContainer, startOffset: at, endContainer, endOffset: at + word.length }),
+        )
       }
     }
   }

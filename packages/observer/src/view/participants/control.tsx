@@ -1,7 +1,8 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { clockText, printablePause, terms } from '../../model/index.js'
+import { clockText, printablePause } from '../../model/index.js'
+import { Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Pauses, resumes, interrupts and removes a participant, as far as this reader may. */
@@ -37,17 +38,12 @@ export function Control({ id }: { id: string }): VNode | null {
             >
               ⏸ Pause
             </button>
-            <select
-              aria-label="How long it is paused"
-              value={minutes}
-              onChange={(event) => setMinutes(event.currentTarget.value)}
-            >
-              {terms.map(([each, text]) => (
-                <option key={each} value={each}>
-                  {each === '' ? 'until it is resumed' : text}
-                </option>
-              ))}
-            </select>
+            <Term
+              minutes={minutes}
+              set={setMinutes}
+              open="until it is resumed"
+              label="How long it is paused"
+            />
           </>
         )}
         {pause !== undefined && mayResume && (

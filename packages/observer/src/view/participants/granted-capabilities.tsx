@@ -2,8 +2,8 @@ import { type LoggedGrant, type GrantedCapabilities as ParticipantRights, printa
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilitySentence, capabilityText, clockText, readCapabilities, terms } from '../../model/index.js'
-import { Problem, Said } from '../shared/parts.js'
+import { capabilitySentence, capabilityText, clockText, expiry, readCapabilities } from '../../model/index.js'
+import { Problem, Said, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** So many capabilities are listed at first. */
@@ -118,12 +118,11 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
     )
   const give = async (): Promise<void> => {
     const now = session.model.gatewayTime(Date.now())
-    const expiresAt = minutes === '' ? undefined : new Date(now + Number(minutes) * 60_000).toISOString()
     const why = reason.trim()
     const payload = {
       recipient,
       capabilities: readCapabilities(text),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...expiry(minutes, now),
       ...(why !== '' && { reason: why }),
     }
     await session.client?.send({ kind: Kind.capabilityGrant, payload })
@@ -156,13 +155,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
       </label>
       <label>
         For how long
-        <select name="term" value={minutes} onChange={(event) => setMinutes(event.currentTarget.value)}>
-          {terms.map(([value, meaning]) => (
-            <option key={value} value={value}>
-              {meaning}
-            </option>
-          ))}
-        </select>
+        <Term minutes={minutes} set={setMinutes} />
       </label>
       <label>
         Why, for everyone to read

@@ -8,9 +8,9 @@ import { useSpace } from '../shared/use-space.js'
 
 /** What most people and agents are invited to do. */
 const presets = [
-  ['chat\nreasoning.*\nmcp.proposal', 'talk, think aloud and propose calls'],
+  ['chat\nreasoning.*\nmcp.proposal', 'talk, think aloud, interrupt runs, and propose calls'],
   ['chat', 'talk'],
-  ['chat\nreasoning.*\nmcp.request', 'talk, think aloud and call tools'],
+  ['chat\nreasoning.*\nmcp.request', 'talk, think aloud, interrupt runs, and call tools'],
 ] as const
 
 interface Invited {
@@ -42,9 +42,9 @@ function InviteDialog({ close }: { close: () => void }): VNode {
   const [problem, setProblem] = useState<unknown>()
   const invite = async (): Promise<void> => {
     const { client, place } = session
-    const invitation = await client?.invite(id.trim(), readCapabilities(capabilities))
-    if (invitation?.token === undefined)
-      throw new Error(`${id} belongs to the space already: its token stays`)
+    if (client === undefined) throw new Error('the space cannot be reached at present')
+    const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
+    if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
     const { token } = invitation
     // The token lasts; the link is for the next minute.
     const code = await new HttpClient({ ...place, token }).createLink().catch(() => undefined)

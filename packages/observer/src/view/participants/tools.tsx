@@ -1,16 +1,9 @@
 import { printable } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { valuePart } from '../../model/index.js'
+import { toolEffects, valuePart } from '../../model/index.js'
 import { ContentPart } from '../shared/content.js'
 import { useSpace } from '../shared/use-space.js'
-
-const effects = {
-  reads: 'reads only',
-  writes: 'writes',
-  deletes: 'may delete',
-  unknown: 'effect unknown',
-} as const
 
 /** The tools of a participant, with their descriptions and what they take. */
 export function Tools({ id }: { id: string }): VNode | null {
@@ -25,7 +18,7 @@ export function Tools({ id }: { id: string }): VNode | null {
       {known.map(({ name, description, inputSchema, effect }) => (
         <details key={name}>
           <summary>
-            <code class="tool">{printable(name)}</code> <span class="dim">{effects[effect]}</span>
+            <code class="tool">{printable(name)}</code> <span class="dim">{toolEffects[effect]}</span>
           </summary>
           {description !== '' && <p class="said">{printable(description)}</p>}
           <ContentPart part={valuePart(inputSchema ?? {})} isWhole={false} />

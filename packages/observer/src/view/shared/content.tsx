@@ -31,8 +31,16 @@ const [maxLines, maxChars] = [30, 4000]
 /** Whether only the beginning of it shows at first. */
 export function isLongPart(part: Part): boolean {
   if (part.type === 'text') return beginning(part.text) !== part.text
-  return part.type === 'diff' && part.lines.length > maxLines
+  if (part.type === 'diff') return part.lines.length > maxLines
+  return part.type === 'json' && hasManyMembers(part.value)
 }
+
+const hasManyMembers = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value)
+    .concat([value])
+    .some((each) => typeof each === 'object' && each !== null && Object.keys(each).length > maxMembers)
 
 function beginning(text: string): string {
   const lines = text.split('\n', maxLines + 1)

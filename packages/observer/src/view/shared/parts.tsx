@@ -11,7 +11,7 @@ import {
 } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
-import { clockText, hashToBucket } from '../../model/index.js'
+import { clockText, hashToBucket, terms } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */
 export const Name = ({ id }: { id: string }): VNode => (
@@ -108,6 +108,25 @@ const copyLabels = {
   copied: 'copied ✓',
   refused: 'the browser does not let it be copied',
 } as const
+
+interface TermProps {
+  readonly minutes: string
+  readonly set: (minutes: string) => void
+  /** What it is called where there is no end. */
+  readonly open?: string
+  readonly label?: string
+}
+
+/** How long something lasts. */
+export const Term = ({ minutes, set, open, label }: TermProps): VNode => (
+  <select name="term" aria-label={label} value={minutes} onChange={(event) => set(event.currentTarget.value)}>
+    {terms.map(([each, text]) => (
+      <option key={each} value={each}>
+        {each === '' ? (open ?? text) : text}
+      </option>
+    ))}
+  </select>
+)
 
 interface CheckboxProps {
   readonly checked: boolean

@@ -2,7 +2,7 @@ import { brief, describe, sentence } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { clockText, getText, noRedaction } from '../../model/index.js'
+import { type Chain, clockText, getText, noRedaction } from '../../model/index.js'
 import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -16,10 +16,10 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
         <h2>Why?</h2>
         <CloseButton close={close} />
       </header>
-      {chain.length === 0 ? (
+      {chain.steps.length === 0 ? (
         <p class="dim">This envelope is not loaded here.</p>
       ) : (
-        <WhyChain chain={chain} isWhole={false} />
+        <WhyChain chain={chain} />
       )}
     </aside>
   )
@@ -29,13 +29,14 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
 const [firstSteps, lastSteps] = [2, 6]
 
 /** A chain as a list that can be walked, the last step the envelope itself. */
-export function WhyChain({ chain, isWhole }: { chain: readonly Envelope[]; isWhole: boolean }): VNode {
-  const [isOpen, setOpen] = useState(isWhole)
+export function WhyChain({ chain: { steps: chain, isCut: isLost } }: { chain: Chain }): VNode {
+  const [isOpen, setOpen] = useState(false)
   const left = chain.length - firstSteps - lastSteps
   const isCut = left > 1 && !isOpen
   const [head, tail] = isCut ? [chain.slice(0, firstSteps), chain.slice(-lastSteps)] : [chain, []]
   return (
     <ol class="why-chain">
+      {isLost && <li class="dim">What was before it is not loaded here, or too far back.</li>}
       {head.map((step) => (
         <Step key={step.id} step={step} isLast={step === chain.at(-1)} />
       ))}
