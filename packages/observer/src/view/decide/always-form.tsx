@@ -64,9 +64,9 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
           />
         </p>
       ))}
-      <label>
-        Until <Term minutes={minutes} set={setMinutes} />
-      </label>
+      <Term minutes={minutes} set={setMinutes}>
+        Until
+      </Term>
       <div class="decision">
         <button type="submit" class="primary" disabled={!isLive || isBusy}>
           Allow

@@ -38,12 +38,9 @@ export function Control({ id }: { id: string }): VNode | null {
             >
               ⏸ Pause
             </button>
-            <Term
-              minutes={minutes}
-              set={setMinutes}
-              open="until it is resumed"
-              label="How long it is paused"
-            />
+            <Term minutes={minutes} set={setMinutes} open="until it is resumed">
+              Paused
+            </Term>
           </>
         )}
         {pause !== undefined && mayResume && (

@@ -153,10 +153,9 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <label>
+      <Term minutes={minutes} set={setMinutes}>
         For how long
-        <Term minutes={minutes} set={setMinutes} />
-      </label>
+      </Term>
       <label>
         Why, for everyone to read
         <input

@@ -114,18 +114,21 @@ interface TermProps {
   readonly set: (minutes: string) => void
   /** What it is called where there is no end. */
   readonly open?: string
-  readonly label?: string
+  readonly children: string
 }
 
-/** How long something lasts. */
-export const Term = ({ minutes, set, open, label }: TermProps): VNode => (
-  <select name="term" aria-label={label} value={minutes} onChange={(event) => set(event.currentTarget.value)}>
-    {terms.map(([each, text]) => (
-      <option key={each} value={each}>
-        {each === '' ? (open ?? text) : text}
-      </option>
-    ))}
-  </select>
+/** How long something lasts, with its label. */
+export const Term = ({ minutes, set, open, children }: TermProps): VNode => (
+  <label>
+    {children}{' '}
+    <select name="term" value={minutes} onChange={(event) => set(event.currentTarget.value)}>
+      {terms.map(([each, text]) => (
+        <option key={each} value={each}>
+          {each === '' ? (open ?? text) : text}
+        </option>
+      ))}
+    </select>
+  </label>
 )
 
 interface CheckboxProps {
