@@ -73,6 +73,20 @@ describe('a sqlite log whose write fails', () => {
     expect(await idsOf(other)).toHaveLength(other.head)
   })
 
+  test('acknowledges nothing that its thread could not write', async () => {
+    const { store, log } = await onFire()
+    const other = await store.open('other')
+    // While the thread has something to do, what is appended waits for it.
+    const busy = other.recover()
+    const appends = [log.append([draft(4, 'fire')]), log.append([draft(4)])]
+    const results = await Promise.allSettled(appends)
+    expect(results[0]).toMatchObject({ reason: failure })
+    expect(results[1]).toMatchObject({ status: 'rejected' })
+    await busy
+    expect(log.head).toBe(3)
+    expect(await idsOf(log)).toEqual(['e1', 'e2', 'e3'])
+  })
+
   test('takes up again what is stored, though nobody heard that it was', async () => {
     const { log, db } = await onFire()
     const copy = `INSERT INTO envelopes SELECT space, 4, 'stored', ts, "from", kind, "to", context, correlationId,
