@@ -20,6 +20,8 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
     await page.screenshot(join(folder, `${name}.png`))
   }
 
+  await page.shows('What can you do?')
+  await picture('page-empty', 1040, 560)
   await terminal.keep(600, '$')
   await terminal.type('meup join')
   terminal.pane.press('Enter')
@@ -29,7 +31,7 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
   await terminal.keep(500, `ana: ${question}`)
   await think(review, terminal)
   await page.shows('error rate 0.03 %')
-  await picture('page-stream', 1000, 600)
+  await picture('page-live', 1040, 640)
   await page.key('2')
   await page.key(']')
   await page.shows('Conversation')
@@ -37,33 +39,77 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
   await picture('page-lanes', 1240, 580)
   await page.key('[')
   await answer(review, terminal)
-
-  await page.key('1')
-  await terminal.type(request)
-  terminal.pane.press('Enter')
-  review.release.go(3)
-  await terminal.keep(2000, '1 pending')
-  await page.shows(/release-agent\s+asks for/)
-  await picture('page-card', 1000, 600)
-  await decide(review, terminal)
-
   await page.key('3')
   await page.key(']')
   await page.shows('read_text_file')
   await picture('page-waterfall', 1040, 560)
-  await page.key('1')
-  await page.click('button', 'Theme')
-  await page.click('button', 'Theme')
   await page.key('[')
-  await page.click('.said', 'Done: reverted auth-token')
-  await page.shows('previous hash')
-  await page.shows(/audit ✓ #\w+$/m)
-  await picture('page-dark', 1080, 490)
+  await page.key('1')
+
+  await terminal.type(request)
+  terminal.pane.press('Enter')
+  review.release.go(4)
+  await terminal.keep(2000, '1 pending')
+  await page.shows(/release-agent\s+asks for/)
+  await page.resize(1280, 1230)
+  await openCall(page)
+  await picture('page', 1280, 1230)
+  await picture('page-phone', 390, 844)
+  await theme(page, 'dark')
+  await picture('page-dark', 1280, 1230)
+  await theme(page, 'auto')
+  await panels(page, picture)
+  await decide(review, terminal)
   if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
   const title =
     'Two agents review a change, and a third asks before it acts: a recording of a real run of meup join'
-  ;('Two agents review a change in the terminal, each in its own context; a recording of a real run')
   writeFileSync(join(folder, 'terminal.svg'), animate({ title, columns, rows, frames: terminal.frames }))
+}
+
+/** A tool call of a run, in place, with what it returned. */
+async function openCall(page: DrivenPage): Promise<void> {
+  await page.click('.call-line', 'rollback.md')
+  await page.shows('Tell the people on call')
+  await page.key('.')
+}
+
+/** Turns the theme until it is this one. */
+async function theme(page: DrivenPage, wanted: string): Promise<void> {
+  const now = () => page.evaluate<string>('document.documentElement.dataset.theme')
+  while ((await now()) !== wanted) {
+    const before = await now()
+    await page.click('button', 'Theme')
+    while ((await now()) === before) await page.evaluate(twoFrames)
+  }
+}
+
+/** What stands beside the view. */
+async function panels(
+  page: DrivenPage,
+  picture: (name: string, width: number, height: number) => Promise<void>,
+): Promise<void> {
+  await page.click('.inbox-button')
+  await page.shows('what led to it')
+  await picture('page-inbox', 1240, 640)
+  await page.key('Escape')
+  await page.key('p')
+  await page.key('w')
+  await page.shows('Why')
+  await picture('page-why', 1240, 640)
+  await page.key('Escape')
+  await page.key('/')
+  await page.type('input[name=query]', 'token')
+  await page.hides('Searching')
+  await picture('page-find', 1240, 640)
+  await page.click('.find header button')
+  await page.click('.who', 'security-agent')
+  await page.shows('May do')
+  await picture('page-person', 1240, 640)
+  await page.key('Escape')
+  await page.click('button', 'audit')
+  await page.shows('compared')
+  await picture('page-audit', 1040, 560)
+  await page.click('dialog button', 'Close')
 }
 
 /** What has changed is drawn. */

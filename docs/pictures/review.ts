@@ -29,7 +29,13 @@ function config(): string {
       ...Object.fromEntries(others),
       'release-agent': {
         kind: 'agent',
-        capabilities: [Kind.chat, 'reasoning.*', Kind.mcpProposal, Kind.mcpWithdraw],
+        capabilities: [
+          Kind.chat,
+          'reasoning.*',
+          Kind.mcpProposal,
+          Kind.mcpWithdraw,
+          { kind: Kind.mcpRequest, to: 'files' },
+        ],
       },
       repo: { kind: 'agent', capabilities: [Kind.mcpResponse] },
     },
@@ -86,7 +92,12 @@ export async function openReview(): Promise<Review> {
 /** It may revert nothing by itself, so that the call becomes a proposal. */
 async function revert(turn: Turn): Promise<void> {
   await using run = await turn.reason('What has to be undone?')
-  await run.thought('Security is against it; performance alone is no reason to keep it.')
+  await run.call(
+    'files/read_text_file',
+    { path: 'docs/rollback.md' },
+    { why: 'who has to know, and for how long?' },
+  )
+  await run.thought('Security is against it; **performance alone** is no reason to keep it.')
   const args = { change: 'auth-token', branch: 'main' }
   const { text } = await run.call('repo/revert', args, { why: 'an expired token would be let in' })
   await run.conclude('The change is out.')

@@ -6,7 +6,7 @@ import { enterAs, onPage, type openPageGateway, pictures } from '../support/page
 function tamper(gateway: Awaited<ReturnType<typeof openPageGateway>>, seq: number): void {
   const row = gateway.spaces.get('demo')?.rows[seq - 1]
   if (row === undefined) throw new Error(`there is no envelope ${seq}`)
-  const body = Buffer.from(row.body).toString().replace('message 3.', 'message E.')
+  const body = Buffer.from(row.body).toString().replace('message 23.', 'message E3.')
   Object.assign(row, { body: Buffer.from(body) })
 }
 
@@ -32,9 +32,9 @@ test(
     await planner.chat('one more')
     await says(page, earned())
 
-    await page.click('.said', 'message 3.')
+    await page.click('.said', 'message 23.')
     await page.shows('✓ checked here')
-    const seq = sent[3]?.seq ?? 0
+    const seq = sent[23]?.seq ?? 0
     for (const each of [seq - 1, seq, seq + 1]) await page.shows(hashOf(gateway, each))
     await page.click('button.audit')
     await page.shows(`${head()}:${hashOf(gateway, head())}`)

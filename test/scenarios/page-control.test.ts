@@ -6,7 +6,7 @@ import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/pag
 const release = {
   to: 'deploy',
   method: 'tools/call',
-  params: { name: 'release', arguments: { version: '2', build: 4711 } },
+  params: { name: 'release', arguments: { version: 'two', build: 4711 } },
 }
 
 test(
@@ -24,6 +24,8 @@ test(
     const [one, other] = windows as [DrivenPage, DrivenPage]
     const { outcome } = await propose()
     for (const page of windows) await page.shows(/expires in \d+ min/)
+    await one.shows(/version\s+two\s+build\s+4711/)
+    await one.click('summary', 'exactly what is sent')
     await one.shows(/needs mcp\.request to deploy · tools\/call release/)
     await one.shows('"build": 4711')
 
@@ -136,7 +138,7 @@ test(
     await page.shows('idea 29.')
     await scrollTo(page, 2000)
     await page.shows('↓ live')
-    const top = `[...document.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > 100)?.textContent ?? ""`
+    const top = `[...document.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > document.querySelector('.scroller').getBoundingClientRect().top + 12)?.textContent ?? ""`
     await page.hides('message 199.')
     // Rows are drawn, and then measured: by then it shows the same twice.
     let before = ''

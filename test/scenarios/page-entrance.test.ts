@@ -51,10 +51,20 @@ test(
     await page.goTo(link)
     await page.shows('live')
     await page.shows('Nothing has happened here yet')
-    await page.shows(`meup join --url ${url} --space demo`)
+    await page.shows('meup join')
     expect(await address(page)).toBe(`${url}/#/s/demo`)
     expect(await page.evaluate(`sessionStorage['meup-token:demo']`)).toBe(token)
-    for (const secret of [code, token]) expect(await stored(page)).not.toContain(secret)
+    expect(await stored(page)).not.toContain(code)
+
+    // A bookmark opens the space from then on, until somebody signs out.
+    await page.evaluate('sessionStorage.clear()')
+    await page.reload()
+    await page.shows('live')
+    await page.click('button', 'sign out')
+    await page.shows('Enter a space')
+    await page.reload()
+    await page.shows('Enter a space')
+    expect(await stored(page)).not.toContain(token)
 
     const other = await drivePage(chromium)
     await other.goTo(link)

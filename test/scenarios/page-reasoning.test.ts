@@ -14,7 +14,8 @@ const rowsWith = async (page: DrivenPage, text: string): Promise<string[]> => {
     .map((row) =>
       row
         .replaceAll(/\s+/g, ' ')
-        .replaceAll(/[▸▾●○✕✓⚠] |(?<=Thinking|Thought) [\d.]+ m?s/g, '')
+        .replaceAll(/[▸▾●○✕✓⚠] |(?<=Thinking|Thought) [\d.]+ m?s|\b\d\d:\d\d\b/g, '')
+        .replaceAll(/\s+/g, ' ')
         .trim(),
     )
     .filter((row) => row.includes(text))
@@ -34,13 +35,13 @@ verifies(
       const { id: context } = await planner.send({ kind: 'reasoning.start', ...body })
       await page.shows('Thinking')
       expect((await rowsWith(page, folding)).at(-1)).toMatch(
-        /^Fold what planner thinks: Thinking Hide for all Interrupt$/,
+        /^Fold what planner thinks: planner Thinking Hide for all Interrupt$/,
       )
       await planner.send({ kind: 'reasoning.conclusion', context, ...body })
       await page.hides('Thinking')
       const headings = await rowsWith(page, folding)
       expect(headings).toHaveLength(index + 1)
-      expect(headings.at(-1)).toMatch(/^Unfold what planner thinks: Thought$/)
+      expect(headings.at(-1)).toMatch(/^Unfold what planner thinks: planner Thought$/)
     }
     await page.click('button', 'Unfold what planner thinks')
     await page.shows('done')
@@ -65,7 +66,7 @@ verifies(
     await say('thought', 'Oh, and one more thing', { context })
     await page.shows('1 late')
     expect((await rowsWith(page, folding))[0]).toMatch(
-      /^Unfold what planner thinks: Thought · 2 thoughts Deployment is unsafe due to test failures 1 late/,
+      /^Unfold what planner thinks: planner Thought · 2 thoughts Deployment is unsafe due to test failures 1 late/,
     )
     await page.click('button', 'Unfold what planner thinks')
     await page.shows('Oh, and one more thing')
@@ -89,7 +90,7 @@ verifies(
     await expect
       .poll(() => rowsWith(page, folding))
       .toEqual([
-        `Fold what planner thinks: Thinking Analyzing deployment 70 % sure ↩ #${seq} msg-390 Hide for all Interrupt`,
+        `Fold what planner thinks: planner Thinking Analyzing deployment 70 % sure ↩ #${seq} msg-390 Hide for all Interrupt`,
       ])
     const received = `[...document.querySelectorAll('.chip.reference')].map(({ title }) => title)`
     expect(await page.evaluate(received)).toEqual(['msg-390: not an envelope that is loaded here'])
@@ -121,15 +122,15 @@ verifies(
       payload: { method: 'tools/call', params },
     })
     await chat('Permissions look good', { context })
-    await page.shows(/Context · 1 tool\s+reason-123/)
+    await page.shows(/planner\s+Context · 1 tool\s+reason-123/)
     await page.hides('Checking permissions')
     await page.click('button', 'Unfold what planner thinks')
     await page.shows('Permissions look good')
     await expect
       .poll(async () => (await rowsWith(page, '')).slice(-5))
       .toEqual([
-        "I'll analyze this",
-        'Fold what planner thinks: Context · 1 tool reason-123',
+        "planner I'll analyze this",
+        'Fold what planner thinks: planner Context · 1 tool reason-123',
         'Checking permissions...',
         'read_diff repo no reason given → success (29 chars)',
         'Permissions look good',
@@ -152,14 +153,14 @@ verifies(
     await page.shows('Is it due?')
     expect(await page.text()).not.toContain('proposed')
     const [free, inRun] = [await propose('reason-123'), await propose(run.context)]
-    await page.shows(new RegExp(`Context\\s+reason-123\\s+proposed #${free.seq} release`))
-    await page.shows(new RegExp(`Is it due\\?\\s+proposed #${inRun.seq} release`))
+    await page.shows(new RegExp(`Context\\s+reason-123\\s+\\d\\d:\\d\\d\\s+proposed #${free.seq} release`))
+    await page.shows(new RegExp(`Is it due\\?\\s+\\d\\d:\\d\\d\\s+proposed #${inRun.seq} release`))
     await page.click('.chip.link', `proposed #${inRun.seq}`)
     await page.shows(`#${inRun.seq} mcp.proposal`)
     await page.key('Escape')
     await page.click('button', 'Approve')
     await page.shows('approved by ana')
-    await page.shows(new RegExp(`Is it due\\?\\s+proposed #${inRun.seq} release`))
+    await page.shows(new RegExp(`Is it due\\?\\s+\\d\\d:\\d\\d\\s+proposed #${inRun.seq} release`))
   }),
   { timeout },
 )

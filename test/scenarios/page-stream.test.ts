@@ -4,7 +4,7 @@ import { crew, onPage } from '../support/page.js'
 
 /** Pixels from the top of the window to each line that is drawn, by its text. */
 const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
-  (row) => [row.lastElementChild.textContent, Math.round(row.getBoundingClientRect().top)],
+  (row) => [(row.querySelector('.message-text') ?? row).textContent, Math.round(row.getBoundingClientRect().top)],
 ))`
 
 /** History waits in the page until it is let through. */

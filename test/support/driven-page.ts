@@ -34,7 +34,9 @@ export async function drivePage(chromium: string): Promise<DrivenPage> {
   onTestFinished(browser.close)
   const call: Call = await browser.openTab()
   await Promise.all(['Page.enable', 'Runtime.enable', 'Log.enable'].map((method) => call(method)))
-  return driven(call, browser.problems)
+  const page = driven(call, browser.problems)
+  await page.resize(1280, 800)
+  return page
 }
 
 function driven(call: Call, problems: readonly string[]): DrivenPage {

@@ -15,7 +15,7 @@ export async function review(turn: Turn): Promise<void> {
   })
   const verdict = await judge(run).catch((error: unknown) => admitIgnorance(run, error))
   await run.conclude(verdict.conclusion)
-  await turn.reply(verdict.answer)
+  await turn.reply(verdict.answer, { format: 'markdown' })
 }
 
 async function judge(run: Reasoning): Promise<Verdict> {

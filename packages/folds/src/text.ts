@@ -94,9 +94,11 @@ const units = [
   ['s', 1],
 ] as const
 
-/** The two largest units: `0.4 s`, `8 s`, `3 min 20 s`, `2 h 5 min`, `3 d`. Never negative. */
+/** Milliseconds below a tenth of a second, tenths below a minute, else the two largest units: `34 ms`, `0.4 s`, `8.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d`. Never negative. */
 export function formatDuration(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Number((Math.max(milliseconds, 0) / 1000).toFixed(1))} s`
+  if (milliseconds < 100) return `${Math.round(Math.max(milliseconds, 0))} ms`
+  const tenths = Math.round(milliseconds / 100)
+  if (tenths < 600) return `${tenths / 10} s`
   const seconds = Math.round(milliseconds / 1000)
   const at = units.findIndex(([, size]) => seconds >= size)
   const [name, size] = units[at] ?? ['s', 1]

@@ -86,10 +86,11 @@ test('an answer names the tool of its call, and who may not cancel a context ask
 })
 
 test.each([
-  [-5, '0 s'],
+  [-5, '0 ms'],
+  [34, '34 ms'],
   [440, '0.4 s'],
-  [8400, '8 s'],
-  [59_600, '1 min'],
+  [8400, '8.4 s'],
+  [59_960, '1 min'],
   [200_000, '3 min 20 s'],
   [7_200_000, '2 h'],
   [7_500_000, '2 h 5 min'],

@@ -1,6 +1,6 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
 import { render, type VNode } from 'preact'
-import { useEffect, useReducer, useState } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Session } from './connect/session.js'
 import { loadLastSpace, loadToken, removeToken, saveToken } from './connect/storage.js'
 import { readRoute, writeRoute } from './model/index.js'
@@ -30,15 +30,20 @@ function App(): VNode {
   /** Where one was when a link was opened. */
   const [before, setBefore] = useState<HttpTarget | undefined>()
   const [theme, setTheme] = useStored('meup-theme', 'auto')
+  /** Whether the browser is to keep the token. */
+  const keeps = useRef(false)
 
   const show = (next: Session | undefined): void => {
     session?.close()
     setSession(next)
     void next?.open()
   }
-  const enter = (place: HttpTarget): void => show(new Session(place, () => redraw()))
+  const enter = (place: HttpTarget, isKept = false): void => {
+    keeps.current = isKept
+    show(new Session(place, () => redraw()))
+  }
   const leave = (): void => {
-    if (session !== undefined) removeToken(session.place.space)
+    if (session !== undefined) removeToken(session.place)
     show(undefined)
   }
 
@@ -68,8 +73,8 @@ function App(): VNode {
   const { stage } = session ?? {}
   useEffect(() => {
     if (session === undefined || stage === undefined) return
-    if (stage.at === 'live') saveToken(session.place)
-    if (stage.at === 'ended' && stage.isRefused) removeToken(session.place.space)
+    if (stage.at === 'live') saveToken(session.place, keeps.current)
+    if (stage.at === 'ended' && stage.isRefused) removeToken(session.place)
   }, [session, stage])
 
   const isTurnedAway = stage?.at === 'ended' && stage.isRefused && session?.present.log.last === 0
@@ -80,12 +85,12 @@ function App(): VNode {
         code={code}
         space={route.space}
         problem={stage?.at === 'ended' ? stage.reason : undefined}
-        enter={(place) => {
+        enter={(place, isKept) => {
           const kept = route.space === place.space ? readRoute(location.hash) : {}
           history.replaceState(null, '', writeRoute({ ...kept, space: place.space }))
           setCode(undefined)
           setRoute(readRoute(location.hash))
-          enter(place)
+          enter(place, isKept)
         }}
         stay={() => {
           setCode(undefined)

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gist, Script } from './support.js'
 
-const shown = ({ owner, list }: Lane): readonly [string | null, ...string[]] => [
-  owner,
+const shown = ({ key, list }: Lane): readonly [string | null, ...string[]] => [
+  key,
   ...list.slots.map((slot) => gist(list.getRow(slot))),
 ]
 
@@ -23,7 +23,7 @@ function story(): Script {
   return script
 }
 
-const listLanes = (model: SpaceModel) => model.lists.lanes.all.map(shown)
+const listLanes = (model: SpaceModel) => model.lists.lanes.map(shown)
 const whole = [
   [null, 'ana: Is it ready?', 'bot: Yes.'],
   ['bot', 'bot thinks [some] Looking', '  lint ∥ test', '  read success'],
@@ -68,14 +68,13 @@ describe('lanes', () => {
   test('are empty, and not there, where a filter leaves nothing in them', () => {
     const model = story().read()
     model.filter({ ...model.viewFilter.filter, from: ['eve'] })
-    expect(model.lists.lanes.all.map(({ owner }) => owner)).toEqual(['eve'])
+    expect(model.lists.lanes.map(({ key }) => key)).toEqual(['eve'])
   })
 })
 
 describe('the waterfall', () => {
   const rows = (model: SpaceModel): Row[] => {
-    const list = model.lists.waterfall
-    return list.slots.map((slot) => list.getRow(slot))
+    return model.lists.waterfalls.flatMap(({ list }) => list.slots.map((slot) => list.getRow(slot)))
   }
 
   test('has what takes time, with when it began and ended', () => {

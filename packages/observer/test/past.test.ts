@@ -54,8 +54,8 @@ const known = (model: SpaceModel | undefined) =>
   model && {
     ...seen(model),
     stream: model.lists.stream.rows,
-    lanes: model.lists.lanes.all.map(({ owner, size, list }) => ({ owner, size, rows: list.rows })),
-    waterfall: model.lists.waterfall.rows,
+    lanes: model.lists.lanes.map(({ key, size, list }) => ({ key, size, rows: list.rows })),
+    waterfalls: model.lists.waterfalls.map(({ key, list }) => ({ key, rows: list.rows })),
     runs: [...model.runs],
     hidden: model.hiddenRuns(),
     thoughts: model.people.map(({ id }) => model.members.countThoughts(id)),

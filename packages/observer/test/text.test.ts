@@ -1,7 +1,8 @@
 import {
   countText,
-  hashToBucket,
+  hueOf,
   indentJson,
+  initialsOf,
   namesHost,
   readRoute,
   sizeText,
@@ -21,9 +22,12 @@ test('things are counted', () => {
   expect([countText(1, 'tool'), countText(1200, 'tool')]).toEqual(['1 tool', '1,200 tools'])
 })
 
-test('a name always has the same colour', () => {
-  expect(hashToBucket('planner', 360)).toBe(hashToBucket('planner', 360))
-  expect(hashToBucket('planner', 360)).not.toBe(hashToBucket('planner2', 360))
+test('a name has its colour and initials, and the first twelve colours differ', () => {
+  expect(hueOf('planner')).toBe(hueOf('planner'))
+  const hues = Array.from({ length: 11 }, (_, at) => hueOf(`agent-${at}`))
+  expect(new Set([hueOf('planner'), ...hues]).size).toBe(12)
+  expect(hueOf('one more')).toBe(hueOf('one more'))
+  expect(['security-agent', 'ana', 'x', 'Ünal'].map(initialsOf)).toEqual(['SA', 'AN', 'X', 'ÜN'])
 })
 
 describe('JSON', () => {

@@ -1,21 +1,66 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
 
+/** What is kept, by key: in the browser, or in this page alone where the browser keeps nothing, as in some private windows. */
+interface Kept extends Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
+  entries(): readonly (readonly [key: string, value: string])[]
+}
+
+function open(name: 'localStorage' | 'sessionStorage'): Kept {
+  try {
+    const storage = globalThis[name]
+    storage.getItem('')
+    return {
+      getItem: (key) => storage.getItem(key),
+      setItem: (key, value) => storage.setItem(key, value),
+      removeItem: (key) => storage.removeItem(key),
+      entries: () => Object.entries(storage),
+    }
+  } catch (error) {
+    console.info('the browser keeps nothing of this page:', error)
+    const kept = new Map<string, string>()
+    return {
+      getItem: (key) => kept.get(key) ?? null,
+      setItem: (key, value) => void kept.set(key, value),
+      removeItem: (key) => void kept.delete(key),
+      entries: () => [...kept],
+    }
+  }
+}
+
+/** In this tab; in this browser. */
+const [tab, browser] = [open('sessionStorage'), open('localStorage')]
+
+/** A choice that is kept in this browser. */
+export const loadSetting = (name: string): string | undefined => browser.getItem(name) ?? undefined
+export const saveSetting = (name: string, value: string): void => browser.setItem(name, value)
+
 const tokenKey = (space: string): string => `meup-token:${space}`
 const lastSpace = 'meup-space'
 
-/** A token stays in this tab, and goes with it. */
+/** The token of this tab, else the one that the browser keeps. */
 export const loadToken = (space: string): string | undefined =>
-  sessionStorage.getItem(tokenKey(space)) ?? undefined
-export function saveToken({ space, token }: HttpTarget): void {
-  if (token !== undefined) sessionStorage.setItem(tokenKey(space), token)
-  localStorage.setItem(lastSpace, space)
+  tab.getItem(tokenKey(space)) ?? browser.getItem(tokenKey(space)) ?? undefined
+
+/** Keeps a token in this tab; `isKept`: in this browser as well, until somebody signs out. */
+export function saveToken({ space, token }: HttpTarget, isKept = false): void {
+  if (token !== undefined) tab.setItem(tokenKey(space), token)
+  if (token !== undefined && isKept) browser.setItem(tokenKey(space), token)
+  browser.setItem(lastSpace, space)
 }
-export const removeToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
-/** Whether this tab is signed in with another token. */
+
+/** Removes this token, wherever it is kept. */
+export function removeToken({ space, token = '' }: HttpTarget): void {
+  for (const kept of [tab, browser])
+    if (kept.getItem(tokenKey(space)) === token) kept.removeItem(tokenKey(space))
+}
+
+/** Whether this tab, or this browser, is signed in with another token. */
 export const hasOtherToken = (token: string): boolean =>
-  Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(tokenKey('')) && kept !== token)
-export const loadLastSpace = (): string => localStorage.getItem(lastSpace) ?? ''
+  [tab, browser].some((kept) =>
+    kept.entries().some(([key, value]) => key.startsWith(tokenKey('')) && value !== token),
+  )
+export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
 
 /** The reader's choices. They are kept per tab, as the token is. */
 export interface Choices {
@@ -32,23 +77,23 @@ const noChoices: Choices = { muted: [], cut: nothingCut, folds: [], top: undefin
 const choicesKey = (space: string): string => `meup-choices:${space}`
 
 export function loadChoices(space: string): Choices {
-  const kept = sessionStorage.getItem(choicesKey(space))
+  const kept = tab.getItem(choicesKey(space))
   return kept === null ? noChoices : { ...noChoices, ...(JSON.parse(kept) as Partial<Choices>) }
 }
 
 export function saveChoices(space: string, choices: Choices): void {
   const { muted, cut, folds, top } = choices
   const isNothing = muted.length + folds.length === 0 && !isCutting(cut) && top === undefined
-  if (isNothing) sessionStorage.removeItem(choicesKey(space))
-  else sessionStorage.setItem(choicesKey(space), JSON.stringify(choices))
+  if (isNothing) tab.removeItem(choicesKey(space))
+  else tab.setItem(choicesKey(space), JSON.stringify(choices))
 }
 
 const draftKey = (space: string): string => `meup-draft:${space}`
 
 /** The unsent message. It is kept per tab, even if the session ends. */
-export const loadDraft = (space: string): string => sessionStorage.getItem(draftKey(space)) ?? ''
+export const loadDraft = (space: string): string => tab.getItem(draftKey(space)) ?? ''
 
 export function saveDraft(space: string, text: string): void {
-  if (text === '') sessionStorage.removeItem(draftKey(space))
-  else sessionStorage.setItem(draftKey(space), text)
+  if (text === '') tab.removeItem(draftKey(space))
+  else tab.setItem(draftKey(space), text)
 }

@@ -57,7 +57,8 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   const language = languageOf(getPath(args))
   const list = content === undefined ? [] : Array.isArray(content) ? content : [content]
   const blocks = list.filter(isObject)
-  const structured = structuredContent === undefined ? [] : [valuePart(structuredContent)]
+  const isNew = structuredContent !== undefined && !isWrapped(structuredContent, blocks)
+  const structured = isNew ? [valuePart(structuredContent)] : []
   const repeated = JSON.stringify(structuredContent)
   const parts = blocks
     .filter(({ text }) => structured.length === 0 || !isSameJson(text, repeated))
@@ -65,6 +66,13 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   const others = Object.keys(rest).length === 0 ? [] : [valuePart(rest)]
   const loose = list.filter((each) => !isObject(each)).map((each) => valuePart(each))
   return [...parts, ...loose, ...structured, ...others]
+}
+
+/** Whether it is the one text of a result in a field, as servers do that were not asked for structured content. */
+function isWrapped(structured: unknown, [block, ...others]: readonly Fields[]): boolean {
+  if (!isObject(structured) || block === undefined || others.length > 0) return false
+  const [value, ...more] = Object.values(structured)
+  return more.length === 0 && typeof value === 'string' && value === block.text
 }
 
 function errorParts(error: unknown): readonly Part[] {
@@ -233,6 +241,38 @@ function readChange({ params }: Fields): Change | undefined {
     [tool, path[1], fields.target?.[1] ?? ''].every((text) => nameText(text) === text) &&
     !hasUnseen(args)
   return { sentence: found.sentence, lines: found.lines, isAll }
+}
+
+/** Fields of a call that are shown as a list, and characters of each. */
+const [maxSettings, maxSettingChars] = [8, 120]
+
+/** Arguments as names and texts. */
+export type Settings = readonly (readonly [name: string, text: string])[]
+
+/** The arguments of a call, where names and texts say all that is sent and say it unmistakably. */
+export function readSettings({ params }: Fields): Settings | undefined {
+  if (!isObject(params)) return undefined
+  const { name, arguments: args, ...others } = params
+  if (typeof name !== 'string' || !isObject(args) || Object.keys(others).length > 0) return undefined
+  const settings = Object.entries(args)
+  const isPlain = settings.every(([name, value]) => isPlainName(name) && isPlainValue(value))
+  if (!isPlain || settings.length === 0 || settings.length > maxSettings) return undefined
+  return settings.map(([name, value]) => [name, String(value)])
+}
+
+const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
+
+/** Whether it is a number, or a text that cannot be taken for one, nor for anything else. */
+function isPlainValue(value: unknown): boolean {
+  if (typeof value !== 'string') return typeof value === 'number' || typeof value === 'boolean'
+  const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
+  return (
+    !isOther &&
+    value.length <= maxSettingChars &&
+    value.trim() === value &&
+    nameText(value) === value &&
+    !hasUnseen(value)
+  )
 }
 
 function findChange(

@@ -4,7 +4,9 @@ export {
   type DiffLine,
   describeChange,
   type Part,
+  readSettings,
   resultParts,
+  type Settings,
   type TextPart,
   textPart,
   valuePart,
@@ -29,6 +31,7 @@ export {
   toggled,
   toSubscribePayload,
 } from './filter/visibility.js'
+export { hueOf, initialsOf } from './hues.js'
 export type { Mark, Waiting } from './inbox.js'
 export { capabilitySentence } from './log/capability-sentence.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
@@ -42,7 +45,7 @@ export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
-export type { Lane } from './rows/lanes.js'
+export type { Lane, Question } from './rows/lists.js'
 export type {
   BatchRow,
   CallRow,
@@ -65,13 +68,13 @@ export {
   clockText,
   countText,
   getText,
-  hashToBucket,
   indentJson,
   momentText,
   namesHost,
   nameText,
   noRedaction,
+  questionText,
   sizeText,
-  tickText,
+  stripMarkdown,
 } from './text.js'
 export type { Chain } from './why.js'

@@ -15,6 +15,7 @@ import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
 import type { Folding } from './rows/folding.js'
+import { findOrigin } from './rows/origin.js'
 import { noRedaction } from './text.js'
 
 /** Characters of messages that may still be passed to the conversation. */
@@ -78,6 +79,10 @@ export class SpaceFolds {
   /** Whether the like of a proposal was approved: of the same participant, for the same tool of the same target. */
   wasApproved(proposal: ProposalView): boolean {
     return this.#approved.get(likenessOf(proposal)) === true
+  }
+
+  getOrigin(envelope: Envelope): string | undefined {
+    return findOrigin(this.#log, envelope)
   }
 
   getContext(context: string): ContextView | undefined {

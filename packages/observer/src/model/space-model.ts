@@ -262,6 +262,11 @@ export class SpaceModel {
     })
   }
 
+  /** Id of what an envelope goes back to: a question, or a run that nobody asked for. */
+  getOrigin(envelope: Envelope): string | undefined {
+    return this.#views.getOrigin(envelope)
+  }
+
   /** What led to an envelope, from what began it to the envelope itself. */
   explain(id: string): Chain {
     const known = this.#chains.get(id)
@@ -358,6 +363,7 @@ export class SpaceModel {
       logFilter,
       getContext: (context) => views().getContext(context),
       getProposal: (id) => views().proposals.get(id),
+      getOrigin: (envelope) => views().getOrigin(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),
     }
   }

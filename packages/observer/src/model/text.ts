@@ -2,7 +2,9 @@ import {
   cut,
   type Guard,
   getParameters,
+  getToolName,
   inlineJson,
+  isWithheld,
   onOneLine,
   payloadText,
   printable,
@@ -37,6 +39,16 @@ const maxParametersChars = 200
 /** What an envelope says, safe to show. */
 export const getText = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
 
+const maxQuestionChars = 120
+
+/** The beginning of what began something, on one line: of a question, or of a run; else the tool, or the kind. */
+export function questionText(envelope: Envelope): string {
+  const { kind, payload } = envelope
+  const said = isWithheld(payload) ? '' : stripMarkdown(getText(envelope))
+  const text = 'method' in payload ? getToolName(payload) : said
+  return onOneLine(cut(text || kind, maxQuestionChars))
+}
+
 const maxNameChars = 200
 
 /** A name that others have chosen, on one line. */
@@ -70,18 +82,12 @@ const timeFormat = (
   return (at) => (Number.isNaN(Number(at)) ? 'at no time' : format.format(at))
 }
 const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-const seconds = { ...minutes, second: '2-digit' } as const
 const inMinutes = timeFormat(minutes)
-const inSeconds = timeFormat(seconds)
-const inTenths = timeFormat({ ...seconds, fractionalSecondDigits: 1 })
 const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
 const second = timeFormat({ timeStyle: 'medium' }, 'en-GB')
 
 /** Hours and minutes where the reader is. */
 export const clockText = (ts: string): string => inMinutes(new Date(ts))
-
-/** Time to the second where the reader is, to its tenth where `ms`, since 1970, is none. */
-export const tickText = (ms: number): string => (ms % 1000 === 0 ? inSeconds : inTenths)(ms)
 
 /** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {

@@ -18,6 +18,9 @@ interface HeaderProps {
   readonly show: (detail: Detail) => void
   readonly leave: () => void
   readonly help: () => void
+  /** On small screens: whether what has no room there shows in place of the view. */
+  readonly isMenuOpen: boolean
+  readonly openMenu: (isOpen: boolean) => void
 }
 
 const themes = [
@@ -26,7 +29,16 @@ const themes = [
   { name: 'dark', next: 'auto' },
 ] as const
 
-export function Header({ session, theme, setTheme, show, leave, help }: HeaderProps): VNode {
+export function Header({
+  session,
+  theme,
+  setTheme,
+  show,
+  leave,
+  help,
+  isMenuOpen,
+  openMenu,
+}: HeaderProps): VNode {
   const { name, next } = themes.find((each) => each.name === theme) ?? themes[0]
   const me = session.welcome?.you.id
   return (
@@ -35,27 +47,38 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
       <Connection session={session} />
       <FindBox />
       <InboxButton session={session} />
-      <Hidden session={session} />
-      <AuditBadge audit={session.audit} space={session.place.space} />
-      <label class="detail">
-        <span class="dim">Thoughts</span>
-        <select
-          value={session.detail}
-          disabled={session.client === undefined}
-          onChange={(event) => show(event.currentTarget.value as Detail)}
-        >
-          <option value="full">all</option>
-          <option value="boundaries">starts and ends</option>
-          <option value="none">none</option>
-        </select>
-      </label>
-      <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
-      <button type="button" title="Keys" aria-label="Help" onClick={help}>
-        ?
+      <button
+        type="button"
+        class="menu-button"
+        aria-expanded={isMenuOpen}
+        aria-label="Participants, filters and settings"
+        onClick={() => openMenu(!isMenuOpen)}
+      >
+        {isMenuOpen ? '✕' : '☰'}
       </button>
-      <button type="button" class="quiet" onClick={leave}>
-        {me !== undefined && `${me} · `}sign out
-      </button>
+      <div class="top-more">
+        <Hidden session={session} />
+        <AuditBadge audit={session.audit} space={session.place.space} />
+        <label class="detail">
+          <span class="dim">Thoughts</span>
+          <select
+            value={session.detail}
+            disabled={session.client === undefined}
+            onChange={(event) => show(event.currentTarget.value as Detail)}
+          >
+            <option value="full">all</option>
+            <option value="boundaries">starts and ends</option>
+            <option value="none">none</option>
+          </select>
+        </label>
+        <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
+        <button type="button" title="Keys" aria-label="Help" onClick={help}>
+          ?
+        </button>
+        <button type="button" class="quiet" onClick={leave}>
+          {me !== undefined && `${me} · `}sign out
+        </button>
+      </div>
     </header>
   )
 }
@@ -73,7 +96,16 @@ function InboxButton({ session }: { session: Session }): VNode {
       aria-expanded={isOpen}
       onClick={() => showPanel(isOpen ? undefined : { at: 'inbox' })}
     >
-      {waiting > 0 ? `⚠ ${waiting} pending` : 'Inbox'}
+      <span class="sign" aria-hidden="true">
+        {waiting > 0 ? '⚠' : '▣'}
+      </span>{' '}
+      {waiting > 0 ? (
+        <>
+          {waiting} <span class="word">pending</span>
+        </>
+      ) : (
+        <span class="word">Inbox</span>
+      )}
     </button>
   )
 }
@@ -85,7 +117,8 @@ function Connection({ session }: { session: Session }): VNode {
     const rate = present.live.rate(now)
     return (
       <span class="connection live">
-        <span aria-hidden="true">●</span> live {rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s
+        <span aria-hidden="true">●</span> live{' '}
+        <span class="rate">{rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s</span>
       </span>
     )
   }

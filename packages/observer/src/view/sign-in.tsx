@@ -8,7 +8,7 @@ import {
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
-import { Alert } from './shared/parts.js'
+import { Alert, Checkbox } from './shared/parts.js'
 
 /** The gateway that has served the page. */
 export const url = location.origin
@@ -20,7 +20,8 @@ interface EntranceProps {
   readonly space: string | undefined
   /** Why there is no session. */
   readonly problem: string | undefined
-  readonly enter: (place: HttpTarget) => void
+  /** `isKept`: the browser keeps the token. */
+  readonly enter: (place: HttpTarget, isKept: boolean) => void
   /** Goes on as before the link was opened. */
   readonly stay: () => void
 }
@@ -30,7 +31,11 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
   const [isBusy, setBusy] = useState(code !== undefined)
   const [requestError, setRequestError] = useState<string | undefined>()
   const [invitation, setInvitation] = useState<ExchangedLink | undefined>()
-  const [offer, setOffer] = useState<{ readonly spaces: readonly string[]; readonly token?: string }>()
+  const [offer, setOffer] = useState<{
+    readonly spaces: readonly string[]
+    readonly token?: string
+    readonly isKept: boolean
+  }>()
 
   const during = (what: string, work: () => Promise<void>): void => {
     setBusy(true)
@@ -44,22 +49,22 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
     during('The link does not open', async () => {
       const link = await exchangeLink(url, code)
       if (hasOtherToken(link.token)) setInvitation(link)
-      else enter({ url, space: link.space, token: link.token })
+      else enter({ url, space: link.space, token: link.token }, true)
     })
   }, [code])
 
   if (invitation !== undefined) {
     const { space, participant, token } = invitation
-    const switchName = (): void => enter({ url, space, token })
+    const switchName = (): void => enter({ url, space, token }, true)
     return <OtherName space={space} participant={participant} enter={switchName} stay={stay} />
   }
 
   if (offer !== undefined) {
-    const { spaces, token } = offer
+    const { spaces, token, isKept } = offer
     return (
       <SpaceChoice
         spaces={spaces}
-        choose={(chosen) => enter({ url, space: chosen, ...(token !== undefined && { token }) })}
+        choose={(chosen) => enter({ url, space: chosen, ...(token !== undefined && { token }) }, isKept)}
         back={() => setOffer(undefined)}
       />
     )
@@ -71,17 +76,17 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
       problem={requestError ?? problem}
       isBusy={isBusy}
       enter={(given) => {
-        const { space: named, token = named && loadToken(named) } = given
+        const { space: named, token = named && loadToken(named), isKept } = given
         const known = token === undefined ? {} : { token }
         if (named !== undefined) {
-          enter({ url, space: named, ...known })
+          enter({ url, space: named, ...known }, isKept)
           return
         }
         during('No space is open to you', async () => {
           const spaces = await listSpaces(url, token)
           const [only] = spaces
-          if (spaces.length === 1 && only !== undefined) enter({ url, space: only, ...known })
-          else setOffer({ spaces, ...known })
+          if (spaces.length === 1 && only !== undefined) enter({ url, space: only, ...known }, isKept)
+          else setOffer({ spaces, isKept, ...known })
         })
       }}
     />
@@ -100,20 +105,21 @@ interface SignInProps {
   /** What is under way; nothing can be entered meanwhile. */
   readonly isBusy: boolean
   /** Without a space: the one that the token opens. */
-  readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>>) => void
+  readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>> & { readonly isKept: boolean }) => void
 }
 
-/** The sign-in form. The token is sent to the gateway only, and kept in this tab. */
+/** The sign-in form. The token is sent to the gateway only, and kept in this tab, in the browser if that is chosen. */
 function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')
+  const [isKept, setKept] = useState(false)
   return (
     <main class="sign-in">
       <form
         onSubmit={(event) => {
           event.preventDefault()
           const [name, secret] = [space.trim(), token.trim()]
-          enter({ ...(name !== '' && { space: name }), ...(secret !== '' && { token: secret }) })
+          enter({ isKept, ...(name !== '' && { space: name }), ...(secret !== '' && { token: secret }) })
         }}
       >
         <h1>Enter a space</h1>
@@ -143,12 +149,15 @@ function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
             onInput={(event) => setSpace(event.currentTarget.value)}
           />
         </label>
+        <Checkbox checked={isKept} set={setKept}>
+          Stay signed in on this browser
+        </Checkbox>
         <button type="submit" class="primary" disabled={isBusy}>
           {isBusy ? 'Asking the gateway…' : 'Enter'}
         </button>
         <p class="dim">
-          In the folder of the space <code>meup open</code> brings you in without a token. Yours lies there in{' '}
-          <code>.meup/tokens</code>, in a file with your name; it stays in this tab. Guests have none.
+          In the folder of the space <code>meup open</code> signs you in, and a bookmark works from then on.
+          Your token lies there in <code>.meup/tokens</code>, in a file with your name. Guests have none.
         </p>
       </form>
     </main>

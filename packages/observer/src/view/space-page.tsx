@@ -1,4 +1,5 @@
 import { ToolError } from '@meup/agent-sdk/watch'
+import { type Capability, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
@@ -18,8 +19,9 @@ import { PersonPanel } from './participants/person.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
 import { openInPlace } from './shared/opened.js'
+import { Avatar, Name } from './shared/parts.js'
 import { type Panel, type SpaceActions, SpaceProvider, useSpace, useViewFilter } from './shared/use-space.js'
-import type { RowsHandle } from './shared/virtual-rows.js'
+import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
 import { WhyPanel } from './why/why-panel.js'
@@ -62,6 +64,7 @@ export function SpacePage({
   )
   const [requestError, setRequestError] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const [isMenuOpen, openMenu] = useState(false)
   const [keys, setKeys] = useStored('meup-keys', 'on')
   const shown = useRef<RowsHandle | undefined>(undefined)
   const [view, turn] = useView()
@@ -82,9 +85,9 @@ export function SpacePage({
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
   /** Whether a row shows it. */
-  const showRow = (id: string, isFocused: boolean): boolean => {
+  const showRow = (id: string, how: Reveal): boolean => {
     session.model.unfold(id)
-    const key = shown.current?.reveal(id, isFocused)
+    const key = shown.current?.reveal(id, how)
     if (key !== undefined) setCurrent(key)
     return key !== undefined
   }
@@ -97,7 +100,7 @@ export function SpacePage({
       select: setCurrent,
       inspect(id) {
         updateAddress({ seq: session.model.log.get(id)?.seq })
-        const isShown = showRow(id, true)
+        const isShown = showRow(id, 'focused')
         // A list that leads from one to the next stays.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (!isList || !isShown) setPanel({ at: 'envelope', id })
@@ -107,7 +110,7 @@ export function SpacePage({
         if (found !== undefined) {
           const line = getLineId(found) ?? id
           if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
-          if (!showRow(line, false)) setPanel({ at: 'envelope', id })
+          if (!showRow(line, 'shown')) setPanel({ at: 'envelope', id })
           return
         }
         act('It could not be loaded', async () =>
@@ -189,8 +192,13 @@ export function SpacePage({
 
   return (
     <SpaceProvider value={space}>
-      <div class={`page ${panel === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}>
-        <Header {...{ session, theme, setTheme, show, leave }} help={() => setHelpOpen(true)} />
+      <div
+        class={`page ${panel === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
+      >
+        <Header
+          {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu }}
+          help={() => setHelpOpen(true)}
+        />
         <div class="side">
           <People />
           <Filters />
@@ -282,15 +290,51 @@ function Empty({ session }: { session: Session }): VNode {
   return (
     <div class="empty">
       <h2>Nothing has happened here yet</h2>
-      <p>Say something below, or join from a terminal, in the folder of the space:</p>
+      <Suggestions />
+      <p class="dim">Or write below. From a terminal, in the folder of the space:</p>
       <pre>meup join</pre>
-      <p>From another machine, with a token of your own:</p>
-      <pre>
-        MEUP_TOKEN=… meup join --url {place.url} --space {place.space}
-      </pre>
-      <p class="dim">Whatever is said, thought and done in {place.space} shows here as it happens.</p>
     </div>
   )
+}
+
+/** Agents that questions are offered for. */
+const maxSuggestions = 4
+
+/** Questions to begin with, for the agents that are here; a click asks. */
+function Suggestions(): VNode {
+  const { session, isLive, can, act } = useSpace()
+  const { model, welcome } = session
+  const agents = model.members
+    .infos()
+    .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
+    .filter(({ capabilities }) => capabilities.some(isToReason))
+    .slice(0, maxSuggestions)
+  const ask = (id: string): void =>
+    act('It was not said', async () => session.client?.chat(question, { to: [id] }))
+  const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
+  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
+  return (
+    <ul class="suggestions">
+      {agents.map(({ id }) => (
+        <li key={id}>
+          <button type="button" disabled={!mayAsk} onClick={() => ask(id)}>
+            <Avatar id={id} kind="small" />
+            <span>
+              Ask <Name id={id} />: {question}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const question = 'What can you do?'
+
+/** Whether it lets its holder reason, as agents are: tools that answer calls alone have nothing to say. */
+function isToReason(capability: Capability): boolean {
+  const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
+  return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
 }
 
 /** Where a reader's own filter lets nothing through. */

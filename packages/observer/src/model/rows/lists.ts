@@ -1,12 +1,19 @@
+import { GATEWAY } from '@meup/protocol'
 import type { Block } from './blocks.js'
-import { Lanes } from './lanes.js'
+import { type Group, type GroupOptions, Groups } from './groups.js'
 import type { Slot, Sources } from './row.js'
-import { RowList } from './row-list.js'
-import { createSlots } from './slots.js'
+import { type CreateSlots, RowList } from './row-list.js'
+import { createSlotsInBatches } from './slots.js'
 import { createTimedSlots } from './waterfall.js'
 
+/** What one participant thinks and does; `null`: the conversation. */
+export type Lane = Group<string | null>
+/** What goes back to one question, or to a run that nobody asked for, by its id. */
+export type Question = Group<string>
+type Rows = RowList | Groups<string | null> | Groups<string>
+
 /** Rows that are known before the blocks are shown, by the list that they are for. */
-export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
+export type Prepared = ReadonlyMap<Rows, Map<Block, readonly Slot[]>>
 
 /** The rows of so many blocks are made at once. */
 const maxBlocksAtOnce = 2000
@@ -18,8 +25,8 @@ export class Lists {
   readonly stream: RowList
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
-  #lanes: Lanes | undefined
-  #waterfall: RowList | undefined
+  #lanes: Groups<string | null> | undefined
+  #waterfall: Groups<string> | undefined
   /** Makes all rows again, a few at a time, while the previous ones still show. */
   #renewal: Generator<undefined, Prepared> | undefined
   /** Blocks that changed during the renewal. */
@@ -29,23 +36,32 @@ export class Lists {
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
     this.#sources = sources
-    this.stream = new RowList(blocks, sources, createSlots)
+    this.stream = new RowList(blocks, sources, createSlotsInBatches)
   }
 
-  /** From when it is first asked for. */
-  get lanes(): Lanes {
-    this.#lanes ??= new Lanes(this.#blocks, this.#sources)
-    return this.#lanes
+  /** The conversation first; kept from when they are first asked for. */
+  get lanes(): readonly Lane[] {
+    this.#lanes ??= this.#newGroups(getOwner, createSlotsInBatches)
+    const lanes = this.#lanes.all
+    return [...lanes.filter(({ key }) => key === null), ...lanes.filter(({ key }) => key !== null)]
   }
 
-  /** From when it is first asked for. */
-  get waterfall(): RowList {
-    this.#waterfall ??= new RowList(this.#blocks, this.#sources, createTimedSlots)
-    return this.#waterfall
+  /** One waterfall for each question; kept from when they are first asked for. */
+  get waterfalls(): readonly Question[] {
+    this.#waterfall ??= this.#newGroups(
+      (block, { getOrigin }) =>
+        block.type === 'context' || block.type === 'event' ? getOrigin(block.envelope) : undefined,
+      createTimedSlots,
+    )
+    return this.#waterfall.all
+  }
+
+  #newGroups<Key>(keyOf: GroupOptions<Key>['keyOf'], createSlots: CreateSlots): Groups<Key> {
+    return new Groups({ blocks: this.#blocks, sources: this.#sources, keyOf, createSlots })
   }
 
   /** Frees the rows of a view that is no longer shown. */
-  drop(view: 'lanes' | 'waterfall'): void {
+  drop(view: 'lanes' | 'waterfalls'): void {
     if (view === 'lanes') this.#lanes = undefined
     else this.#waterfall = undefined
   }
@@ -107,7 +123,17 @@ export class Lists {
     return prepared
   }
 
-  get #kept(): readonly (RowList | Lanes)[] {
+  get #kept(): readonly Rows[] {
     return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
   }
+}
+
+/** Whose lane it is in; `undefined`: in none, such as the lines of the gateway, and who came and went. */
+function getOwner(block: Block, { getContext }: Sources): string | null | undefined {
+  const { type, envelope } = block
+  if (type === 'message') return null
+  if (type === 'arrivals') return undefined
+  if (type === 'event') return envelope.from === GATEWAY ? undefined : envelope.from
+  const view = getContext(block.root)
+  return view?.owner ?? view?.contributors[0] ?? envelope.from
 }

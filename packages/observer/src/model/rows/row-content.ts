@@ -24,6 +24,7 @@ import {
   isKnownKind,
   isThought,
   Kind,
+  type PresencePayload,
 } from '@meup/protocol'
 import { getFullSize } from '../log/truncate.js'
 import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text.js'
@@ -32,16 +33,17 @@ import type { Level } from './folding.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
 
 type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
-type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height'>
+type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height' | 'origin'>
 
 /** What a row shows, at this moment. */
 export function getRow(slot: Slot, sources: Sources): Row {
-  const { key, envelope, depth, height, calls } = slot
+  const { key, envelope, depth, height, origin, calls } = slot
+  const place = { key, envelope, depth, height, origin }
   if (calls !== undefined) {
     const rows = calls.map((call) => getRow(call, sources)).filter((row) => row.type === 'call')
-    return { type: 'batch', calls: rows, key, envelope, depth, height }
+    return { type: 'batch', calls: rows, ...place }
   }
-  return { ...createContent(slot, sources), key, envelope, depth, height } as Row
+  return { ...createContent(slot, sources), ...place } as Row
 }
 
 function createContent(slot: Slot, sources: Sources): Content {
@@ -127,7 +129,7 @@ const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && q
 /** Characters that a line has room for: of a result, and of an event. */
 const [maxResultChars, maxEventChars] = [1000, 2000]
 
-type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
+type Unplaced<Row> = Omit<Row, keyof Placed>
 
 /** The text of an envelope without fields of its own to show. */
 function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
@@ -156,10 +158,10 @@ function withoutSender(description: Description, from: string): string {
   return said.startsWith(`${from} `) ? said.slice(from.length + 1) : said
 }
 
-/** Who came and who went: `ana, bot are here · eve left`. */
-function arrivalsText(envelopes: readonly Envelope[]): string {
+/** Who came and who went, as it is in the end: `ana, bot are here · eve left`; `''` where everybody was back at once. */
+export function arrivalsText(envelopes: readonly Envelope[]): string {
   const parts: { verb: string; ids: string[] }[] = []
-  for (const envelope of envelopes) {
+  for (const envelope of withoutReturns(envelopes)) {
     const { actor, verb } = describe(envelope, noRedaction)
     const last = parts.at(-1)
     if (last?.verb === verb) last.ids.push(actor)
@@ -169,6 +171,19 @@ function arrivalsText(envelopes: readonly Envelope[]): string {
     ({ verb, ids }) => `${ids.join(', ')} ${ids.length > 1 ? verb.replace('is', 'are') : verb}`,
   )
   return onOneLine(texts.join(' · '))
+}
+
+/** Without those who left and were back, as with each reload of a page. */
+function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
+  const changes = new Map<string, Envelope[]>()
+  for (const envelope of envelopes) {
+    const { id } = (envelope.payload as Partial<PresencePayload>).participant ?? { id: '' }
+    changes.set(id, [...(changes.get(id) ?? []), envelope])
+  }
+  const isOver = (of: readonly Envelope[]): boolean =>
+    of[0]?.payload.event === 'leave' && of.at(-1)?.payload.event === 'join'
+  const left = new Set([...changes.values()].flatMap((of) => (isOver(of) ? [] : of)))
+  return envelopes.filter((each) => left.has(each))
 }
 
 function callLine(

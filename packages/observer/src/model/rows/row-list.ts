@@ -3,7 +3,7 @@ import type { Row, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
 /** The rows of a block; `getHeight`: pixels, where a row of this key was measured already. */
-type CreateSlots = (
+export type CreateSlots = (
   block: Block,
   sources: Sources,
   getHeight: (key: string) => number | undefined,
@@ -26,6 +26,8 @@ export class RowList {
   readonly #heights = new Map<string, number>()
   /** Index of the first row whose height the layout does not know. */
   #resized = 0
+  /** Another number whenever rows have changed, or come. */
+  version = 0
   #rows = new WeakMap<Slot, Row>()
 
   /** `blocks`: in the order of the log. */
@@ -40,6 +42,11 @@ export class RowList {
     const first = this.#updateSlots()
     this.layout.update(this.#slots, Math.min(first, this.#resized))
     this.#resized = Number.POSITIVE_INFINITY
+    return this.#slots
+  }
+
+  /** As they were when `slots` was read last, as `layout` is. */
+  get drawn(): readonly Slot[] {
     return this.#slots
   }
 
@@ -113,6 +120,7 @@ export class RowList {
     const from = firstFrom(blocks, this.#staleFrom)
     this.#staleFrom = (blocks.at(-1)?.index ?? -1) + 1
     if (from >= blocks.length && starts.length <= blocks.length) return slots.length
+    this.version++
     const first = starts[from] ?? slots.length
     slots.length = first
     starts.length = Math.min(from, starts.length)
@@ -140,7 +148,7 @@ function firstFrom(blocks: readonly Block[], place: number): number {
 /** Where rows of different heights are, from the top. */
 export class Layout {
   /** Pixels above each row, and above where the next would be. */
-  #tops = new Float64Array(1024)
+  #tops = new Float64Array(16)
   #count = 0
 
   /** To be called when rows or heights have changed, with the index of the first that has. */

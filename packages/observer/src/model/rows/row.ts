@@ -16,6 +16,8 @@ interface Placed {
   readonly depth: number
   /** Pixels: what it was measured to be, or about what it will be. */
   height: number
+  /** Id of what its block goes back to; see `findOrigin`. */
+  readonly origin: string | undefined
 }
 
 export interface MessageRow extends Placed {
@@ -123,6 +125,8 @@ export interface Slot {
   readonly depth: number
   /** Pixels: what it was measured to be, or about what it will be. */
   height: number
+  /** Id of what its block goes back to; see `findOrigin`. */
+  origin: string | undefined
   readonly of: Block | Entry
   /** The context that a heading opens, or that has hidden lines. */
   readonly context?: string | undefined
@@ -137,6 +141,8 @@ export interface Sources {
   readonly folding: Folding
   getContext(context: string): ContextView | undefined
   getProposal(id: string): ProposalView | undefined
+  /** Id of what an envelope goes back to; see `findOrigin`. */
+  getOrigin(envelope: Envelope): string | undefined
   /** Whether this reader does not want to see what a participant thinks. */
   isMuted(participant: string): boolean
   /** What of the log this reader wants to see. */

@@ -1,16 +1,16 @@
 import { contextDepth, contextParent, isThought } from '@meup/protocol'
 import type { Block, ContextBlock, Entry } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
-import { isPressing } from './row-content.js'
+import { arrivalsText, isPressing } from './row-content.js'
 
 /** Lines of a context that are shown while it is live, and when it is opened. */
 const latest = { live: 6, over: 10 }
 
 /** Pixels, until it is measured. */
 const likelyHeight: Readonly<Record<Row['type'], number>> = {
-  message: 44,
-  heading: 30,
-  said: 26,
+  message: 54,
+  heading: 36,
+  said: 22,
   call: 26,
   batch: 60,
   proposal: 210,
@@ -18,13 +18,20 @@ const likelyHeight: Readonly<Record<Row['type'], number>> = {
   more: 24,
 }
 
-type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'calls'> & { readonly key?: string }
+type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls'> & { readonly key?: string }
 
 /** Pixels, where a row of this key was measured already. */
 type GetHeight = (key: string) => number | undefined
 
 /** The rows of a block, as far as they have to be known to find one's way among many. */
 export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
+  const slots = slotsOf(block, sources, getHeight)
+  const origin = slots.length === 0 ? undefined : sources.getOrigin(block.envelope)
+  for (const slot of slots) slot.origin = origin
+  return slots
+}
+
+function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   if (block.type === 'context') return contextSlots(block, sources, getHeight)
   if (!isShown(block, sources)) return []
   if (block.type === 'event') return [entrySlot(block.entry, sources, getHeight)]
@@ -55,7 +62,8 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
 /** Whether its reader wants to see it; a proposal that waits for a decision shows in any case. */
 function isShown(block: Exclude<Block, ContextBlock>, { logFilter, getProposal }: Sources): boolean {
   const { envelope } = block
-  if (block.type === 'arrivals') return block.envelopes.some((each) => logFilter.isShown(each))
+  if (block.type === 'arrivals')
+    return block.envelopes.some((each) => logFilter.isShown(each)) && arrivalsText(block.envelopes) !== ''
   return logFilter.isShown(envelope) || getProposal(envelope.id)?.state === 'open'
 }
 
@@ -105,5 +113,43 @@ function place({ type, of, depth, context, count, key }: Unplaced, getHeight: Ge
   const { envelope } = of
   const known = key ?? envelope.id
   const height = getHeight(known) ?? likelyHeight[type]
-  return { type, key: known, envelope, depth, height, of, context, calls: undefined, count }
+  return {
+    type,
+    key: known,
+    envelope,
+    depth,
+    height,
+    origin: undefined,
+    of,
+    context,
+    calls: undefined,
+    count,
+  }
+}
+
+/** The same with parallel calls side by side. */
+export const createSlotsInBatches: typeof createSlots = (...given) => {
+  const arranged: Slot[] = []
+  for (const slot of createSlots(...given)) {
+    const last = arranged.at(-1)
+    if (last === undefined || !isTogether(last, slot)) arranged.push(slot)
+    else
+      arranged[arranged.length - 1] = {
+        ...last,
+        type: 'batch',
+        height: likelyHeight.batch,
+        calls: [...(last.calls ?? [last]), slot],
+      }
+  }
+  return arranged
+}
+
+function isTogether({ type, envelope }: Slot, next: Slot): boolean {
+  if ((type !== 'call' && type !== 'batch') || next.type !== 'call') return false
+  const { parallelGroup, context } = envelope
+  return (
+    parallelGroup !== undefined &&
+    parallelGroup === next.envelope.parallelGroup &&
+    context === next.envelope.context
+  )
 }

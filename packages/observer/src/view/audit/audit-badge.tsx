@@ -2,7 +2,8 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Audit } from '../../connect/audit.js'
 import { countText } from '../../model/index.js'
-import { Alert, CloseDialog, Dialog } from '../shared/parts.js'
+import { Alert, CloseDialog, CopyButton, Dialog } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** Whether the log is what was chained, as far as this page has found out by itself. */
 export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
@@ -50,7 +51,7 @@ function getBadge(audit: Audit): Badge {
   }
   const { head = 0 } = checked ?? {}
   const end = `#${audit.getHash(head)?.slice(0, 4) ?? ''}`
-  return { mark: '✓', tone: 'good', text: rest > 0 ? `${end}, ${rest.toLocaleString('en')} to go` : end }
+  return { mark: '✓', tone: 'good', text: rest > 0 ? `${end}, ${rest.toLocaleString('en')} unverified` : end }
 }
 
 function AuditDetails({ audit, space, close }: { audit: Audit; space: string; close: () => void }): VNode {
@@ -78,6 +79,8 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
         <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.recheck()}>
           {state.at === 'checking' ? `Checking… ${Math.floor(audit.progress * 100)} %` : 'Check again'}
         </button>
+        <DownloadButton format="markdown" />
+        <DownloadButton format="jsonl" />
         <CloseDialog />
       </footer>
     </Dialog>
@@ -108,7 +111,39 @@ function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']
         <code>
           {head}:{hash}
         </code>
+        <CopyButton text={`${head}:${hash}`} what="the head" />
       </dd>
     </dl>
+  )
+}
+
+const exports = {
+  markdown: { label: 'Export Markdown', type: 'text/markdown', ending: 'md' },
+  jsonl: { label: 'Export JSONL', type: 'application/x-ndjson', ending: 'jsonl' },
+} as const
+
+/** Saves what the gateway exports for its reader as a file. */
+function DownloadButton({ format }: { format: keyof typeof exports }): VNode {
+  const { session, act } = useSpace()
+  const [isBusy, setBusy] = useState(false)
+  const { label, type, ending } = exports[format]
+  const save = async (): Promise<void> => {
+    const chunks: BlobPart[] = []
+    for await (const chunk of await session.http.openExport({ format })) chunks.push(chunk as BlobPart)
+    const href = URL.createObjectURL(new Blob(chunks, { type }))
+    Object.assign(document.createElement('a'), { href, download: `${session.place.space}.${ending}` }).click()
+    URL.revokeObjectURL(href)
+  }
+  return (
+    <button
+      type="button"
+      disabled={isBusy}
+      onClick={() => {
+        setBusy(true)
+        act('It was not exported', () => save().finally(() => setBusy(false)))
+      }}
+    >
+      {label}
+    </button>
   )
 }

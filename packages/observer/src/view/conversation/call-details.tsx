@@ -10,12 +10,14 @@ import {
   describeChange,
   getFullSize,
   type Part,
+  readSettings,
   resultParts,
+  type Settings,
   sizeText,
   valuePart,
 } from '../../model/index.js'
 import { EnvelopeChain, ExactJson } from '../audit/inspector.js'
-import { ContentPart, DiffView, isLongPart } from '../shared/content.js'
+import { ContentPart, DiffView, isLongPart, SettingsView } from '../shared/content.js'
 import { Alert, CopyButton, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
@@ -64,7 +66,7 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
               <WhyButton id={row.envelope.id} />
             </p>
           )}
-          <Arguments change={change} args={args} isWhole={isWhole} />
+          <Arguments change={change} settings={readSettings(request.payload)} args={args} isWhole={isWhole} />
           <Result row={row} parts={result} isWhole={isWhole} />
           {isLong && !isWhole && (
             <button
@@ -105,12 +107,13 @@ function Tabs({ id, tab, setTab }: { id: string; tab: Tab; setTab: (tab: Tab) =>
 
 interface ArgumentsProps {
   readonly change: Change | undefined
+  readonly settings: Settings | undefined
   readonly args: unknown
   readonly isWhole: boolean
 }
 
 /** What it changes; and what it was given, where that says more. */
-function Arguments({ change, args, isWhole }: ArgumentsProps): VNode {
+function Arguments({ change, settings, args, isWhole }: ArgumentsProps): VNode {
   const isEmpty = typeof args !== 'object' || args === null || Object.keys(args).length === 0
   return (
     <>
@@ -128,7 +131,11 @@ function Arguments({ change, args, isWhole }: ArgumentsProps): VNode {
             <span class="label">Arguments</span>
             <CopyButton text={JSON.stringify(args, undefined, 2)} what="the arguments" />
           </p>
-          <ContentPart part={valuePart(args)} isWhole={isWhole} />
+          {settings === undefined ? (
+            <ContentPart part={valuePart(args)} isWhole={isWhole} />
+          ) : (
+            <SettingsView list={settings} />
+          )}
         </section>
       )}
     </>

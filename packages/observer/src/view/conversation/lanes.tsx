@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { countText, type Lane, type RowList } from '../../model/index.js'
-import { memo, Name, Newer, Time } from '../shared/parts.js'
+import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
@@ -9,6 +9,8 @@ import { BeingWritten, LiveAnswerLine, RowContent } from './rows.js'
 
 /** Pixels of a lane, at least. */
 const minLaneWidthPx = 320
+/** Lanes whose names stand above them where not all are seen. */
+const maxNames = 100
 /** Lanes that are drawn on each side of those that are seen. */
 const overscanLanes = 1
 
@@ -16,7 +18,7 @@ const overscanLanes = 1
 export function Lanes({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
-  const lanes = model.lists.lanes.all
+  const { lanes } = model.lists
   const box = useRef<HTMLDivElement>(null)
   const [seen, setSeen] = useState({ left: 0, width: 0 })
   const shown = useRef(new Map<string | null, RowsHandle>())
@@ -50,7 +52,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
     const { scrollLeft = 0, clientWidth = 0 } = box.current ?? {}
     if (left < scrollLeft) box.current?.scrollTo({ left })
     else if (right > scrollLeft + clientWidth) box.current?.scrollTo({ left: right - clientWidth })
-    const rows = shown.current.get(lane.owner)
+    const rows = shown.current.get(lane.key)
     if (rows !== undefined) return rows.reveal(id)
     wanted.current = id
     return lane.list.slots[lane.list.indexOf(id)]?.key
@@ -80,27 +82,49 @@ export function Lanes({ current, handle }: ViewProps): VNode {
     rows.reveal(id)
   })
 
+  const toLane = (index: number): void => {
+    box.current?.scrollTo({ left: Math.max((index + 0.5) * width - seen.width / 2, 0) })
+  }
+  const isSeen = (index: number): boolean =>
+    index * width >= seen.left - 1 && (index + 1) * width <= seen.left + seen.width + 1
+
   return (
-    <div class="lanes" ref={box}>
-      <div class="lanes-before" style={{ width: start * width }} />
-      {lanes.slice(start, end).map((lane) => (
-        <LaneColumn
-          key={lane.owner ?? ''}
-          lane={lane}
-          width={width}
-          current={current}
-          handle={(rows) => {
-            if (rows === undefined) shown.current.delete(lane.owner)
-            else shown.current.set(lane.owner, rows)
-          }}
-          follow={(isFollowing) => {
-            if (isFollowing) away.current.delete(lane.owner)
-            else away.current.add(lane.owner)
-            model.follow(away.current.size === 0)
-          }}
-        />
-      ))}
-      <div class="lanes-after" style={{ width: Math.max(lanes.length - end, 0) * width }} />
+    <div class="lanes-view">
+      {lanes.some((_, index) => !isSeen(index)) && (
+        <nav class="lane-names" aria-label="Lanes">
+          {lanes.slice(0, maxNames).map(({ key }, index) => (
+            <button
+              key={key ?? ''}
+              type="button"
+              class={isSeen(index) ? 'seen' : ''}
+              onClick={() => toLane(index)}
+            >
+              {key === null ? 'Conversation' : <Name id={key} />}
+            </button>
+          ))}
+        </nav>
+      )}
+      <div class="lanes" ref={box}>
+        <div class="lanes-before" style={{ width: start * width }} />
+        {lanes.slice(start, end).map((lane) => (
+          <LaneColumn
+            key={lane.key ?? ''}
+            lane={lane}
+            width={width}
+            current={current}
+            handle={(rows) => {
+              if (rows === undefined) shown.current.delete(lane.key)
+              else shown.current.set(lane.key, rows)
+            }}
+            follow={(isFollowing) => {
+              if (isFollowing) away.current.delete(lane.key)
+              else away.current.add(lane.key)
+              model.follow(away.current.size === 0)
+            }}
+          />
+        ))}
+        <div class="lanes-after" style={{ width: Math.max(lanes.length - end, 0) * width }} />
+      </div>
     </div>
   )
 }
@@ -118,7 +142,7 @@ interface LaneProps {
 
 /** One lane: what its owner thinks and does, as a tree whose runs open and close. */
 function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode {
-  const { owner, list } = lane
+  const { key: owner, list } = lane
   /** Blocks that the reader has had before them, where it has left the live end of this lane. */
   const had = useRef(0)
   useEffect(() => () => handle(undefined), [])
@@ -126,7 +150,14 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
   return (
     <section class="lane" style={{ width }} aria-label={name}>
       <header>
-        {owner === null ? <span class="dim">Conversation</span> : <Name id={owner} />}
+        {owner === null ? (
+          <strong>Conversation</strong>
+        ) : (
+          <>
+            <Avatar id={owner} kind="small" />
+            <Name id={owner} />
+          </>
+        )}
         {owner !== null && <Load owner={owner} />}
       </header>
       <div class="lane-rows" {...grid.tree(name, list.slots.length)}>

@@ -81,7 +81,13 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
       {name !== '' && <b class="kind">{name}</b>}
-      {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
+      {text === null ? (
+        <Chip kind="warn">withheld</Chip>
+      ) : tone === 'event' ? (
+        <Said text={text} />
+      ) : (
+        <Text text={text} of={envelope} />
+      )}
       {isLate && <Chip>late</Chip>}
       {tone === 'problem' && <WhyButton id={envelope.id} />}
       <FullSizeChip envelope={envelope} />
@@ -130,9 +136,9 @@ function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
   )
 }
 
-/** What was thought or concluded, as its author means it. */
+/** What was thought or concluded: Markdown, unless its author says that it is none. */
 const Text = ({ text, of }: { text: string; of: Envelope }): VNode =>
-  of.payload.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />
+  of.payload.format === 'plain' ? <Said text={text} /> : <Markdown text={text} />
 
 const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNode => (
   <div class={`line end ${isCancelled ? 'cancelled' : ''}`}>

@@ -1,4 +1,4 @@
-import { formatDuration, getToolName } from '@meup/folds'
+import { formatDuration, getToolName, isObject } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -11,7 +11,7 @@ import {
   toggled,
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
-import { Chip, Said } from '../shared/parts.js'
+import { Chip, Name, Said, Time } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
@@ -25,10 +25,12 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
         <span class="mark" aria-hidden="true">
           {isOpen ? '▾' : '▸'}
         </span>
+        {!row.isNested && <Name id={row.owner} />}
         <span class="state">
           <StateText row={row} />
         </span>
         <Summary row={row} />
+        <Time ts={row.startedAt} />
       </button>
       <Chips row={row} />
       <Actions row={row} />
@@ -44,10 +46,12 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   const verb = row.isNested ? 'sub-context' : verbs[row.state]
   const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
   const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${formatDuration(spent)}`
+  const tokens = countTokens(useEnd(row.end).tokens)
   const parts = [
     `${verb}${time}`,
     row.calls > 0 ? countText(row.calls, 'tool') : '',
     row.thoughts > 0 && row.calls === 0 ? countText(row.thoughts, 'thought') : '',
+    tokens > 0 ? countText(tokens, 'token') : '',
   ]
   return <>{parts.filter(Boolean).join(' · ')}</>
 }
@@ -67,6 +71,8 @@ function Chips({ row }: { row: HeadingRow }): VNode {
   const { inspect, session } = useSpace()
   const { from, contexts } = session.subscription.cut
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
+  // A run that is folded is one line.
+  const references = row.level === 'closed' ? [] : row.references
   return (
     <>
       {!row.reasoningVisible && (
@@ -85,7 +91,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
-      {row.references.slice(0, maxLinks).map(({ id }) => {
+      {references.slice(0, maxLinks).map(({ id }) => {
         // Of a context it is the last part that is the id of an envelope.
         const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
         return known === undefined ? (
@@ -103,30 +109,46 @@ function Chips({ row }: { row: HeadingRow }): VNode {
           </button>
         )
       })}
-      {row.references.length > maxLinks && (
-        <Chip>and {countText(row.references.length - maxLinks, 'reference')} more</Chip>
+      {references.length > maxLinks && (
+        <Chip>and {countText(references.length - maxLinks, 'reference')} more</Chip>
       )}
       <Proposals ids={row.proposals} />
-      {row.level !== 'closed' && <Transcript end={row.end} />}
+      {row.level !== 'closed' && <Origin end={row.end} />}
     </>
   )
 }
 
-/** Where its agent keeps what its model was sent, thought and answered. */
-function Transcript({ end }: { end: string | null }): VNode | null {
-  const { inspect, session } = useSpace()
+/** What a conclusion tells of how it came about, as its agent says. */
+function useEnd(end: string | null): Readonly<Record<string, unknown>> {
+  const { session } = useSpace()
   const { metadata } = end === null ? {} : (session.model.log.get(end)?.payload ?? {})
-  const { transcript } = (metadata ?? {}) as { transcript?: unknown }
-  if (end === null || typeof transcript !== 'string' || !/^[\da-f]{64}$/.test(transcript)) return null
+  return isObject(metadata) ? metadata : {}
+}
+
+/** Tokens in and out, the latter with what was thought. */
+function countTokens(tokens: unknown): number {
+  const { input, output } = isObject(tokens) ? tokens : {}
+  return [input, output].reduce<number>((sum, each) => sum + (typeof each === 'number' ? each : 0), 0)
+}
+
+/** Of which model it is, and where its agent keeps what that was sent, thought and answered. */
+function Origin({ end }: { end: string | null }): VNode {
+  const { inspect } = useSpace()
+  const { model, transcript } = useEnd(end)
   return (
-    <button
-      type="button"
-      class="chip link"
-      title={`Where the agent runs: meup transcript show ${transcript.slice(0, 12)}`}
-      onClick={() => inspect(end)}
-    >
-      transcript <code>{transcript.slice(0, 12)}</code>
-    </button>
+    <>
+      {typeof model === 'string' && <Chip>{nameText(model)}</Chip>}
+      {end !== null && typeof transcript === 'string' && /^[\da-f]{64}$/.test(transcript) && (
+        <button
+          type="button"
+          class="chip link"
+          title={`Where the agent runs: meup transcript show ${transcript.slice(0, 12)}`}
+          onClick={() => inspect(end)}
+        >
+          transcript <code>{transcript.slice(0, 12)}</code>
+        </button>
+      )}
+    </>
   )
 }
 

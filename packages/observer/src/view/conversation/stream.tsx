@@ -1,7 +1,7 @@
 import { GATEWAY } from '@meup/protocol'
 import type { VNode } from 'preact'
-import type { Row } from '../../model/index.js'
-import { memo, Name, Newer, Time } from '../shared/parts.js'
+import { questionText } from '../../model/index.js'
+import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
@@ -27,13 +27,16 @@ export function Stream({ current, handle }: ViewProps): VNode {
         under={model.answers.map((answer) => (
           <article
             key={`${answer.from} ${answer.trigger}`}
-            class="row outer"
+            class="row said-aloud outer alone"
             aria-live="off"
             aria-busy={true}
           >
-            <BeingWritten />
-            <Name id={answer.from} />
+            <Avatar id={answer.from} />
             <div class="content">
+              <header class="byline">
+                <Name id={answer.from} />
+                <BeingWritten />
+              </header>
               <LiveAnswerLine answer={answer} />
             </div>
           </article>
@@ -58,13 +61,16 @@ export function Stream({ current, handle }: ViewProps): VNode {
   )
 }
 
-/** One line of the stream. */
-const StreamRow = memo(({ row, index, count, isCurrent, isEntry }: RowProps): VNode => {
+/** A row of the stream. Those that go back to one question stand in one card. */
+const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowProps): VNode => {
   const actions = useRowActions(row, isCurrent)
-  const { envelope, depth } = row
+  const { envelope, depth, type, origin } = row
+  const speaker = type === 'heading' ? row.owner : envelope.from
+  const isQuiet = speaker === GATEWAY
+  const isContinued = (place === 'start' || place === 'alone') && origin !== envelope.id
   return (
     <article
-      class={`row ${depth > 0 ? 'inner' : 'outer'} ${envelope.from === GATEWAY ? 'quiet' : ''}`}
+      class={`row ${depth > 0 ? 'inner' : 'outer'} ${place} ${isQuiet ? 'quiet' : ''} ${type === 'message' ? 'said-aloud' : ''}`}
       data-key={row.key}
       aria-posinset={index + 1}
       aria-setsize={count}
@@ -72,13 +78,30 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry }: RowProps): VN
       tabIndex={isEntry ? 0 : -1}
       {...actions}
     >
-      {depth === 0 ? <Time ts={envelope.ts} /> : <span />}
-      {depth === 0 && getOwner(row) !== GATEWAY ? <Name id={getOwner(row)} /> : <span />}
+      {isContinued && origin !== undefined && <Continued origin={origin} />}
+      {depth === 0 && !isQuiet ? <Avatar id={speaker} kind={type === 'heading' ? 'small' : ''} /> : <span />}
       <div class={`content depth-${Math.min(depth, 5)}`}>
+        {depth === 0 && !isQuiet && type !== 'heading' && (
+          <header class="byline">
+            <Name id={speaker} />
+            <Time ts={envelope.ts} />
+          </header>
+        )}
         <RowContent row={row} />
+        {isQuiet && depth === 0 && <Time ts={envelope.ts} />}
       </div>
     </article>
   )
 })
 
-const getOwner = (row: Row): string => (row.type === 'heading' ? row.owner : row.envelope.from)
+/** What question rows go back to that stand apart from it. */
+function Continued({ origin }: { origin: string }): VNode | null {
+  const { session, inspect } = useSpace()
+  const question = session.model.log.get(origin)
+  if (question === undefined) return null
+  return (
+    <button type="button" class="link continued" onClick={() => inspect(origin)}>
+      ↳ <bdi>{question.from}</bdi>: {questionText(question)}
+    </button>
+  )
+}

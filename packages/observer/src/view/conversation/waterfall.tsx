@@ -1,30 +1,159 @@
 import { formatDuration } from '@meup/folds'
 import { createContext, type VNode } from 'preact'
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
-import { getSpan, nameText, type Row, type TimeScale, tickText, timeScale } from '../../model/index.js'
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import {
+  clockText,
+  getSpan,
+  nameText,
+  type Question,
+  questionText,
+  type Row,
+  type RowList,
+  type TimeScale,
+  timeScale,
+} from '../../model/index.js'
 import { ProposalCard } from '../decide/proposal-card.js'
 import { useNow } from '../shared/hooks.js'
 import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { RowContent } from './rows.js'
 
-/** Contexts and tool calls on a time axis, which shows the time of the rows that are seen. */
+/** What one question has led to, contexts and tool calls, on a time axis that begins with it. */
 export function Waterfall({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
-  const list = model.lists.waterfall
+  const { waterfalls } = model.lists
+  /** `undefined` = the latest, whichever that is. */
+  const [chosen, choose] = useState(() => {
+    const envelope = current === undefined ? undefined : model.log.get(current)
+    return envelope && model.getOrigin(envelope)
+  })
+  const rows = useRef<RowsHandle | undefined>(undefined)
+  /** An envelope that is looked for in a waterfall that is not drawn yet. */
+  const wanted = useRef<string | undefined>(undefined)
+  const found = waterfalls.findIndex(({ key }) => key === chosen)
+  const index = found === -1 ? waterfalls.length - 1 : found
+  const question = waterfalls[index]
+  useEffect(() => () => model.lists.drop('waterfalls'), [model])
+  useLayoutEffect(() => {
+    handle({
+      get list() {
+        return rows.current?.list ?? model.lists.stream
+      },
+      toEnd: () => choose(undefined),
+      focus: (at) => rows.current?.focus(at),
+      reveal(id, how) {
+        const envelope = model.log.get(id)
+        const origin = envelope && model.getOrigin(envelope)
+        const other = waterfalls.find(({ key }) => key === origin)
+        if (other === undefined || other === question) return rows.current?.reveal(id, how)
+        choose(origin)
+        wanted.current = id
+        return other.list.slots[other.list.indexOf(id)]?.key
+      },
+    })
+    if (wanted.current !== undefined && question?.list.indexOf(wanted.current) !== -1) {
+      rows.current?.reveal(wanted.current)
+      wanted.current = undefined
+    }
+  })
+  if (question === undefined) return <p class="empty dim">Nobody has thought or called a tool yet.</p>
+  return (
+    <div class="waterfall">
+      <Questions all={waterfalls} index={index} choose={choose} />
+      <Timed
+        key={question.key}
+        list={question.list}
+        current={current}
+        handle={(next) => {
+          rows.current = next
+        }}
+      />
+    </div>
+  )
+}
+
+/** So many of the latest questions are offered to choose from; the arrows lead to all. */
+const maxOffered = 100
+
+interface QuestionsProps {
+  readonly all: readonly Question[]
+  /** Of the one that is shown. */
+  readonly index: number
+  /** `undefined` = the latest, whichever that is. */
+  readonly choose: (key: string | undefined) => void
+}
+
+/** Which question it is, and the way to others. */
+function Questions({ all, index, choose }: QuestionsProps): VNode {
+  const { model } = useSpace().session
+  const go = (to: number): void => choose(to === all.length - 1 ? undefined : all[to]?.key)
+  const offered = all
+    .slice(-maxOffered)
+    .map(({ key }, at) => ({ key, at: at + Math.max(all.length - maxOffered, 0) }))
+  const label = (key: string): string => {
+    const began = model.log.get(key)
+    return began === undefined
+      ? nameText(key)
+      : `${clockText(began.ts)} ${began.from}: ${questionText(began)}`
+  }
+  return (
+    <div class="questions">
+      <button type="button" aria-label="Question before" disabled={index === 0} onClick={() => go(index - 1)}>
+        ‹
+      </button>
+      <select
+        aria-label="Question"
+        value={String(index)}
+        onChange={(event) => go(Number(event.currentTarget.value))}
+      >
+        {index < all.length - maxOffered && <option value={index}>{label(all[index]?.key ?? '')}</option>}
+        {offered.map(({ key, at }) => (
+          <option key={key} value={at}>
+            {label(key)}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        aria-label="Question after"
+        disabled={index === all.length - 1}
+        onClick={() => go(index + 1)}
+      >
+        ›
+      </button>
+      <span class="dim">
+        {(index + 1).toLocaleString('en')} of {all.length.toLocaleString('en')}
+      </span>
+    </div>
+  )
+}
+
+interface TimedProps {
+  readonly list: RowList
+  readonly current: string | undefined
+  readonly handle: (handle: RowsHandle) => void
+}
+
+/** The rows of one question, and the axis above them. */
+function Timed({ list, current, handle }: TimedProps): VNode {
+  const { model } = useSpace().session
   const { slots } = list
-  const [seen, setSeen] = useState({ start: 0, end: 0 })
-  useEffect(() => () => model.lists.drop('waterfall'), [model])
-  const spans = slots.slice(seen.start, seen.end).flatMap((slot) => getSpan(list.getRow(slot)) ?? [])
+  const spans = useMemo(() => slots.flatMap((slot) => getSpan(list.getRow(slot)) ?? []), [list, list.version])
   const isGoingOn = spans.some(({ to }) => to === undefined)
   const now = model.gatewayTime(useNow(isGoingOn, 500))
-  const extent = spans.map(({ from, to }) => `${from}-${to ?? now}`).join()
-  const scale = useMemo(() => ({ ...timeScale(spans, now), now }), [extent])
+  const scale = useMemo(() => {
+    const start = spans.reduce((first, { from }) => Math.min(first, from), Number.POSITIVE_INFINITY)
+    const relative = spans.map(({ from, to }) => ({
+      from: from - start,
+      to: to === undefined ? to : to - start,
+    }))
+    return { ...timeScale(relative, now - start), start, now }
+  }, [spans, isGoingOn && now])
   return (
-    <div class="waterfall" {...grid.tree('Contexts and tool calls over time', slots.length + 1)}>
+    <div class="timed" {...grid.tree('Contexts and tool calls over time', slots.length + 1)}>
       <ScaleProvider value={scale}>
         <Axis />
         <div class="waterfall-rows">
@@ -35,9 +164,6 @@ export function Waterfall({ current, handle }: ViewProps): VNode {
             group={grid.group}
             handle={handle}
             follow={(isFollowing) => model.follow(isFollowing)}
-            seen={(start, end) =>
-              setSeen((before) => (before.start === start && before.end === end ? before : { start, end }))
-            }
             over={(isFollowing, _, toEnd) =>
               isFollowing ? null : <Newer count={model.unseen} toEnd={toEnd} />
             }
@@ -60,6 +186,9 @@ function WaterfallRow(props: RowProps): VNode {
       </div>
       <div class="times" {...grid.cell}>
         <Bar row={row} />
+      </div>
+      <div class="spent" {...grid.cell}>
+        <Spent row={row} />
       </div>
       {row.type === 'proposal' && row.proposal.state === 'open' && (
         <div class="asked" {...grid.cell}>
@@ -118,27 +247,25 @@ function What({ row }: { row: Row }): VNode {
   }
 }
 
-/** Part of the axis beyond which the duration stands in its bar, or before it where that is short. */
-const [farRight, short] = [0.85, 0.15]
-
 function Bar({ row }: { row: Row }): VNode | null {
   const scale = useScale()
   const span = getSpan(row)
   if (span === undefined) return null
-  const { from, to } = span
-  const [left, right] = [scale.at(from), scale.at(to ?? scale.now)]
-  const text = formatDuration((to ?? scale.now) - from)
-  const place =
-    right <= farRight
-      ? { left: percent(right) }
-      : { right: percent(1 - (right - left < short ? left : right)) }
+  const [left, right] = [scale.at(span.from - scale.start), scale.at((span.to ?? scale.now) - scale.start)]
+  const style = { left: percent(left), width: percent(right - left) }
+  return <span class={`bar ${getBarClass(row)}`} style={style} />
+}
+
+/** How long it took, beside the bars. */
+function Spent({ row }: { row: Row }): VNode | null {
+  const { now } = useScale()
+  const span = getSpan(row)
+  if (span === undefined) return null
+  const text = formatDuration((span.to ?? now) - span.from)
   return (
     <>
-      <span class={`bar ${getBarClass(row)}`} style={{ left: percent(left), width: percent(right - left) }} />
-      <span class="spent" style={place}>
-        {to === undefined ? `${text}…` : text}
-        <span class="unseen"> {getBarClass(row)}</span>
-      </span>
+      {span.to === undefined ? `${text}…` : text}
+      <span class="unseen"> {getBarClass(row)}</span>
     </>
   )
 }
@@ -150,12 +277,13 @@ function getBarClass(row: Row): string {
   return ''
 }
 
-/** The axis, and what time it is by the gateway's clock. */
+/** The axis, in milliseconds since it begins; when that was, and what time it is, by the gateway's clock. */
 interface Scale extends TimeScale {
+  readonly start: number
   readonly now: number
 }
 
-const ScaleContext = createContext<Scale>({ ...timeScale([], 0), now: 0 })
+const ScaleContext = createContext<Scale>({ ...timeScale([], 0), start: 0, now: 0 })
 const ScaleProvider = ScaleContext.Provider
 const useScale = (): Scale => useContext(ScaleContext)
 
@@ -171,9 +299,9 @@ function Axis(): VNode {
         <span {...grid.head('What')}>What</span>
         <span {...grid.head('When')} class="times">
           {ticks.map(({ at, ms }) => (
-            <time key={ms} class="tick" style={{ left: percent(at) }} dateTime={new Date(ms).toISOString()}>
-              {tickText(ms)}
-            </time>
+            <span key={ms} class="tick" style={{ left: percent(at) }}>
+              {ms === 0 ? '0' : formatDuration(ms)}
+            </span>
           ))}
           {pauses.map(({ from, to, ms }) => (
             <span
@@ -185,6 +313,9 @@ function Axis(): VNode {
               ⋯
             </span>
           ))}
+        </span>
+        <span {...grid.head('How long')} class="spent">
+          took
         </span>
       </div>
     </div>

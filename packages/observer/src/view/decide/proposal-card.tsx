@@ -12,9 +12,10 @@ import {
   maxArgumentChars,
   nameText,
   type ProposalRow,
+  readSettings,
   sizeText,
 } from '../../model/index.js'
-import { DiffView } from '../shared/content.js'
+import { DiffView, SettingsView } from '../shared/content.js'
 import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -66,6 +67,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { params = {} } = envelope.payload
   const exact = session.client?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
   const change = describeChange(envelope.payload)
+  const settings = change === undefined ? readSettings(envelope.payload) : undefined
   const { marks, chain } = model.judge(proposal)
   return (
     <section class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
@@ -99,12 +101,16 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           Show all of it: {countText(change.lines.length, 'line')}
         </button>
       )}
-      {change === undefined ? (
+      {settings !== undefined && <SettingsView list={settings} />}
+      {change === undefined && settings === undefined ? (
         <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
       ) : (
-        <details open={!change.isAll}>
+        <details open={settings === undefined && change?.isAll !== true}>
           <summary>exactly what is sent</summary>
           <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
+          <p class="dim">
+            needs <code>{neededText(envelope, tool)}</code>
+          </p>
         </details>
       )}
       {chain.steps.length > 1 && (
@@ -113,9 +119,6 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           <WhyChain chain={chain} />
         </details>
       )}
-      <p class="dim">
-        needs <code>{neededText(envelope, tool)}</code>
-      </p>
       <SoFar proposal={proposal} />
       {!isOver && (
         <Decision

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { Icon } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Where words are looked for; `/` leads here. */
@@ -7,6 +8,7 @@ export function FindBox(): VNode {
   const { finder } = session
   return (
     <search class="find-box">
+      <Icon sign="search" />
       <input
         name="query"
         type="search"

@@ -2,7 +2,7 @@ import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { clockText, printablePause } from '../../model/index.js'
-import { Term } from '../shared/parts.js'
+import { Icon, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Pauses, resumes, interrupts and removes a participant, as far as this reader may. */
@@ -24,7 +24,7 @@ export function Control({ id }: { id: string }): VNode | null {
     <section class="control" aria-label={`Control ${id}`}>
       {pause !== undefined && (
         <p class="paused">
-          ⏸ {printablePause(pause)}
+          {printablePause(pause)}
           {Number.isFinite(pause.until) && `, until ${clockText(new Date(pause.until).toISOString())}`}
         </p>
       )}
@@ -36,7 +36,7 @@ export function Control({ id }: { id: string }): VNode | null {
               disabled={!isLive}
               onClick={() => act(`${id} could not be paused`, async () => client?.pause([id], seconds))}
             >
-              ⏸ Pause
+              <Icon sign="stop" /> Pause
             </button>
             <Term minutes={minutes} set={setMinutes} open="until it is resumed">
               Paused
@@ -50,7 +50,7 @@ export function Control({ id }: { id: string }): VNode | null {
             disabled={!isLive}
             onClick={() => act(`${id} could not be resumed`, async () => client?.resume([id]))}
           >
-            ▶ Resume
+            <Icon sign="play" /> Resume
           </button>
         )}
         {stoppable.length > 0 && (

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Person, Status } from '../../model/index.js'
-import { Name } from '../shared/parts.js'
+import { Avatar, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Invite } from './invite.js'
 
@@ -56,7 +56,7 @@ const getPresence = (
   { isPresent, load }: Person,
   isPaused: boolean,
 ): { readonly mark: string; readonly text: string } => {
-  if (isPaused) return { mark: '⏸', text: 'paused' }
+  if (isPaused) return { mark: '‖', text: 'paused' }
   if (load > 0) return { mark: '◐', text: 'thinking' }
   return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
 }
@@ -71,13 +71,16 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
-      <span
-        class={`presence ${isPaused ? 'paused' : load > 0 ? 'busy' : ''}`}
-        role="img"
-        aria-label={text}
-        title={text}
-      >
-        {mark}
+      <span class="portrait">
+        <Avatar id={id} kind="small" />
+        <span
+          class={`presence ${isPaused ? 'paused' : load > 0 ? 'busy' : ''}`}
+          role="img"
+          aria-label={text}
+          title={text}
+        >
+          {mark}
+        </span>
       </span>
       <button
         type="button"

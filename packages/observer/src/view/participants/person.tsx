@@ -2,7 +2,7 @@ import { grantKinds } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { readHistory } from '../../connect/history.js'
-import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
+import { clockText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Control } from './control.js'
@@ -46,7 +46,7 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
     <dl>
       <dt>state</dt>
       <dd>
-        {model.pauseOf(id, Date.now()) !== undefined ? '⏸ paused' : isPresent ? '● here' : '○ away'}
+        {model.pauseOf(id, Date.now()) !== undefined ? 'paused' : isPresent ? '● here' : '○ away'}
         {since !== null && <time dateTime={since}> since {clockText(since)}</time>}
       </dd>
       <dt>load</dt>
@@ -62,8 +62,8 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
       {status.map(([name, value]) => (
         <StatusItem key={name} name={name} value={Number(value)} />
       ))}
-      <dt>thought</dt>
-      <dd>{countText(model.members.countThoughts(id), 'thought')} seen here</dd>
+      <dt>thoughts</dt>
+      <dd>{model.members.countThoughts(id).toLocaleString('en')}</dd>
     </dl>
   )
 }

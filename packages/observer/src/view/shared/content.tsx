@@ -1,6 +1,13 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type DiffLine, indentJson, type Part, sizeText, type TextPart } from '../../model/index.js'
+import {
+  type DiffLine,
+  indentJson,
+  type Part,
+  type Settings,
+  sizeText,
+  type TextPart,
+} from '../../model/index.js'
 import { Code } from './highlight.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
@@ -75,6 +82,18 @@ export function DiffView({
     </pre>
   )
 }
+
+/** Arguments that are a few names and texts. */
+export const SettingsView = ({ list }: { list: Settings }): VNode => (
+  <dl class="settings">
+    {list.map(([name, text]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{text}</dd>
+      </div>
+    ))}
+  </dl>
+)
 
 function TableView({
   columns,

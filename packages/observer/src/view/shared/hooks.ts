@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
-import { loadChoices, saveChoices } from '../../connect/storage.js'
+import { loadChoices, loadSetting, saveChoices, saveSetting } from '../../connect/storage.js'
 import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
 import type { RowsHandle } from './virtual-rows.js'
 
@@ -18,9 +18,9 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 
 /** A value that is kept in this browser. */
 export function useStored(name: string, otherwise: string): [string, (value: string) => void] {
-  const [value, setValue] = useState(() => localStorage.getItem(name) ?? otherwise)
+  const [value, setValue] = useState(() => loadSetting(name) ?? otherwise)
   const keep = (next: string): void => {
-    localStorage.setItem(name, next)
+    saveSetting(name, next)
     setValue(next)
   }
   return [value, keep]
@@ -97,7 +97,7 @@ export function useScrollPosition(
       if (id === undefined) return
       if (getTopRowId(shown.current) === id || left-- === 0) wanted.current = undefined
       else {
-        shown.current?.reveal(id, false)
+        shown.current?.reveal(id, 'first')
         frame = requestAnimationFrame(go)
       }
     }

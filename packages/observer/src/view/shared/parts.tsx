@@ -11,13 +11,23 @@ import {
 } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
-import { clockText, hashToBucket, terms } from '../../model/index.js'
+import { clockText, hueOf, initialsOf, terms } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */
 export const Name = ({ id }: { id: string }): VNode => (
-  <bdi class="name" style={{ '--hue': hashToBucket(id, 360) }} title={id}>
+  <bdi class="name" style={{ '--hue': hueOf(id) }} title={id}>
     {id}
   </bdi>
+)
+
+/** A participant's initials in its colour, beside its name. */
+export const Avatar = ({ id, kind = '' }: { id: string; kind?: string }): VNode => (
+  <span
+    class={`avatar ${kind}`}
+    style={{ '--hue': hueOf(id) }}
+    data-initials={initialsOf(id)}
+    aria-hidden="true"
+  />
 )
 
 export const Time = ({ ts }: { ts: string }): VNode => (
@@ -45,13 +55,15 @@ const shapes = {
   auto: 'M8 1.5a6.5 6.5 0 1 0 0 13zM8 1.5a6.5 6.5 0 0 1 0 13v-1.4a5.1 5.1 0 0 0 0-10.2z',
   light:
     'M8 4.6a3.4 3.4 0 1 1 0 6.8 3.4 3.4 0 0 1 0-6.8zM7.3.8h1.4v2.4H7.3zM7.3 12.8h1.4v2.4H7.3zM.8 7.3h2.4v1.4H.8zM12.8 7.3h2.4v1.4h-2.4zM2.4 3.4l1-1 1.7 1.7-1 1zM10.9 11.9l1-1 1.7 1.7-1 1zM12.6 2.4l1 1-1.7 1.7-1-1zM4.1 10.9l1 1-1.7 1.7-1-1z',
+  search:
+    'M6.8 1.5a5.3 5.3 0 0 1 4.2 8.5l3.5 3.5-1 1L10 11a5.3 5.3 0 1 1-3.2-9.5zm0 1.4a3.9 3.9 0 1 0 0 7.8 3.9 3.9 0 0 0 0-7.8z',
   dark: 'M6.2 1.6A6.6 6.6 0 1 0 14.4 9.8 5.4 5.4 0 0 1 6.2 1.6z',
 } as const
 
 type Sign = keyof typeof shapes
 
 /** A decorative sign: the element around it has the label. */
-const Icon = ({ sign }: { sign: Sign }): VNode => (
+export const Icon = ({ sign }: { sign: Sign }): VNode => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d={shapes[sign]} />
   </svg>

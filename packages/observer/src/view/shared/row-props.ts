@@ -10,7 +10,8 @@ export function useRowActions(row: Row, isCurrent: boolean): Handlers {
   const { inspect, select } = useSpace()
   return {
     onClick: ({ target }) => {
-      const isControl = target instanceof Element && target.closest('button, input, a') !== null
+      const isControl =
+        target instanceof Element && target.closest('button, input, select, a, summary') !== null
       if (!isControl && getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
     },
     onFocus: ({ target, currentTarget }) => {

@@ -60,10 +60,13 @@ export class Scroll {
   look(): void {
     const box = this.#box
     if (box === undefined || this.#anchor === undefined || !box.isConnected) return
-    const by = box.scrollTop - this.#expected
+    const top = box.scrollTop
+    const by = top - this.#expected
     if (Math.abs(by) <= 1) return
-    const { key, index, above } = this.#anchor
-    this.#anchor = { key, index, above: above + by }
+    const { drawn, layout } = this.#scrolled().list
+    const index = layout.indexAt(top)
+    const slot = drawn[index]
+    this.#anchor = slot && { key: slot.key, index, above: top - layout.getTop(index) }
     this.#moved(box, by)
   }
 
@@ -81,13 +84,14 @@ export class Scroll {
     this.settle()
   }
 
-  /** Brings a row into view. */
-  toRow(index: number): void {
+  /** Brings a row into view; `isFirst`: as the first that is. */
+  toRow(index: number, isFirst = false): void {
     const box = this.#box
     if (box === undefined) return
     const { layout } = this.#scrolled().list
     const [top, bottom] = [layout.getTop(index), layout.getTop(index + 1)]
-    if (top < box.scrollTop) box.scrollTop = top - 8
+    if (isFirst) box.scrollTop = top
+    else if (top < box.scrollTop) box.scrollTop = top - 8
     else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight + 8
     else return
     this.scrolled()

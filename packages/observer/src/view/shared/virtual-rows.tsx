@@ -1,6 +1,6 @@
 import type { ComponentChildren, ComponentType, JSX, VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Row, RowList } from '../../model/index.js'
+import type { Row, RowList, Slot } from '../../model/index.js'
 import { Scroll } from './scroll.js'
 
 export interface RowProps {
@@ -12,6 +12,17 @@ export interface RowProps {
   readonly isCurrent: boolean
   /** Whether the tabulator leads to it. */
   readonly isEntry: boolean
+  readonly place: Place
+}
+
+/** Where a row stands among those that go back to the same question. */
+export type Place = 'alone' | 'start' | 'middle' | 'end'
+
+function getPlace(slots: readonly Slot[], index: number): Place {
+  const isSame = (other: number): boolean =>
+    slots[index]?.origin !== undefined && slots[other]?.origin === slots[index]?.origin
+  if (isSame(index - 1)) return isSame(index + 1) ? 'middle' : 'end'
+  return isSame(index + 1) ? 'start' : 'alone'
 }
 
 /** Moves through the rows of a view. */
@@ -21,12 +32,12 @@ export interface RowsHandle {
   toEnd(): void
   /** Brings a row into view and gives it the focus. */
   focus(index: number): void
-  /**
-   * Brings the row of an envelope into view, with the focus unless `isFocused` is false. Returns its key, `undefined` if no
-   * row shows the envelope.
-   */
-  reveal(id: string, isFocused?: boolean): string | undefined
+  /** Brings the row of an envelope into view. Returns its key, `undefined` if no row shows the envelope. */
+  reveal(id: string, how?: Reveal): string | undefined
 }
+
+/** With the focus; in view; or as the first row that is in view. */
+export type Reveal = 'focused' | 'shown' | 'first'
 
 export interface ViewProps {
   /** Key of the row that the keys are for. */
@@ -74,8 +85,8 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     scroll.toEnd()
     redraw()
   }
-  const show = (index: number): void => {
-    scroll.toRow(index)
+  const show = (index: number, isFirst = false): void => {
+    scroll.toRow(index, isFirst)
     redraw()
   }
   const focus = (index: number): void => {
@@ -87,11 +98,11 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       list,
       toEnd,
       focus,
-      reveal(id, isFocused = true) {
+      reveal(id, how = 'focused') {
         const index = list.indexOf(id)
         if (index === -1) return undefined
-        if (isFocused) focus(index)
-        else show(index)
+        if (how === 'focused') wanted.current = list.slots[index]?.key
+        show(index, how === 'first')
         return list.slots[index]?.key
       },
     }),
@@ -162,6 +173,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
               count={slots.length}
               isCurrent={slot.key === current}
               isEntry={slot.key === entry}
+              place={getPlace(slots, start + at)}
             />
           ))}
         </div>

@@ -2,7 +2,7 @@ import { brief, describe, sentence } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Chain, clockText, getText, noRedaction } from '../../model/index.js'
+import { type Chain, clockText, getText, noRedaction, stripMarkdown } from '../../model/index.js'
 import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -73,5 +73,5 @@ const maxStepChars = 160
 function stepText(step: Envelope): string {
   const said = sentence(describe(step, noRedaction))
   const text = said.startsWith(`${step.from} `) ? said.slice(step.from.length + 1) : said
-  return brief(text || getText(step), maxStepChars)
+  return brief(stripMarkdown(text || getText(step)), maxStepChars)
 }

@@ -1,0 +1,25 @@
+import { hashToBucket } from './text.js'
+
+/** Colours that are told apart at a glance. */
+const count = 12
+const taken = new Map<string, number>()
+
+/** The hue of a participant, in degrees: the same for as long as the page is open, and no other's while there are enough. */
+export function hueOf(id: string): number {
+  const known = taken.get(id)
+  if (known !== undefined) return (known * 360) / count
+  const first = hashToBucket(id, count)
+  if (taken.size >= count) return (first * 360) / count
+  const used = new Set(taken.values())
+  const places = Array.from({ length: count }, (_, by) => (first + by) % count)
+  const free = places.find((place) => !used.has(place)) ?? first
+  taken.set(id, free)
+  return (free * 360) / count
+}
+
+/** `SA` for `security-agent`, `AN` for `ana`. */
+export function initialsOf(id: string): string {
+  const [first = '', second] = id.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
+  const letters = second === undefined ? [...first].slice(0, 2) : [[...first][0], [...second][0]]
+  return letters.join('').toUpperCase()
+}

@@ -1,0 +1,130 @@
+import type { Block } from './blocks.js'
+import type { Slot, Sources } from './row.js'
+import { type CreateSlots, RowList } from './row-list.js'
+
+/** Some of the blocks, in their order. */
+export interface Group<Key> {
+  readonly key: Key
+  readonly list: RowList
+  /** How many runs, calls and messages there are in it. */
+  readonly size: number
+}
+
+interface Filled<Key> extends Group<Key> {
+  blocks: Block[]
+  /** Whether there is something to see in it; `undefined` = not looked at since it changed. */
+  isThere: boolean | undefined
+}
+
+export interface GroupOptions<Key> {
+  readonly blocks: () => readonly Block[]
+  readonly sources: Sources
+  /** Which group a block is in; `undefined`: in none. */
+  readonly keyOf: (block: Block, sources: Sources) => Key | undefined
+  readonly createSlots: CreateSlots
+}
+
+/** The blocks of a log in groups, such as one for each participant, each with rows of its own. */
+export class Groups<Key> {
+  readonly #options: GroupOptions<Key>
+  readonly #groups = new Map<Key, Filled<Key>>()
+  /** `undefined`: it is in none. */
+  #groupByBlock = new Map<Block, Filled<Key> | undefined>()
+  /** Blocks that have their group. */
+  #assigned = 0
+  #prepared: Map<Block, readonly Slot[]> | undefined
+
+  constructor(options: GroupOptions<Key>) {
+    this.#options = options
+  }
+
+  /** Those in which there is something to see, in the order in which they were met. */
+  get all(): readonly Group<Key>[] {
+    const blocks = this.#options.blocks()
+    for (; this.#assigned < blocks.length; this.#assigned++) {
+      const block = blocks[this.#assigned]
+      if (block !== undefined) this.#assign(block)
+    }
+    this.#prepared = undefined
+    return [...this.#groups.values()].filter((group) => {
+      group.isThere ??= isThere(group)
+      return group.isThere
+    })
+  }
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    for (const block of blocks) {
+      const group = this.#groupByBlock.get(block)
+      if (group === undefined) continue
+      group.list.touch([block])
+      group.isThere = undefined
+    }
+  }
+
+  /** The rows of a block by what these sources say. */
+  slotsFor(block: Block, sources: Sources): readonly Slot[] {
+    const key = this.#options.keyOf(block, sources)
+    return key === undefined ? [] : this.#get(key).list.slotsFor(block, sources)
+  }
+
+  /** Some of the blocks are gone; the others are as they were. */
+  shorten(): void {
+    const kept = new Set(this.#options.blocks())
+    for (const block of this.#groupByBlock.keys()) if (!kept.has(block)) this.#groupByBlock.delete(block)
+    for (const [key, group] of this.#groups) {
+      group.blocks = group.blocks.filter((block) => kept.has(block))
+      if (group.blocks.length === 0) this.#groups.delete(key)
+      group.list.shorten()
+      group.isThere = undefined
+    }
+    const next = this.#options.blocks().findIndex((block) => !this.#groupByBlock.has(block))
+    this.#assigned = next === -1 ? kept.size : next
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared?: Map<Block, readonly Slot[]>): void {
+    this.#prepared = prepared
+    for (const group of this.#groups.values()) {
+      group.blocks = []
+      group.list.clear()
+      group.isThere = undefined
+    }
+    this.#groupByBlock = new Map()
+    this.#assigned = 0
+  }
+
+  #assign(block: Block): void {
+    const { keyOf, sources } = this.#options
+    const key = keyOf(block, sources)
+    const group = key === undefined ? undefined : this.#get(key)
+    this.#groupByBlock.set(block, group)
+    if (group === undefined) return
+    group.blocks.push(block)
+    group.list.touch([block])
+    group.isThere = undefined
+    const known = this.#prepared?.get(block)
+    if (known !== undefined) group.list.setSlots(block, known)
+  }
+
+  #get(key: Key): Filled<Key> {
+    const known = this.#groups.get(key)
+    if (known !== undefined) return known
+    const { sources, createSlots } = this.#options
+    const group: Filled<Key> = {
+      key,
+      blocks: [],
+      isThere: undefined,
+      list: new RowList(() => group.blocks, sources, createSlots),
+      get size() {
+        return group.blocks.length
+      },
+    }
+    this.#groups.set(key, group)
+    return group
+  }
+}
+
+/** As a rule its first block shows, and the others need not be looked at. */
+const isThere = <Key>({ blocks: [first], list }: Filled<Key>): boolean =>
+  first !== undefined && (list.slotsFor(first).length > 0 || list.slots.length > 0)
