@@ -59,7 +59,15 @@ export type {
 export type { Run, VisibilityChange } from './client/space-state.js'
 export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
-export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
+export {
+  type CallOptions,
+  type ChatOptions,
+  type ConnectionStatus,
+  type Draft,
+  type SpaceEvents,
+  type ThinkingLevel,
+  thinkingLevels,
+} from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export { type ModelTool, offerTools } from './model/offer-tools.js'
 export type {

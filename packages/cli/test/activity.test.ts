@@ -73,8 +73,13 @@ describe('a tool', () => {
     )
     activity.onEnvelope(notice(4, 'notifications/progress', { progress: 'far', total: 10 }, 'e2'))
     expect(activity.tools()).toEqual([
-      { caller: 'bot', tool: 'search', since: 1000, progress: { done: 3, total: 10, message: 'a b' } },
-      { caller: 'bot', tool: 'read', since: 5000 },
+      {
+        caller: 'bot',
+        call: { tool: 'search', args: '', why: 'no reason given' },
+        since: 1000,
+        progress: { done: 3, total: 10, message: 'a b' },
+      },
+      { caller: 'bot', call: { tool: 'read', args: '', why: 'no reason given' }, since: 5000 },
     ])
     activity.onEnvelope(
       envelope(5, 'mcp.response', 'files', { correlationId: 'e1', payload: { result: {} } }),

@@ -29,11 +29,16 @@ describe('the footer', () => {
         tools: [
           {
             caller: 'planner',
-            tool: 'search',
+            call: { tool: 'search', args: 'report', why: 'to know' },
             since: now - 61_000,
             progress: { done: 3, total: 10, message: 'a' },
           },
-          { caller: 'planner', tool: 'read', since: now, progress: { done: 12 } },
+          {
+            caller: 'planner',
+            call: { tool: 'read', args: '', why: '' },
+            since: now,
+            progress: { done: 12 },
+          },
         ],
         pending: '⚠ 1 pending',
         typed: { text: 'half a line', before: 'half' },
@@ -42,10 +47,10 @@ describe('the footer', () => {
     )
     expect(lines).toEqual([
       `── ana in demo ${'─'.repeat(45)}`,
-      '◐ planner 8 s · the tests decide',
-      '◐ coder 8 s · 2 runs',
-      '⚒ planner search 1 min 1 s ■■■□□□□□□□ 30 % · a',
-      '⚒ planner read 0 s 12',
+      'planner  ○ Thinking... 8 s · the tests decide',
+      'coder  ○ Thinking... 8 s · 2 runs',
+      'planner  ○ search report — to know 1 min 1 s ■■■□□□□□□□ 30 …',
+      'planner  ○ read 0.1 s 12',
       '⚠ 1 pending',
       '> half a line',
     ])
@@ -90,7 +95,7 @@ describe('the footer', () => {
       { ...nobody, thinkers: [thinker('planner', 'x')], showsThoughts: false },
       layout,
     )
-    expect(lines[1]).toBe('◐ planner 8 s')
+    expect(lines[1]).toBe('planner  ○ Thinking... 8 s')
   })
 
   test.for([

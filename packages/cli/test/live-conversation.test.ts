@@ -1,7 +1,8 @@
-import { colourStyle, plainStyle } from '@meup/folds'
+import { colourStyle, createContextFold, plainStyle } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { AgentLines } from '../src/render/agent-lines.js'
 import { Conversation } from '../src/render/conversation.js'
 
 const envelope = (kind: string, id: string, fields: object): AnyEnvelope =>
@@ -28,10 +29,25 @@ test('the name of a tool is cut', () => {
   const name = `run${' '.repeat(200_000)}`
   const proposal = { ...call('p', name), kind: 'mcp.proposal' } as AnyEnvelope
   for (const each of [call('c', name), proposal]) {
-    const [line = '', ...more] = new Conversation(plainStyle).lines(each)
+    const [line = '', ...more] = new Conversation().lines(each)
     expect([line.length < 300, more]).toEqual([true, []])
   }
 })
+
+/** What stands in the scrollback of a terminal of 80 columns. */
+function terminal(style = plainStyle) {
+  const contexts = createContextFold()
+  const lines = new AgentLines({
+    style,
+    highlight: (name) => name,
+    columns: () => 80,
+    contexts: () => contexts,
+  })
+  return (each: AnyEnvelope): string[] => {
+    contexts.apply({ ...each })
+    return lines.lines(each)
+  }
+}
 
 const turn = [
   start('run', { correlationId: 'question' }),
@@ -39,51 +55,147 @@ const turn = [
   result('one', 'Found 3 documents'),
   call('two', 'shell', { context: 'run/step' }),
   result('two', ''),
+  envelope('reasoning.conclusion', 'end', { context: 'run', payload: { message: 'That is it' } }),
   chat('The latest updates', { correlationId: 'question' }),
 ]
 
-verifies('I20', 'work on an answer is told by what goes on', () => {
-  const live = new Conversation(plainStyle)
-  expect(turn.flatMap((each) => live.lines(each))).toEqual([
+verifies('I20', 'a call has one line, once it has ended, with all there is to say', () => {
+  expect(turn.flatMap(terminal())).toEqual([
     'bot ┄ Looking',
-    '  ○ Thinking...',
-    '  ○ memory_search',
-    '  ● memory_search',
-    '  ○ shell',
-    '  ● shell',
+    'bot  ● memory_search a=1 — to know ✓ 3 documents found',
+    'bot    ● shell a=1 — to know ✓ 0 B',
+    'bot ∎ That is it',
     'bot: The latest updates',
   ])
 })
 
 verifies('I20', 'it is dim gray, and the names of tools are cyan', () => {
-  const live = new Conversation(colourStyle)
-  expect(turn.slice(0, 3).flatMap((each) => live.lines(each))).toEqual([
+  expect(turn.slice(0, 3).flatMap(terminal(colourStyle))).toEqual([
     'bot ┄ Looking',
-    '\u001B[2;90m  ○ Thinking...\u001B[0m',
-    '\u001B[2;90m  ○ \u001B[0m\u001B[36mmemory_search\u001B[0m',
-    '\u001B[2;90m  ● \u001B[0m\u001B[36mmemory_search\u001B[0m',
+    'bot  \u001B[2;90m● \u001B[0m\u001B[36mmemory_search\u001B[0m\u001B[2;90m a=1 — to know\u001B[0m\u001B[2;90m ✓ 3 documents found\u001B[0m',
   ])
 })
 
-test('of what no answer will explain, everything is told at once', () => {
-  const live = new Conversation(plainStyle)
-  const job = [start('job'), call('one', 'read', { context: 'job' }), result('one', 'four')]
-  expect(job.flatMap((each) => live.lines(each))).toEqual([
-    'bot ┄ Looking',
-    '  ○ Thinking...',
-    '  bot → tools/read {"a":1}  — to know',
-    'tools ← read: success (4 chars)',
+describe('a call', () => {
+  const read = (fields: object = {}) =>
+    call('one', 'read_text_file', {
+      context: 'run',
+      rationale: 'what fails decides',
+      payload: {
+        method: 'tools/call',
+        params: { name: 'read_text_file', arguments: { path: 'report.txt' } },
+      },
+      ...fields,
+    })
+
+  test('with one text has that text alone, and the size of what came', () => {
+    const shown = terminal()
+    expect([start('run'), read(), result('one', 'x'.repeat(48))].flatMap(shown).at(-1)).toBe(
+      'bot  ● read_text_file report.txt — what fails decides ✓ 48 B',
+    )
+  })
+
+  test('that fails says how', () => {
+    const failure = envelope('mcp.response', 'no', {
+      from: 'tools',
+      correlationId: 'one',
+      payload: { error: { code: -1, message: 'no such file' } },
+    })
+    expect([start('run'), read(), failure].flatMap(terminal()).at(-1)).toBe(
+      'bot  ● read_text_file report.txt — what fails decides ✗ no such file',
+    )
+  })
+
+  test('whose run ends without its result is not lost, and has its line if it comes after all', () => {
+    const shown = terminal()
+    const end = envelope('reasoning.cancel', 'end', { context: 'run', payload: { reason: 'stopped' } })
+    expect([start('run'), read(), end].flatMap(shown).slice(1)).toEqual([
+      'bot  ○ read_text_file report.txt — what fails decides · no result',
+      expect.stringContaining('stopped'),
+    ])
+    expect(shown(result('one', 'late'))).toEqual([
+      'bot  ● read_text_file report.txt — what fails decides ✓ 4 B',
+    ])
+  })
+
+  test('outside of any run shows when it is made, too', () => {
+    const shown = terminal()
+    expect(shown(call('one', 'read'))).toEqual(['bot  ○ read a=1 — to know'])
+    expect(shown(result('one', 'four'))).toEqual(['bot  ● read a=1 — to know ✓ 4 B'])
+  })
+
+  test('that nobody here saw is told by its result', () => {
+    expect(terminal()(result('unknown', 'four'))).toEqual(['tools ← a tool: success (4 chars)'])
+  })
+
+  test('has masked arguments', () => {
+    const secret = { name: 'login', arguments: { user: 'ana', password: 'hunter2' } }
+    const [line] = terminal()(call('one', 'login', { payload: { method: 'tools/call', params: secret } }))
+    expect(line).toBe('bot  ○ login user=ana password=[redacted] — to know')
+  })
+})
+
+test('a run says of which model it is, and how much that is to think', () => {
+  const metadata = { provider: 'openai', model: 'gpt-x', thinkingLevel: 'high' }
+  expect(terminal()(start('run', { payload: { message: 'Looking', metadata } }))).toEqual([
+    'bot ┄ Looking · openai/gpt-x, thinking high',
   ])
-  const alone = [call('two', 'read'), result('two', 'four')]
-  expect(alone.flatMap((each) => live.lines(each))).toEqual([
-    'bot → tools/read {"a":1}  — to know',
-    'tools ← read: success (4 chars)',
+})
+
+test('who hides thoughts from everyone is named, and whose they are', () => {
+  const shown = terminal()
+  shown(start('run'))
+  const toggled = (reasoningVisible: boolean) =>
+    envelope('observe.visibility', `${reasoningVisible}`, {
+      from: 'ana',
+      payload: { context: 'run', reasoningVisible },
+    })
+  expect([false, true].flatMap((isShown) => shown(toggled(isShown)))).toEqual([
+    '· ana hides the thoughts of bot from everyone',
+    '· ana shows the thoughts of bot to everyone again',
   ])
+})
+
+describe('Markdown', () => {
+  const written =
+    '# Findings\n\n1. **Two** tests fail in `token.ts`\n2. see [the report](https://example.org)\n\n| a | b |\n|---|---|\n| long | x |\n\n```ts\nreturn 1\n```'
+
+  test('is drawn in what says that it is', () => {
+    expect(terminal()(chat(written, { payload: { message: written, format: 'markdown' } }))).toEqual([
+      'bot: Findings',
+      'bot│',
+      'bot│ 1. Two tests fail in `token.ts`',
+      'bot│ 2. see the report (https://example.org)',
+      'bot│',
+      'bot│ a     b',
+      'bot│ long  x',
+      'bot│',
+      'bot│     return 1',
+    ])
+    expect(terminal()(chat('**as written**'))).toEqual(['bot: **as written**'])
+  })
+
+  test('has escape sequences of its style alone, and passes for nobody', () => {
+    const hostile = '**a\u001B[2J** [x](javascript:alert(1))\n\nana: yes, deploy it'
+    const shown = terminal(colourStyle)(chat(hostile, { payload: { message: hostile, format: 'markdown' } }))
+    expect(shown).toEqual([
+      'bot: \u001B[1ma[2J\u001B[22m [x](javascript:alert(1))',
+      'bot│',
+      'bot│ ana: yes, deploy it',
+    ])
+  })
+
+  test('that is very deep shows as it was written', () => {
+    const deep = `${'> '.repeat(2000)}deep`
+    expect(terminal()(chat(deep, { payload: { message: deep, format: 'markdown' } })).join('')).toContain(
+      'deep',
+    )
+  })
 })
 
 test('secrets among the arguments are masked before they are cut', () => {
   const secret = { name: 'login', arguments: { user: 'ana', password: 'hunter2', note: 'x'.repeat(200) } }
-  const [line = ''] = new Conversation(plainStyle).lines(
+  const [line = ''] = new Conversation().lines(
     call('one', 'login', { payload: { method: 'tools/call', params: secret } }),
   )
   expect(line).toMatch(
@@ -92,7 +204,7 @@ test('secrets among the arguments are masked before they are cut', () => {
 })
 
 test('no line of a message passes for one that somebody else has said', () => {
-  const live = new Conversation(plainStyle)
+  const live = new Conversation()
   expect(live.lines(chat('hello\nana: yes, deploy it\n  ana · I have checked it'))).toEqual([
     'bot: hello',
     '│ ana: yes, deploy it',

@@ -3,6 +3,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { Feed } from '../src/join/join.js'
 import { LiveTurns } from '../src/join/live-turns.js'
+import type { Following } from '../src/render/agent-lines.js'
 import { answering } from './support/answering.js'
 import { createTurn, envelope, parseTimestamp } from './support/turns.js'
 
@@ -24,7 +25,11 @@ interface Known {
 }
 
 /** A gateway that knows these turns of `bot`, and somebody who looks on. */
-async function lookingOn({ turns = [], atWork = [], answers = {} }: Known = {}, previews = false) {
+async function lookingOn(
+  { turns = [], atWork = [], answers = {} }: Known = {},
+  previews = false,
+  isWhole = true,
+) {
   const asked: string[] = []
   const at = await answering(({ pathname, searchParams }) => {
     const path = pathname.replace('/spaces/demo/', '')
@@ -33,7 +38,17 @@ async function lookingOn({ turns = [], atWork = [], answers = {} }: Known = {}, 
     if (searchParams.get('thread_id') === 'demo/bot') return { body: { turns, has_more: false } }
     return { status: 404, body: { code: 'not_found', detail: 'nobody has such a thread' } }
   })
-  return { live: new LiveTurns({ at, style: plainStyle, atWork, previews }), asked }
+  const following = new LiveTurns({ at, style: plainStyle, atWork, previews, isWhole: () => isWhole })
+  /** What follows, as lines. */
+  const onEnvelope = (each: AnyEnvelope): Promise<string[]> | undefined =>
+    following.onEnvelope(each)?.then(({ preview, block }) => [...preview, ...block])
+  const live = {
+    onEnvelope,
+    get answerer() {
+      return following.answerer
+    },
+  }
+  return { live, asked }
 }
 
 const block = (number: number, outcome = 'success') => [
@@ -54,6 +69,14 @@ describe('an answer', () => {
     expect(await live.onEnvelope(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
     expect(asked).toEqual(['turns demo/bot'])
     expect(live.answerer).toBe('bot')
+  })
+
+  test('whose calls were shown as they were made is followed by one line', async () => {
+    const turns = [createTurn(7, { completed_at: parseTimestamp(4) })]
+    const { live } = await lookingOn({ turns }, false, false)
+    expect(await live.onEnvelope(answer(4, 1))).toEqual([
+      '  ┄ Reasoning (turn 7): 1 tool · /reasoning 7 @bot',
+    ])
   })
 
   test('without tools is followed by nothing', async () => {
@@ -200,26 +223,26 @@ describe('what a tool gave back', () => {
 
 describe('what is shown', () => {
   /** The lines that a view gets, in order. */
-  function feeding(follow: (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined) {
+  function feeding(follow: (envelope: AnyEnvelope) => Promise<Following> | undefined) {
     const shown: string[] = []
     const view = {
       show: ({ id }: AnyEnvelope) => void shown.push(id),
-      append: (_: AnyEnvelope, lines: readonly string[]) => void shown.push(...lines),
+      append: (_: AnyEnvelope, { preview, block }: Following) => void shown.push(...preview, ...block),
       notify: (line: string) => void shown.push(line),
     }
     return { shown, feed: new Feed(view, follow) }
   }
 
   test('has each block behind its answer, however long it takes', async () => {
-    let arrive = (_: string[]): void => {}
-    const slow = new Promise<string[]>((resolve) => {
+    let arrive = (_: Following): void => {}
+    const slow = new Promise<Following>((resolve) => {
       arrive = resolve
     })
     const { shown, feed } = feeding(({ seq }) => (seq === 1 ? slow : undefined))
     for (const seq of [1, 2]) feed.onEnvelope(envelope(seq, 'chat', 'bot'))
     await Promise.resolve()
     expect(shown).toEqual(['e1'])
-    arrive(['why'])
+    arrive({ preview: [], block: ['why'] })
     await feed.settled()
     expect(shown).toEqual(['e1', 'why', 'e2'])
   })
@@ -235,7 +258,7 @@ describe('what is shown', () => {
   test('goes on where the gateway fails, and says so', async () => {
     const refusal = { code: 'unavailable', detail: 'come back later' }
     const at = await answering(() => ({ status: 503, body: refusal }))
-    const live = new LiveTurns({ at, style: plainStyle, atWork: [], previews: false })
+    const live = new LiveTurns({ at, style: plainStyle, atWork: [], previews: false, isWhole: () => true })
     const { shown, feed } = feeding((each) => live.onEnvelope(each))
     feed.onEnvelope(answer(1, 9))
     feed.onEnvelope(envelope(2, 'chat', 'ana'))

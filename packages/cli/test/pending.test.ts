@@ -16,7 +16,7 @@ test.for([
     envelope(3, 'system.space', 'system:gateway', { payload: { event: 'pruned', through: 2 } }),
   ],
 ] as const)('a proposal %s waits no more', async ([, end]) => {
-  const pending = new PendingProposals('ana')
+  const pending = new PendingProposals({ id: 'ana', can: () => true })
   await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
   for (const each of [proposal(1), proposal(2)]) pending.onEnvelope(each)
   expect(pending.list()).toHaveLength(2)

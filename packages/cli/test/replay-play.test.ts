@@ -86,7 +86,7 @@ test('makes up for being late by a moment, and does not hurry after a stop', asy
   expect(await played(at(0, 100, 200), { drawing: 30 })).toEqual([0, 100, 200])
   expect(await played(at(0, 100, 200, 1000), { drawing: 150 })).toEqual([0, 150, 300, 1000])
   expect(await played(at(0, 100, 200), { drawing: 5000 })).toEqual([0, 5000, 10_000])
-  expect(await played(at(0, 100, 6500), { drawing: 5000 })).toEqual([0, 5000, '… 6 s later', 10_000])
+  expect(await played(at(0, 100, 6500), { drawing: 5000 })).toEqual([0, 5000, '… 6.4 s later', 10_000])
 })
 
 test('goes on where the clock of the log was put back, and where it told no time', async () => {

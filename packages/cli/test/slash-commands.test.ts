@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { completeLine, helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
+import {
+  completeLine,
+  helpLines,
+  readTyped,
+  slashCommands,
+  unknownCommand,
+} from '../src/join/slash-commands.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {
@@ -26,14 +32,28 @@ describe('a line', () => {
     expect(readTyped('//reasoning 3')).toEqual({ say: '/reasoning 3' })
   })
 
-  test('that names no command is neither said nor obeyed', () => {
+  test('that begins with the name of a participant is said to it', () => {
+    const known = ['bot', 'ben']
+    expect(readTyped('@bot What fails?', known)).toEqual({ say: 'What fails?', to: 'bot' })
+    expect(readTyped('@bot: one\ntwo', known)).toEqual({ say: 'one\ntwo', to: 'bot' })
+    for (const line of ['@eve hello', '@bot', 'hello @bot', '@botany is fun'])
+      expect(readTyped(line, known)).toEqual({ say: line })
+  })
+
+  test('that names no command is neither said nor obeyed; one that is near is named', () => {
+    expect(unknownCommand('/aprove')).toBe('✗ there is no /aprove; did you mean /approve?')
+    expect(unknownCommand('/xyzzy')).toBe('✗ there is no /xyzzy; /help says what there is')
     expect(readTyped('/reasonign 3')).toEqual({ unknown: '/reasonign' })
     expect(readTyped('/reason')).toEqual({ unknown: '/reason' })
   })
 })
 
 describe('Tab', () => {
-  const known = { participants: ['bot', 'ben'], proposals: ['V1StGXR8', 'Uakgb_J5'] }
+  const known = {
+    participants: ['bot', 'ben'],
+    tools: ['tool:files/read'],
+    proposals: ['V1StGXR8', 'Uakgb_J5'],
+  }
   const offered = (line: string): string[] => completeLine(line, known)[0]
 
   verifies('I24', 'completes commands', () => {
@@ -46,18 +66,23 @@ describe('Tab', () => {
     expect(completeLine('/reasoning ', known)).toEqual([['all', '@bot', '@ben'], ''])
     expect(completeLine('/reasoning 3 @bo', known)).toEqual([['@bot'], '@bo'])
     expect(offered('/approve V')).toEqual(['V1StGXR8'])
-    expect(offered('/approve V1StGXR8 ')).toEqual(['always'])
+    expect(offered('/approve V1StGXR8 ')).toEqual([])
+    expect(offered('/always V')).toEqual(['V1StGXR8'])
+    expect(offered('/hide @b')).toEqual(['@bot', '@ben'])
+    expect(offered('/think ')).toEqual(['off', 'low', 'high', 'auto'])
+    expect(offered('@bo')).toEqual(['@bot'])
+    expect(offered('ask @be')).toEqual(['@ben'])
     expect(offered('/reject ')).toEqual(['V1StGXR8', 'Uakgb_J5'])
     expect(offered('/reject Uakgb_J5 ')).toEqual([])
     expect(offered('/grant b')).toEqual(['bot', 'ben'])
-    expect(offered('/grant bot ')).toEqual([])
+    expect(offered('/grant bot ')).toEqual(['tool:files/read'])
     expect(offered('/pause bot b')).toEqual(['bot', 'ben'])
     expect(offered('/filter r')).toEqual(['reasoning:full', 'reasoning:boundaries', 'reasoning:none'])
     expect(offered('/filter @be')).toEqual(['@ben'])
   })
 
   test('leaves alone what is to be said', () => {
-    for (const line of ['', 'a', 'hello @b', '/help @b']) expect(offered(line)).toEqual([])
+    for (const line of ['', 'a', 'hello b', '/help @b']) expect(offered(line)).toEqual([])
   })
 })
 
@@ -75,7 +100,7 @@ verifies('I24', 'help lists it under Inspection, and every command once', () => 
 
 test('the page of the terminal has every command, and no other', () => {
   const page = readFileSync(new URL('../../../docs/terminal.md', import.meta.url), 'utf8')
-  const rows = page.slice(page.indexOf('## 3. Commands')).match(/^\| `.*?\|/gm) ?? []
+  const rows = page.slice(page.indexOf('## 4. Commands')).match(/^\| `.*?\|/gm) ?? []
   const named = rows.flatMap((row) => row.match(/`(\/[a-z]+)/g) ?? []).map((each) => each.slice(1))
   expect([...new Set(named)].sort()).toEqual(
     slashCommands

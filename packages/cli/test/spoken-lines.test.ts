@@ -48,7 +48,7 @@ test('what happens is told in sentences, without signs and without what cannot b
     'bot calls read, because: to know',
     'read of files answers',
     'bot asks whether read of files may be called with {"path":"a.txt"}, because: to know. To decide: /approve e8 or /reject e8',
-    'bot concludes: fine. It took 0 s and 1 tool',
+    'bot concludes: fine. It took 7 ms and 1 tool',
     'bot begins to think',
     'bot stops thinking: enough',
     'bot thinks, late: oh',

@@ -115,8 +115,12 @@ const words: { readonly [K in Kind]: Describe<K> } = {
       ? ['stops thinking', '', reason, 'stop']
       : ['asks', `${owner} to stop`, reason, 'other'],
   [Kind.observeSubscribe]: ({ payload }) => ['subscribes', '', inlineJson(payload, maxReasonChars)],
-  [Kind.observeVisibility]: ({ payload }) =>
-    payload.reasoningVisible ? ['showed', 'the thoughts of a run again'] : ['hid', 'the thoughts of a run'],
+  [Kind.observeVisibility]: ({ from, payload: { reasoningVisible } }, _, { owner }) => {
+    const whose = owner === undefined ? 'a run' : owner === from ? 'its run' : owner
+    return reasoningVisible
+      ? ['shows', `the thoughts of ${whose} to everyone again`]
+      : ['hides', `the thoughts of ${whose} from everyone`]
+  },
   [Kind.capabilityGrant]: ({ payload: { recipient, capabilities, expiresAt, reason } }) => [
     'granted',
     `${recipient} ${formatCapabilities(capabilities)}${until(expiresAt)}`,
@@ -227,7 +231,11 @@ export class Describer {
   }
 
   describe(envelope: Envelope): Description {
-    const { kind, id, context } = envelope
+    const { kind, id, payload } = envelope
+    const context =
+      kind === Kind.observeVisibility && typeof payload.context === 'string'
+        ? payload.context
+        : envelope.context
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
       this.#tools.set(id, getTool(envelope, this.#guard))
     const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]

@@ -3,7 +3,7 @@ import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations 
 import { type BaseClient, createChat } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { retryAfterPause, whenResumed } from '../client/retry.js'
-import type { ChatOptions } from '../client/types.js'
+import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/types.js'
 import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
 import type { Deltas, LiveText } from './deltas.js'
@@ -53,6 +53,12 @@ export class Turn {
   /** The text of the trigger. */
   get text(): string {
     return this.trigger.payload.message
+  }
+
+  /** How much its sender wants a model to think about it; `undefined`: as the agent is set. */
+  get thinkingLevel(): ThinkingLevel | undefined {
+    const { thinkingLevel } = this.trigger.payload as { readonly thinkingLevel?: unknown }
+    return thinkingLevels.find((level) => level === thinkingLevel)
   }
 
   /** The sender of the trigger. */

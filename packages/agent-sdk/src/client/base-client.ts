@@ -394,8 +394,8 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   }
 }
 
-export const createChat = (message: string, { format, ...fields }: ChatOptions): Draft => ({
+export const createChat = (message: string, { format, thinkingLevel, ...fields }: ChatOptions): Draft => ({
   ...fields,
   kind: Kind.chat,
-  payload: { message, ...(format && { format }) },
+  payload: { message, ...(format && { format }), ...(thinkingLevel && { thinkingLevel }) },
 })

@@ -47,7 +47,15 @@ export interface Draft {
   readonly payload?: object
 }
 
-export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & { readonly format?: 'plain' | 'markdown' }
+export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & {
+  readonly format?: 'plain' | 'markdown'
+  /** How much a model is to think about it, for agents with one: `turn.thinkingLevel`. */
+  readonly thinkingLevel?: ThinkingLevel
+}
+
+/** How much a model is to think. */
+export const thinkingLevels = ['off', 'low', 'high'] as const
+export type ThinkingLevel = (typeof thinkingLevels)[number]
 
 /** `timeoutMs` limits the wait for the response. */
 export interface CallOptions extends WaitOptions {

@@ -57,9 +57,11 @@ export class Answering {
   /** Resolves when the turn was answered. Rejects with why there is no answer, which is for its asker to read. */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
-    const { model } = this.#parts.dialogue
+    const { model, provider } = this.#parts.dialogue
+    const { thinkingLevel } = this.#turn
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
-    await using run = await openRun(this.#turn, { model }, onError)
+    const about = { model, provider, ...(thinkingLevel !== undefined && { thinkingLevel }) }
+    await using run = await openRun(this.#turn, about, onError)
     const record = this.#parts.recorder?.begin(trigger.id, run.context)
     const onEnvelope = (envelope: AnyEnvelope): void => {
       this.#steering.onEnvelope(envelope, run.context)

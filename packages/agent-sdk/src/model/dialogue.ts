@@ -93,6 +93,8 @@ export interface StepListener {
 export interface Dialogue {
   /** What the model is called. */
   readonly model: string
+  /** Who provides it, for people to read. */
+  readonly provider: string
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
   /** Whether the model takes files of this type in results of calls. */

@@ -85,6 +85,7 @@ export function addJoin(program: Command): void {
   withConnection(program.command('join'))
     .description('enter a space, talk and listen; type /help there')
     .option('--to <participant...>', 'say it to these alone')
+    .option('--reasoning', 'after each turn, why its tools were called, in full')
     .option('--screen-reader', 'sentences alone, one below the other: nothing is drawn, no signs')
     .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
     .addHelpText(

@@ -1,12 +1,15 @@
-import type { Run, SpaceClient } from '@meup/agent-sdk'
+import { type Run, type SpaceClient, type ThinkingLevel, thinkingLevels } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { formatCapabilities, onOneLine, reasoningCommand, type Style } from '@meup/folds'
+import { escapePattern } from '@meup/agent-sdk/watch'
+import { brief, formatCapabilities, isObject, onOneLine, reasoningCommand, type Style } from '@meup/folds'
+import { expiry, terms } from '@meup/observer/model'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
+import { suggest } from '../lib/suggest.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 import type { LineRenderer } from '../render/conversation.js'
 import { truncate } from '../render/width.js'
@@ -58,6 +61,13 @@ export class CommandRunner {
         return view.print(pending.lines())
       case '/approve':
         return this.#approve(words)
+      case '/always':
+        return this.#allowAlways(words[0])
+      case '/think':
+        return this.#think(words[0])
+      case '/hide':
+      case '/show':
+        return this.#setVisibility(words[0], command === '/show')
       case '/reject':
         return this.#reject(words)
       case '/grant':
@@ -67,7 +77,7 @@ export class CommandRunner {
       case '/pause':
         return this.#pause(words)
       case '/resume':
-        await space.resume(requireSome(words, '/resume <participant…>'))
+        await space.resume(this.#known(requireSome(words, '/resume <participant…>')))
         return
       case '/help':
         return view.print(helpLines())
@@ -111,9 +121,101 @@ export class CommandRunner {
     view.notify(`${shown} · ${formatSuppressed(welcome)}`)
   }
 
-  async #approve([start = '', always]: readonly string[]): Promise<void> {
-    if (start === '') throw new UsageError('/approve <proposal> [always]; /pending lists them')
-    this.#context.view.notify(await this.#decisions.approve(start, always === 'always'))
+  async #approve([start = '']: readonly string[]): Promise<void> {
+    if (start === '') throw new UsageError('/approve <proposal>; /pending lists them')
+    this.#context.view.notify(await this.#decisions.approve(start))
+  }
+
+  /** Decides the proposal that the last line names: `y` or `n`, which asks why. */
+  async decide(word: 'y' | 'n'): Promise<void> {
+    const { view, pending } = this.#context
+    const offer = pending.offer()
+    if (offer === undefined) return
+    const { proposal, since } = offer
+    if (since === undefined) {
+      view.notify('it was not shown in full yet: Ctrl+P shows it')
+      return
+    }
+    if (since > (view.typedSince ?? Date.now())) {
+      view.notify('this one came while you typed: look at it, then y or n')
+      return
+    }
+    if (word === 'y') {
+      view.notify(await this.#decisions.approve(proposal.id))
+      return
+    }
+    const why = await view.prompt(`why not? for everyone to read · Enter: no reason · Esc: back`)
+    if (why !== undefined) view.notify(await this.#decisions.reject(proposal.id, why.trim()))
+  }
+
+  /** Asks with which arguments, and until when. */
+  async #allowAlways(start: string | undefined): Promise<void> {
+    const { view, pending } = this.#context
+    const id = start ?? pending.offer()?.proposal.id
+    const proposal = pending.list().find((each) => id !== undefined && each.id.startsWith(id))
+    if (proposal === undefined) throw new UsageError('/always [proposal]; /pending lists them')
+    const who = `${proposal.source.from} may use ${brief(proposal.tool, 60)} without asking`
+    const texts = Object.entries(isObject(proposal.parameters) ? proposal.parameters : {}).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string' && !entry[1].includes('[redacted'),
+    )
+    const ways = [
+      'with any arguments',
+      ...texts.map(([name, text]) => `only where ${name} is ${brief(text, 60)}`),
+    ]
+    const way = await view.ask(`${who}:`, ways)
+    if (way === undefined) return
+    const until = await view.ask(
+      'until when?',
+      terms.map(([, text]) => text),
+    )
+    const [minutes] = until === undefined ? [] : (terms[until] ?? [])
+    if (minutes === undefined) return
+    const [name, text] = way === 0 ? [] : (texts[way - 1] ?? [])
+    const narrowed =
+      name === undefined || text === undefined ? {} : { arguments: { [name]: escapePattern(text) } }
+    view.notify(
+      await this.#decisions.allowAlways(proposal.id, { ...narrowed, ...expiry(minutes, Date.now()) }),
+    )
+  }
+
+  /** How much models are to think about what is said; `undefined`: as they are set. */
+  thinkingLevel: ThinkingLevel | undefined
+
+  #think(word: string | undefined): void {
+    const level = thinkingLevels.find((each) => each === word)
+    if (level === undefined && word !== 'auto') throw new UsageError('/think off|low|high|auto')
+    this.thinkingLevel = level
+    this.#context.view.notify(
+      level === undefined ? 'models think as they are set' : `models are asked to think: ${level}`,
+    )
+  }
+
+  /** Hides what the owner of a run thinks from everybody, or shows it again. */
+  async #setVisibility(named: string | undefined, isShown: boolean): Promise<void> {
+    const { space, view } = this.#context
+    const owner = named?.replace(/^@/, '')
+    if (owner !== undefined) this.#known([owner])
+    const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
+    if (runs.length === 0) return view.notify('nobody thinks at present')
+    const verb = isShown ? 'show' : 'hide'
+    const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
+    // Where nothing can be asked, it has to be named.
+    const at = view.lines === undefined && owner !== undefined ? 0 : await view.ask('for everyone?', names)
+    const run = at === undefined ? undefined : runs[at]
+    if (run !== undefined) await space.setVisibility(run.context, isShown)
+  }
+
+  /** Throws `UsageError` for a name that nobody has. */
+  #known(names: readonly string[]): readonly string[] {
+    const ids = this.#context.space.participants.map(({ id }) => id)
+    for (const name of names) {
+      if (ids.includes(name)) continue
+      const meant = suggest(name, ids)
+      throw new UsageError(
+        `nobody is called ${name}; ${meant === undefined ? '/participants lists them' : `did you mean ${meant}?`}`,
+      )
+    }
+    return names
   }
 
   async #reject([start = '', ...why]: readonly string[]): Promise<void> {
@@ -126,7 +228,11 @@ export class CommandRunner {
     const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
-    const capabilities = parseCapabilities(requireSome(named, '/grant <participant> <capability…> [for:1h]'))
+    const tools = named.filter((word) => word.startsWith('tool:')).map((word) => ({ tool: word.slice(5) }))
+    const others = named.filter((word) => !word.startsWith('tool:'))
+    requireSome(named, '/grant <participant> <capability…> [for:1h]')
+    this.#known([recipient])
+    const capabilities = [...tools, ...(others.length > 0 ? parseCapabilities(others) : [])]
     const expiresAt = parseExpiry({ for: span })
     const { id } = await this.#context.space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
     this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
@@ -139,7 +245,7 @@ export class CommandRunner {
       '/pause <participant…> [10m]',
     )
     const timeout = span === undefined ? {} : { timeoutSeconds: parseTimeSpan(span, '/pause') / 1000 }
-    await this.#context.space.pause(ids, timeout)
+    await this.#context.space.pause(this.#known(ids), timeout)
   }
 }
 

@@ -1,9 +1,11 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { SpaceClient } from '@meup/agent-sdk'
+import { Bounded, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { createHttpClient, enterSpace } from '../lib/connection.js'
 import { exitCodes, formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
+import type { Following } from '../render/agent-lines.js'
 import { openView } from '../view/conversation-view.js'
 import { decodeLineEnds } from '../view/keyboard.js'
 import type { View, ViewFlags } from '../view/view.js'
@@ -11,9 +13,10 @@ import { CommandRunner } from './command-runner.js'
 import { RunInterrupter } from './interruptions.js'
 import { LiveTurns } from './live-turns.js'
 import { PendingProposals } from './pending-proposals.js'
-import { completeLine, readTyped, type Typed } from './slash-commands.js'
+import { completeLine, readTyped, type Typed, unknownCommand } from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
+  readonly reasoning?: boolean
   readonly to?: string[]
 }
 
@@ -21,12 +24,17 @@ export interface JoinFlags extends ViewFlags {
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enterSpace(flags)
   const http = createHttpClient(flags)
-  const pending = new PendingProposals(space.id)
+  const pending = new PendingProposals(space)
+  const tools = new Bounded<true>(maxTools)
   const interrupting = new RunInterrupter(space)
   const view = openView(space, flags, {
     echoes: true,
     completer: (line) =>
-      completeLine(line, { participants: listOthers(space), proposals: pending.list().map(({ id }) => id) }),
+      completeLine(line, {
+        participants: listOthers(space),
+        tools: [...tools.keys()].map((tool) => `tool:${tool}`),
+        proposals: pending.list().map(({ id }) => id),
+      }),
     pending: () => pending.summary(),
     keys: {
       'ctrl+p': () => onTyped({ command: '/pending', argument: '' }),
@@ -39,8 +47,17 @@ export async function join(flags: JoinFlags): Promise<void> {
     style: getStdoutStyle(),
     atWork,
     previews: view.lines !== undefined,
+    // Where calls were shown as they were made, one line is enough.
+    isWhole: () => view.lines === undefined || flags.reasoning === true || !view.showsThoughts,
   })
-  const feed = new Feed(view, (envelope) => (flags.json ? undefined : live.onEnvelope(envelope)))
+  const feed = new Feed(view, (envelope) => {
+    if (flags.json) return undefined
+    const tool = calledTool(envelope)
+    if (tool !== undefined) tools.set(tool, true)
+    if (envelope.kind !== Kind.mcpProposal) return live.onEnvelope(envelope)
+    void live.onEnvelope(envelope)
+    return Promise.resolve({ preview: [], block: pending.card(envelope.id) })
+  })
   const commands = new CommandRunner({ space, flags, view, live, pending, interrupting })
   space.on('envelope', (envelope) => {
     pending.onEnvelope(envelope)
@@ -56,7 +73,9 @@ export async function join(flags: JoinFlags): Promise<void> {
   const lines = view.lines ?? createInterface({ input: process.stdin })
   let lastCommand = Promise.resolve()
   try {
-    await readTypedLines(lines, space, (line) => onTyped(flags.json ? { say: line } : readTyped(line)))
+    await readTypedLines(lines, space, view, (line) =>
+      onTyped(flags.json ? { say: line } : readTyped(line, listOthers(space))),
+    )
     await feed.settled()
   } finally {
     lines.close()
@@ -73,8 +92,15 @@ export async function join(flags: JoinFlags): Promise<void> {
 
   async function runTyped(typed: Typed): Promise<void> {
     try {
-      if ('say' in typed) await space.chat(typed.say, flags.to === undefined ? {} : { to: flags.to })
-      else if ('unknown' in typed) view.notify(`✗ there is no ${typed.unknown}; /help says what there is`)
+      const decision = 'say' in typed ? readDecision(typed.say) : undefined
+      if (decision !== undefined && view.lines !== undefined && pending.offer() !== undefined)
+        await commands.decide(decision)
+      else if ('say' in typed)
+        await space.chat(typed.say, {
+          ...addressed(typed.to, flags.to),
+          ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
+        })
+      else if ('unknown' in typed) view.notify(unknownCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
       // A chat that could not be sent must not look as if it was sent.
@@ -82,6 +108,29 @@ export async function join(flags: JoinFlags): Promise<void> {
       view.notify(`✗ ${formatError(error)}`)
     }
   }
+}
+
+/** Tools that are remembered for completion. */
+const maxTools = 200
+
+/** The tool of a call, such as `files/read_text_file`. */
+function calledTool({ kind, to = [], payload }: AnyEnvelope): string | undefined {
+  if (kind !== Kind.mcpRequest || payload.method !== 'tools/call') return undefined
+  const { name } = (payload.params ?? {}) as { readonly name?: unknown }
+  const [owner] = to
+  return typeof name === 'string' && owner !== undefined ? onOneLine(`${owner}/${name}`) : undefined
+}
+
+const readDecision = (said: string): 'y' | 'n' | undefined =>
+  said.trim() === 'y' ? 'y' : said.trim() === 'n' ? 'n' : undefined
+
+/** Whom a line names comes before whom the command does. */
+function addressed(
+  named: string | undefined,
+  all: readonly string[] | undefined,
+): { readonly to?: string[] } {
+  const to = named === undefined ? all : [named]
+  return to === undefined ? {} : { to: [...to] }
 }
 
 /** Announces proposals that were open before joining, when the head of the log was `head`. */
@@ -118,6 +167,7 @@ function announceConnection(space: SpaceClient, view: View): void {
 async function readTypedLines(
   lines: Interface,
   space: SpaceClient,
+  view: View,
   onTyped: (line: string) => Promise<void>,
 ): Promise<void> {
   const taken: Promise<void>[] = []
@@ -126,7 +176,7 @@ async function readTypedLines(
     space.on('closed', (error) => (error ? reject(error) : resolve()))
     lines.on('line', (typed) => {
       const line = decodeLineEnds(typed)
-      if (line.trim() === '') return
+      if (view.take(line) || line.trim() === '') return
       const done = onTyped(line)
       done.catch(reject)
       taken.push(done)
@@ -135,8 +185,8 @@ async function readTypedLines(
   await Promise.all(taken)
 }
 
-/** Loads the lines that follow an envelope; `undefined` = none. */
-type Follow = (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined
+/** Loads what follows an envelope; `undefined` = nothing. */
+type Follow = (envelope: AnyEnvelope) => Promise<Following> | undefined
 
 /** Shows envelopes in order, each with the lines that follow it before the next. */
 export class Feed {
@@ -154,13 +204,13 @@ export class Feed {
       this.#view.show(envelope) // It is about the present, and stands in no order with what is printed.
       return
     }
-    const lines = this.#follow(envelope)?.catch((error: unknown) => {
+    const following = this.#follow(envelope)?.catch((error: unknown) => {
       this.#view.notify(`… why its tools were called could not be read: ${formatError(error)}`)
-      return []
+      return { preview: [], block: [] }
     })
     this.#last = this.#last.then(async () => {
       this.#view.show(envelope)
-      if (lines !== undefined) this.#view.append(envelope, await lines)
+      if (following !== undefined) this.#view.append(envelope, await following)
     })
   }
 

@@ -9,6 +9,7 @@ import {
   type TurnReasoning,
 } from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
+import type { Following } from '../render/agent-lines.js'
 
 /** Time to wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
@@ -22,6 +23,8 @@ interface LiveTurnOptions {
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
+  /** Whether the reasons follow in full; else one line says where they are. */
+  readonly isWhole: () => boolean
 }
 
 /** Reports the reasoning of turns that end while the conversation is open. */
@@ -29,16 +32,18 @@ export class LiveTurns {
   readonly #http: HttpClient
   readonly #style: Style
   readonly #previews: Previews | undefined
+  readonly #isWhole: () => boolean
   /** Participants that have called tools: only their responses can end a turn with tools. */
   readonly #callers = new Bounded<true>(1000)
   /** Number of tools of each reported turn. */
   readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
 
-  constructor({ at, style, atWork, previews }: LiveTurnOptions) {
+  constructor({ at, style, atWork, previews, isWhole }: LiveTurnOptions) {
     this.#http = new HttpClient(at, { timeoutMs: followTimeoutMs })
     this.#style = style
     this.#previews = previews ? new Previews(this.#http, style) : undefined
+    this.#isWhole = isWhole
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
@@ -51,7 +56,7 @@ export class LiveTurns {
    * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of the turns that it ends. A turn
    * is reported again only if it went on with more tool calls. `undefined` = nothing follows.
    */
-  onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
+  onEnvelope(envelope: AnyEnvelope): Promise<Following> | undefined {
     const { kind, from, ts } = envelope
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
     if (isAnswer(envelope)) this.#answerer = from
@@ -59,8 +64,9 @@ export class LiveTurns {
       const lines = await Promise.all(agents.map((agent) => ignoreNotFound(this.#readBlock(agent, ts))))
       return lines.flat()
     })
-    const parts = [this.#previews?.onEnvelope(envelope), blocks].filter((part) => part !== undefined)
-    return parts.length === 0 ? undefined : Promise.all(parts).then((lines) => lines.flat())
+    const previews = this.#previews?.onEnvelope(envelope)
+    if (previews === undefined && blocks === undefined) return undefined
+    return Promise.all([previews ?? [], blocks ?? []]).then(([preview, block]) => ({ preview, block }))
   }
 
   /** Agents whose turns the envelope may end; the gateway knows whether it does. */
@@ -96,7 +102,9 @@ export class LiveTurns {
       const { completed_at, reasoning } = turn
       // A turn ends at the time of the envelope that ends it.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
-        return reasoningBlock(reasoning, this.#style)
+        return this.#isWhole()
+          ? reasoningBlock(reasoning, this.#style)
+          : blockLine(reasoning, agent, this.#style)
       }
       if (++looked === maxTurnsSearched) break
     }
@@ -109,6 +117,15 @@ export class LiveTurns {
     this.#reported.set(key, tool_decisions.length)
     return true
   }
+}
+
+/** One line for a turn whose calls were shown as they were made. */
+function blockLine({ turn_number, tool_decisions }: TurnReasoning, agent: string, style: Style): string[] {
+  const count = tool_decisions.length
+  if (count === 0) return []
+  const tools = count === 1 ? '1 tool' : `${count} tools`
+  const where = `/reasoning ${turn_number} @${agent}`
+  return [style.section(`  ┄ Reasoning (turn ${turn_number}): ${tools} · ${where}`)]
 }
 
 const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>

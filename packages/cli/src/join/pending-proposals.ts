@@ -3,12 +3,17 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
   createProposalFold,
+  defaultGuard,
   describeProposal,
+  isObject,
   type ProposalView,
+  printableJson,
   reasonText,
+  redact,
   sentence,
 } from '@meup/folds'
-import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+import { describeChange, readSettings } from '@meup/observer/model'
+import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
 import { findByPrefix } from '../lib/options.js'
 import {
@@ -25,16 +30,28 @@ import {
 /** Characters of the arguments and of a text. */
 const maxArgumentChars = 2000
 
+/** Lines of a change that are shown. */
+const maxChangeLines = 40
+
+/** What is asked for, in lines; `isWhole`: nothing of it is left out. */
+interface Card {
+  readonly lines: readonly string[]
+  readonly isWhole: boolean
+}
+
 /** Open proposals: those in the log, and those that arrive. */
 export class PendingProposals {
-  readonly #self: string
+  readonly #space: Pick<SpaceClient, 'id' | 'can'>
   #fold = createProposalFold()
   readonly #proposals = new Map<string, ProposalView>()
+  readonly #requests = new Map<string, AnyEnvelope>()
+  /** When each was shown whole, in milliseconds since the epoch: nobody approves what they have not seen. */
+  readonly #shown = new Map<string, number>()
   /** Envelopes that came before the log was read. */
   #early: AnyEnvelope[] | undefined = []
 
-  constructor(self: string) {
-    this.#self = self
+  constructor(space: Pick<SpaceClient, 'id' | 'can'>) {
+    this.#space = space
   }
 
   /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
@@ -57,22 +74,47 @@ export class PendingProposals {
   /** The log was replaced. */
   restart(): void {
     this.#fold = createProposalFold()
-    this.#proposals.clear()
+    for (const kept of [this.#proposals, this.#requests, this.#shown]) kept.clear()
   }
 
   /** Proposals that this participant can still decide, oldest first. */
   list(now = Date.now()): ProposalView[] {
-    const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#self)
+    const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#space.id)
     return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
+  }
+
+  /** The one that `y` and `n` decide: the oldest that this participant may decide. `since`: when it was shown whole. */
+  offer(
+    now = Date.now(),
+  ): { readonly proposal: ProposalView; readonly since: number | undefined } | undefined {
+    const proposal = this.list(now).find((each) => this.#mayDecide(each))
+    return proposal && { proposal, since: this.#shown.get(proposal.id) }
   }
 
   /** A one-line summary for the footer; `undefined` = none is open. */
   summary(): string | undefined {
     const open = this.list()
-    const latest = open.at(-1)
-    if (latest === undefined) return undefined
-    const { source, rationale } = latest
-    return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
+    if (open.length === 0) return undefined
+    const offer = this.offer()
+    const shown = offer?.proposal ?? open[0]
+    if (shown === undefined) return undefined
+    const how =
+      offer === undefined
+        ? 'Ctrl+P'
+        : offer.since === undefined
+          ? 'Ctrl+P shows it'
+          : 'y approves · n rejects · /always'
+    const { source, rationale } = shown
+    return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${how}`
+  }
+
+  /** What an arriving proposal asks for, below its line. */
+  card(id: string, now = Date.now()): readonly string[] {
+    const request = this.#requests.get(id)
+    if (request === undefined) return []
+    const { lines, isWhole } = describeRequest(request)
+    if (isWhole) this.#shown.set(id, now)
+    return lines
   }
 
   /** Formats each proposal in full, with the commands that decide it. */
@@ -81,23 +123,69 @@ export class PendingProposals {
     if (open.length === 0) return ['no proposal waits for a decision']
     return open.flatMap((each) => [
       `⚠ ${sentence(describeProposal(each, '{}'))}`,
-      `    ${formatArguments(each.parameters, maxArgumentChars)}`,
+      ...this.card(each.id, now),
       `    why: ${brief(reasonText(each.rationale), maxArgumentChars)}`,
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,
-      `    /approve ${each.id} · /reject ${each.id} <why>`,
+      `    /approve ${each.id} · /reject ${each.id} <why> · /always ${each.id}`,
     ])
   }
 
+  #mayDecide({ id, source }: ProposalView): boolean {
+    const request = this.#requests.get(id)
+    if (request === undefined || source.from === this.#space.id) return false
+    const { to, context, payload } = request
+    const draft = { ...(to && { to: [...to] }), ...(context !== undefined && { context }) }
+    return this.#space.can({ kind: Kind.mcpRequest, payload: { ...payload }, ...draft })
+  }
+
   #apply(envelope: AnyEnvelope): void {
+    if (envelope.kind === Kind.mcpProposal) this.#requests.set(envelope.id, envelope)
     for (const changed of this.#fold.apply(envelope)) {
       if (changed.usesLeft > 0 && changed.withdrawal === null) this.#proposals.set(changed.id, changed)
-      else this.#proposals.delete(changed.id)
+      else {
+        this.#proposals.delete(changed.id)
+        this.#requests.delete(changed.id)
+        this.#shown.delete(changed.id)
+      }
     }
+  }
+}
+
+/** The change that a request makes, its few arguments, or all of them as JSON; secrets are masked. */
+function describeRequest({ payload }: AnyEnvelope): Card {
+  const { value } = redact(payload, defaultGuard)
+  const shown = isObject(value) ? value : {}
+  const change = describeChange(shown)
+  if (change?.isAll === true) {
+    const lines = change.lines
+      .slice(0, maxChangeLines)
+      .map(({ sign, text }) => `    ${sign === '@' ? ' ' : sign}${text}`)
+    const left = change.lines.length - lines.length
+    return {
+      lines: [
+        `    ${change.sentence}`,
+        ...lines,
+        ...(left > 0 ? [`    … ${left} more lines: \`meup open\` shows all`] : []),
+      ],
+      isWhole: left === 0,
+    }
+  }
+  const settings = readSettings(shown)
+  if (settings !== undefined) {
+    const width = Math.max(...settings.map(([name]) => name.length))
+    return { lines: settings.map(([name, text]) => `    ${name.padEnd(width)}  ${text}`), isWhole: true }
+  }
+  const json = printableJson(isObject(shown.params) ? shown.params : {})
+  return {
+    lines: [`    ${formatArguments(shown.params ?? {}, maxArgumentChars)}`],
+    isWhole: json.length <= maxArgumentChars,
   }
 }
 
 /** Time allowed for the tool call of an approved proposal. */
 const approvalTimeoutMs = 60_000
+
+type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['allowAlways']>[1]>
 
 /** Approves and rejects proposals for this participant. */
 export class ProposalDecider {
@@ -111,13 +199,17 @@ export class ProposalDecider {
     this.#http = http
   }
 
-  /** Approves a proposal; `isAlways`: also grants its proposer the same from now on. Returns a line for people. */
-  approve(start: string, isAlways: boolean): Promise<string> {
+  /** Approves a proposal, and allows the like from now on. Returns a line for people. */
+  allowAlways(start: string, options: AlwaysOptions): Promise<string> {
     return this.#with(start, async (space, id) => {
-      if (isAlways) {
-        const { recipient, id: grant } = await space.proposals.allowAlways(id)
-        return `✓ approved; ${recipient} may do the same from now on (grant ${grant})`
-      }
+      const { recipient, id: grant } = await space.proposals.allowAlways(id, options)
+      return `✓ approved; ${recipient} may do the like from now on (grant ${grant})`
+    })
+  }
+
+  /** Returns a line for people. */
+  approve(start: string): Promise<string> {
+    return this.#with(start, async (space, id) => {
       const { content, isError } = await space.proposals.approve(id, { timeoutMs: approvalTimeoutMs })
       const text = getContentText(content, ' ') ?? ''
       return isError === true

@@ -1,4 +1,6 @@
+import { thinkingLevels } from '@meup/agent-sdk'
 import { table } from '../lib/output.js'
+import { suggest } from '../lib/suggest.js'
 
 interface SlashCommand {
   readonly name: `/${string}`
@@ -45,7 +47,7 @@ export const slashCommands = [
   {
     name: '/thoughts',
     section: 'What you see',
-    forms: [['', 'hides what agents think, or shows it again (Ctrl+T)']],
+    forms: [['', 'hides what agents think from you, or shows it again (Ctrl+T)']],
   },
   {
     name: '/output',
@@ -56,9 +58,20 @@ export const slashCommands = [
   {
     name: '/approve',
     section: 'Decisions',
-    forms: [['<proposal> [always]', 'does it; always = its proposer may do the same from now on']],
+    forms: [['<proposal>', 'does it; y does the one in the last line']],
   },
-  { name: '/reject', section: 'Decisions', forms: [['<proposal> [why]', 'refuses it']] },
+  {
+    name: '/always',
+    section: 'Decisions',
+    forms: [
+      ['[proposal]', 'does it, and lets its proposer do the like; asks with which arguments, until when'],
+    ],
+  },
+  {
+    name: '/reject',
+    section: 'Decisions',
+    forms: [['<proposal> [why]', 'refuses it; n the one in the last line']],
+  },
   {
     name: '/grant',
     section: 'Decisions',
@@ -75,6 +88,19 @@ export const slashCommands = [
     forms: [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
   },
   { name: '/resume', section: 'Agents', forms: [['<participant…>', 'lets them go on']] },
+  {
+    name: '/hide',
+    section: 'Agents',
+    forms: [['[@agent]', 'hides what it thinks in its run from everyone, and tells everyone by whom']],
+  },
+  { name: '/show', section: 'Agents', forms: [['[@agent]', 'shows it to everyone again']] },
+  {
+    name: '/think',
+    section: 'Agents',
+    forms: [
+      ['off|low|high|auto', 'how much models are to think about what you say next; auto = as they are set'],
+    ],
+  },
   { name: '/help', section: 'Help', forms: [['', 'this']] },
 ] as const satisfies readonly SlashCommand[]
 
@@ -82,13 +108,19 @@ export type CommandName = (typeof slashCommands)[number]['name']
 
 /** The meaning of a typed line. */
 export type Typed =
-  | { readonly say: string }
+  /** `to`: whom it begins with, as in `@reviewer What fails?`. */
+  | { readonly say: string; readonly to?: string }
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
 
-/** Parses a line. Paths are chat text, and so are lines that begin with `//`, without their first slash. */
-export function readTyped(line: string): Typed {
+/**
+ * Parses a line. Paths are chat text, and so are lines that begin with `//`, without their first slash. `participants`: those
+ * that a line may begin with.
+ */
+export function readTyped(line: string, participants: readonly string[] = []): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }
+  const [, name, said] = /^@(\S+?)[,:]?\s+(.+)$/s.exec(line) ?? []
+  if (name !== undefined && said !== undefined && participants.includes(name)) return { say: said, to: name }
   const [, word, argument = ''] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? []
   if (word === undefined) return { say: line }
   const command = slashCommands.find(({ name }) => name === word)
@@ -108,9 +140,17 @@ export function helpLines(): string[] {
   return ['What you type is said; // says what begins with a slash. Ctrl+D leaves.', ...titled]
 }
 
+/** What to say of a command that there is not. */
+export function unknownCommand(word: string): string {
+  const meant = suggest(word, names)
+  return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`
+}
+
 /** Candidates for completion. */
 interface Known {
   readonly participants: readonly string[]
+  /** Tools that were called, by name. */
+  readonly tools: readonly string[]
   /** Ids of open proposals. */
   readonly proposals: readonly string[]
 }
@@ -121,13 +161,16 @@ const details = ['reasoning:full', 'reasoning:boundaries', 'reasoning:none']
 /** Completes a line: the candidates, and the part that they replace. */
 export function completeLine(line: string, known: Known): [string[], string] {
   const part = /\S*$/.exec(line)?.[0] ?? ''
-  if (part === line) return [startingWith(part, line.startsWith('/') ? names : []), part]
+  const named = known.participants.map((id) => `@${id}`)
+  if (part === line)
+    return [startingWith(part, line.startsWith('/') ? names : line.startsWith('@') ? named : []), part]
+  if (!line.startsWith('/')) return [startingWith(part, part.startsWith('@') ? named : []), part]
   const [command = '', ...words] = line.split(/\s+/)
   return [startingWith(part, wordsFor(command, words.length - 1, known)), part]
 }
 
 /** `at`: index of the word among the arguments. */
-function wordsFor(command: string, at: number, { participants, proposals }: Known): readonly string[] {
+function wordsFor(command: string, at: number, { participants, proposals, tools }: Known): readonly string[] {
   const named = participants.map((id) => `@${id}`)
   switch (command) {
     case '/reasoning':
@@ -135,12 +178,18 @@ function wordsFor(command: string, at: number, { participants, proposals }: Know
     case '/filter':
       return ['off', ...details, ...named]
     case '/approve':
-      return at === 0 ? proposals : ['always']
+    case '/always':
     case '/reject':
       return at === 0 ? proposals : []
     case '/grant':
+      return at === 0 ? participants : tools
     case '/participants':
       return at === 0 ? participants : []
+    case '/think':
+      return at === 0 ? [...thinkingLevels, 'auto'] : []
+    case '/hide':
+    case '/show':
+      return at === 0 ? named : []
     case '/pause':
     case '/resume':
       return participants

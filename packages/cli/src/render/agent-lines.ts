@@ -2,10 +2,12 @@ import {
   Bounded,
   brief,
   type ContextFold,
+  colourStyle,
   cut,
   defaultGuard,
   formatDuration,
   isNotification,
+  onOneLine,
   printable,
   readResult,
   type Style,
@@ -14,13 +16,24 @@ import {
   type AnyEnvelope,
   contextDepth,
   contextParent,
+  contextRoot,
   correlations,
   type EnvelopeOf,
   Kind,
   namespaceOf,
 } from '@meup/protocol'
 import { Conversation, type LineRenderer } from './conversation.js'
+import { colourMarkdown, plainMarkdown, renderMarkdown } from './markdown.js'
+import { callText, describeCall, outcomeMark, type ShownCall } from './tool-line.js'
 import { measureWidth, truncate, wrapLine } from './width.js'
+
+/** What follows an envelope. */
+export interface Following {
+  /** The beginning of a result. */
+  readonly preview: readonly string[]
+  /** Why the tools of the turn were called that it ends. */
+  readonly block: readonly string[]
+}
 
 interface AgentLinesOptions {
   readonly style: Style
@@ -42,26 +55,53 @@ const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-interface Caller {
+interface Call {
   readonly agent: string
   readonly context: string | undefined
+  readonly shown: ShownCall
 }
+type Caller = Pick<Call, 'agent' | 'context'>
 
-/** Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. */
+/**
+ * Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. A call of a run has
+ * one line, once it has ended: until then it stands in the footer.
+ */
 export class AgentLines implements LineRenderer {
   /** Whether tool results are shown in full. */
   showsOutput = false
   readonly #options: AgentLinesOptions
   readonly #conversation: Conversation
-  readonly #callers = new Bounded<Caller>(maxOpenCalls)
+  readonly #calls = new Bounded<Call>(maxOpenCalls)
+  /** Ids of the calls of a run that have no result yet. */
+  readonly #waiting = new Map<string, Set<string>>()
   #latestOutput: () => string[] = () => []
 
   constructor(options: AgentLinesOptions) {
     this.#options = options
-    this.#conversation = new Conversation(options.style)
+    const style = options.style === colourStyle ? colourMarkdown : plainMarkdown
+    this.#conversation = new Conversation((text) => renderMarkdown(text, style))
   }
 
   lines(envelope: AnyEnvelope): string[] {
+    const { kind, context } = envelope
+    if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) return this.#onCall(envelope)
+    if (kind === Kind.mcpResponse) return this.#onResult(envelope)
+    const isOver = isEnd(kind) && context !== undefined && contextParent(context) === undefined
+    return [...(isOver ? this.#endCalls(context) : []), ...this.#said(envelope)]
+  }
+
+  /** Renders what follows an envelope: a preview of the tool output, and why the tools of its turn were called. */
+  after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
+    const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
+    // Below an answer the owner of the tools is clear, so the block is printed as it is.
+    const isAnswer = envelope.kind === Kind.chat
+    return [
+      ...this.#status(preview, caller),
+      ...(isAnswer ? this.#plain(block) : this.#block(this.#findEnded(envelope), block)),
+    ]
+  }
+
+  #said(envelope: AnyEnvelope): string[] {
     const { from, kind, context } = envelope
     const lines = this.#conversation.lines(shortened(envelope))
     if (!spoken.has(namespaceOf(kind))) {
@@ -69,31 +109,53 @@ export class AgentLines implements LineRenderer {
     }
     const [first = '', ...rest] = lines
     const said = first.trimStart()
-    const caller = this.#findCaller(envelope)
-    const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
-    // Status lines belong to the caller, not to the tool.
-    if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
+    if (!said.startsWith(from)) return this.#status(lines, { agent: from, context })
     const depth = context === undefined ? 0 : contextDepth(context)
     const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, maxIndentDepth))
-    const head = `${said.slice(from.length)}${this.#closing(envelope)}`
+    const head = `${said.slice(from.length)}${formatModel(envelope)}${this.#closing(envelope)}`
     const placed = head.startsWith(' ') ? `${inset || ' '}${this.#crumbs(context)}${head.slice(1)}` : head
     const below = rest.map((line) => `${inset}${line.slice(2 * depth)}`)
-    return [...this.#block(from, [placed, ...below]), ...output]
+    return this.#block(from, [placed, ...below])
   }
 
-  /** Renders the lines that follow an envelope: a preview of the tool output, then, after an empty line, the reasoning. */
-  after(envelope: AnyEnvelope, lines: readonly string[]): string[] {
-    const blank = lines.indexOf('')
-    const end = blank === -1 ? lines.length : blank
-    const { agent, context } = this.#findCaller(envelope) ?? {
-      agent: envelope.from,
-      context: envelope.context,
+  /** A call outside of any run shows at once: nothing else tells that it was made. */
+  #onCall(request: EnvelopeOf<typeof Kind.mcpRequest>): string[] {
+    const { id, from: agent, context } = request
+    const call = { agent, context, shown: describeCall(request) }
+    this.#calls.set(id, call)
+    if (context === undefined) return this.#callLine(call, '○', '')
+    const root = contextRoot(context)
+    this.#waiting.set(root, (this.#waiting.get(root) ?? new Set()).add(id))
+    if (this.#waiting.size > maxOpenCalls) this.#waiting.delete([...this.#waiting.keys()][0] ?? '')
+    return []
+  }
+
+  #onResult(response: EnvelopeOf<typeof Kind.mcpResponse>): string[] {
+    const calls = this.#findCalls(response)
+    const [call] = calls
+    for (const id of correlations(response)) {
+      for (const ids of this.#waiting.values()) ids.delete(id)
     }
-    const preview = this.#status(lines.slice(0, end), { agent, context })
-    const why = lines.slice(end)
-    // Below an answer the owner of the tools is clear, so the block is printed as it is.
-    const isAnswer = envelope.kind === Kind.chat
-    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#findEnded(envelope), why))]
+    const lines = calls.flatMap((each) => this.#callLine(each, '●', ` ${outcomeMark(response)}`))
+    return [
+      ...(call === undefined ? this.#said(response) : lines),
+      ...this.#output(response, call?.agent ?? response.from),
+    ]
+  }
+
+  /** The calls of a run that ends without their results. */
+  #endCalls(root: string): string[] {
+    const ids = this.#waiting.get(root) ?? []
+    this.#waiting.delete(root)
+    return [...ids].flatMap((id) => {
+      const call = this.#calls.get(id)
+      return call === undefined ? [] : this.#callLine(call, '○', ' · no result')
+    })
+  }
+
+  #callLine(call: Call, mark: string, end: string): string[] {
+    const { style } = this.#options
+    return this.#status([`  ${callText(call.shown, mark, style)}${style.section(end)}`], call)
   }
 
   /** The agent whose turn an envelope ends. */
@@ -133,14 +195,10 @@ export class AgentLines implements LineRenderer {
     return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
   }
 
-  /** The caller of a request, or of the request that a response answers. */
-  #findCaller(envelope: AnyEnvelope): Caller | undefined {
-    const { id, from, context, kind } = envelope
-    if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) {
-      this.#callers.set(id, { agent: from, context })
-    }
-    if (kind !== Kind.mcpResponse) return undefined
-    return correlations(envelope).flatMap((about) => this.#callers.get(about) ?? [])[0]
+  /** The calls that a response answers. */
+  #findCalls(envelope: AnyEnvelope): Call[] {
+    if (envelope.kind !== Kind.mcpResponse) return []
+    return correlations(envelope).flatMap((about) => this.#calls.get(about) ?? [])
   }
 
   #output(response: Parameters<typeof resultText>[0], agent: string): string[] {
@@ -183,6 +241,19 @@ export class AgentLines implements LineRenderer {
 function wrapHanging(line: string, columns: number): string[] {
   const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
   return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
+}
+
+/** The model of a run, and how much it is to think, as its agent says. */
+function formatModel({ kind, context, payload }: AnyEnvelope): string {
+  if (kind !== Kind.reasoningStart || context !== undefined) return ''
+  const { provider, model, thinkingLevel } = (payload.metadata ?? {}) as Readonly<Record<string, unknown>>
+  const name = [provider, model].filter((part) => typeof part === 'string').join('/')
+  const parts = [
+    name === '' ? undefined : name,
+    typeof thinkingLevel === 'string' ? `thinking ${thinkingLevel}` : undefined,
+  ]
+  const texts = parts.filter((part) => typeof part === 'string')
+  return texts.length === 0 ? '' : ` · ${brief(onOneLine(texts.join(', ')), 80)}`
 }
 
 const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel

@@ -1,8 +1,6 @@
 import {
-  Bounded,
   brief,
   createContextFold,
-  createStatusLines,
   Describer,
   type Description,
   defaultGuard,
@@ -11,16 +9,13 @@ import {
   isNotification,
   onOneLine,
   printable,
-  type Style,
   sentence,
   type Tone,
   withThoughtName,
 } from '@meup/folds'
-import { type AnyEnvelope, contextDepth, contextRoot, Kind } from '@meup/protocol'
+import { type AnyEnvelope, contextDepth, Kind } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 
-/** Runs that answer a message. */
-const maxOpen = 1000
 /** Limit of arguments, a result or a rationale on a line. */
 const maxArgumentsChars = 120
 
@@ -33,51 +28,47 @@ export interface LineRenderer {
   lines(envelope: AnyEnvelope): string[]
 }
 
-/**
- * Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. With a `style`, calls
- * in a run that answers a message are status lines, `○ tool` and `● tool`; their arguments and rationale follow the answer.
- */
+/** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
 export class Conversation implements LineRenderer {
   readonly #contexts = createContextFold()
   readonly #describer = new Describer(defaultGuard, (context) => this.#contexts.get(context)?.owner)
-  readonly #answeringRuns = new Bounded<true>(maxOpen)
-  readonly #status: ((envelope: AnyEnvelope) => string[]) | undefined
+  readonly #render: ((text: string) => readonly string[]) | undefined
 
-  constructor(style?: Style) {
-    this.#status = style && createStatusLines(style)
+  /** `render`: draws Markdown; without it texts stay as they were written. Gets printable text; its lines are kept as they are. */
+  constructor(render?: (text: string) => readonly string[]) {
+    this.#render = render
   }
 
   lines(envelope: AnyEnvelope): string[] {
-    const said = this.#said(envelope)
-    if (this.#status === undefined) return said
-    const { kind, context, id, correlationId } = envelope
-    if (kind === Kind.reasoningStart && context === undefined) {
-      if (correlationId !== undefined) this.#answeringRuns.set(id, true)
-      return [...said, ...this.#status(envelope)]
-    }
-    const isOfAnswer = context !== undefined && this.#answeringRuns.get(contextRoot(context)) === true
-    if (kind === Kind.mcpRequest && !isOfAnswer) return said
-    const status = this.#status(envelope)
-    return status.length === 0 ? said : status
-  }
-
-  #said(envelope: AnyEnvelope): string[] {
-    const isShown = !isBackground(envelope)
-    const said = isShown ? styleLine(envelope, this.#describer.describe({ ...envelope })) : ''
+    const said = isBackground(envelope) ? '' : this.#say(envelope, this.#describer.describe({ ...envelope }))
     const { isLate } = this.#contexts.apply(envelope)
     if (said === '') return []
     const text = isLate ? `${said} (late)` : said
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
-    const [first = '', ...rest] = printable(text).split('\n')
+    const [first = '', ...rest] = text.split('\n')
     return [`${indent}${first}`, ...rest.map((line) => `${indent}${continuation}${line}`)]
   }
+
+  #say(envelope: AnyEnvelope, description: Description): string {
+    if (this.#render === undefined || !isMarkdown(envelope, description.tone))
+      return printable(styleLine(envelope, description))
+    const { actor, detail } = description
+    const drawn = this.#render(printable(detail)).join('\n')
+    return styleLine(envelope, { ...description, actor: printable(actor), detail: drawn })
+  }
+}
+
+/** What is thought is Markdown unless its author says that it is not; what is said, if its author says that it is. */
+function isMarkdown({ payload }: AnyEnvelope, tone: Tone): boolean {
+  const { format } = payload as { readonly format?: unknown }
+  if (tone === 'message') return format === 'markdown'
+  return (tone === 'thought' || tone === 'plan' || tone === 'end') && format !== 'plain'
 }
 
 const background: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
   Kind.chatDelta,
   Kind.observeSubscribe,
-  Kind.observeVisibility,
   Kind.participantStatus,
   Kind.participantRequestStatus,
   Kind.spaceInviteAck,

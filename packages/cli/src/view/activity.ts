@@ -5,7 +5,6 @@ import {
   isNotification,
   onOneLine,
   payloadText,
-  shownToolName,
 } from '@meup/folds'
 import {
   type AnyEnvelope,
@@ -20,6 +19,7 @@ import {
   type WelcomePayload,
   withholds,
 } from '@meup/protocol'
+import { describeCall, type ShownCall } from '../render/tool-line.js'
 
 /** An agent that thinks. */
 export interface Thinker {
@@ -37,7 +37,7 @@ export interface Thinker {
 /** A tool call without a response. */
 export interface RunningTool {
   readonly caller: string
-  readonly tool: string
+  readonly call: ShownCall
   readonly since: number
   readonly progress?: { readonly done: number; readonly total?: number; readonly message?: string }
 }
@@ -131,8 +131,7 @@ export class Activity {
   #request(request: EnvelopeOf<typeof Kind.mcpRequest>): void {
     const { id, from, payload } = request
     if (!isNotification(payload)) {
-      const tool = onOneLine(shownToolName(payload))
-      this.#tools.set(id, { caller: from, tool, since: this.#now() })
+      this.#tools.set(id, { caller: from, call: describeCall(request), since: this.#now() })
       if (this.#tools.size > maxTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
       return
     }

@@ -12,7 +12,7 @@ import {
   print,
   printNotice,
 } from '../lib/output.js'
-import { AgentLines } from '../render/agent-lines.js'
+import { AgentLines, type Following } from '../render/agent-lines.js'
 import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
 import { SpokenLines } from '../render/spoken-lines.js'
 import { Activity } from './activity.js'
@@ -37,10 +37,14 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   print: (lines) => lines.forEach(print),
   notify: printNotice,
   toggleThoughts: nothing,
+  showsThoughts: true,
   toggleOutput: nothing,
   past: () => new Conversation(),
   choose: () => Promise.reject(new Error('whoever reads the JSON chooses what to make of it')),
   ask: async () => undefined,
+  prompt: async () => undefined,
+  take: () => false,
+  typedSince: undefined,
   filter,
   lines: undefined,
   refresh: nothing,
@@ -100,9 +104,16 @@ class ConversationView implements View {
     if (this.#includes(envelope)) this.#screen.show(envelope)
   }
 
-  append(envelope: AnyEnvelope, following: readonly string[]): void {
-    const lines = this.#thinking.isShown ? following : following.filter((line) => !isNarrative(line))
-    this.#surface.print(this.#lines instanceof AgentLines ? this.#lines.after(envelope, lines) : lines)
+  append(envelope: AnyEnvelope, { preview, block: whole }: Following): void {
+    const block = this.#thinking.isShown ? whole : whole.filter((line) => !isNarrative(line))
+    const lines = this.#lines
+    this.#surface.print(
+      lines instanceof AgentLines ? lines.after(envelope, { preview, block }) : [...preview, ...block],
+    )
+  }
+
+  get showsThoughts(): boolean {
+    return this.#thinking.isShown
   }
 
   print(lines: readonly string[]): void {
@@ -148,6 +159,18 @@ class ConversationView implements View {
 
   ask(question: string, choices: readonly string[]): Promise<number | undefined> {
     return this.#surface.choose(question, choices)
+  }
+
+  prompt(question: string): Promise<string | undefined> {
+    return this.#surface.prompt(question)
+  }
+
+  take(line: string): boolean {
+    return this.#surface.take(line)
+  }
+
+  get typedSince(): number | undefined {
+    return this.#surface.typedSince
   }
 
   refresh(): void {
@@ -204,9 +227,20 @@ class ConversationView implements View {
       `${id} in ${welcome.space.id}`,
       ...(this.#isConnected ? [] : ['not connected']),
       ...(this.#thinking.isShown ? [] : ['thinking hidden']),
+      ...this.#hiddenRuns(),
       ...(this.#lines instanceof AgentLines && this.#lines.showsOutput ? ['tool output in full'] : []),
       ...(this.#filter?.name === undefined ? [] : [`only ${this.#filter.name}`]),
     ].join(' · ')
+  }
+
+  /** Whose thoughts are hidden from everybody, and by whom. */
+  #hiddenRuns(): string[] {
+    const { contexts } = this.#activity
+    const texts = this.#space.runs.flatMap(({ context, owner }) => {
+      const { hiddenBy = [] } = contexts.get(context) ?? {}
+      return hiddenBy.length === 0 ? [] : [`thoughts of ${owner} hidden by ${hiddenBy.join(' and ')}`]
+    })
+    return [...new Set(texts)]
   }
 
   #receivesEnds(): boolean {
@@ -218,23 +252,27 @@ class ConversationView implements View {
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,
-      isConnected: () => this.#isConnected,
       changed: () => {
         if (!this.#thinking.isShown) this.#screen.hide()
-        this.notify(this.#thinking.status)
+        this.notify(`${this.#thinking.status}${this.#thinking.isShown ? '' : ': the gateway sends you none'}`)
       },
-      reread: () => {
-        if (this.#thinking.isShown) void this.#reread(since)
-      },
+      reread: () => void this.#reread(since),
       failed: (error) => {
         this.#complain('Failed to toggle reasoning on server', error)
         this.#screen.catchUp([], false)
       },
       cut: async (isCut) => {
+        if (!this.#isConnected) throw new Error('it cannot be reached at present')
         await this.#subscription.cutThoughts(isCut)
-        if (isCut) this.notify('… you may not hide them for others; the gateway sends you none')
       },
     })
+  }
+
+  /** Thoughts of a run were hidden from everybody, or are shown again. */
+  #onVisibility(isShown: boolean, since: number): void {
+    if (!isShown) this.#screen.hide()
+    else if (this.#thinking.isShown) void this.#reread(since)
+    this.#surface.refresh()
   }
 
   async #reread(since: number): Promise<void> {
@@ -269,7 +307,9 @@ class ConversationView implements View {
     })
     // In pipes, the lines must not depend on how far the reader is behind.
     const isWatched = this.#isLive || this.#flags.screenReader === true
-    if (isWatched) space.on('visibility', (change) => this.#thinking.onVisibility(change))
+    const since = space.welcome.resume.from - 1
+    if (isWatched)
+      space.on('visibility', ({ reasoningVisible }) => this.#onVisibility(reasoningVisible, since))
     space.on('reconnecting', connected(false))
     space.on('connected', connected(true))
   }

@@ -1,6 +1,7 @@
 import { createContextFold, formatDuration, type LiveAnswer, plainStyle } from '@meup/folds'
 import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
 import { AgentLines } from '../render/agent-lines.js'
+import { callText } from '../render/tool-line.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
 import { toOneRow } from './keyboard.js'
@@ -81,15 +82,16 @@ function formatActivity({ thinkers, tools, showsThoughts }: FooterParts, now: nu
     ...thinkers.map(({ agent, since, runs, last, isVisible }) => {
       const several = runs > 1 ? ` · ${runs} runs` : ''
       const thought = showsThoughts && isVisible && last !== '' ? ` · ${last}` : ''
-      return `◐ ${agent} ${formatElapsed(since, now)}${several}${thought}`
+      return `${agent}  ○ Thinking... ${formatElapsed(since, now)}${several}${thought}`
     }),
     ...tools.map(
-      (each) => `⚒ ${each.caller} ${each.tool} ${formatElapsed(each.since, now)}${formatProgress(each)}`,
+      ({ caller, call, since, ...rest }) =>
+        `${caller}  ${callText(call, '○', plainStyle)} ${formatElapsed(since, now)}${formatProgress(rest)}`,
     ),
   ]
 }
 
-function formatProgress({ progress }: RunningTool): string {
+function formatProgress({ progress }: Pick<RunningTool, 'progress'>): string {
   if (progress === undefined) return ''
   const { done, total, message } = progress
   const far =
@@ -106,7 +108,7 @@ function renderProgressBar(part: number): string {
 }
 
 const formatElapsed = (since: number, now: number): string =>
-  formatDuration(1000 * Math.max(Math.floor((now - since) / 1000), 0))
+  formatDuration(100 * Math.max(Math.floor((now - since) / 100), 1))
 
 const more = (lines: readonly string[], left: number): string => `… ${lines.length - left + 1} more`
 

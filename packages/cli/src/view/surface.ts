@@ -15,6 +15,12 @@ export interface Surface {
   refresh(): void
   /** Asks the user to choose; returns the index, or `undefined` for none or without a terminal. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
+  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. */
+  prompt(question: string): Promise<string | undefined>
+  /** Whether a typed line answers such a question. */
+  take(line: string): boolean
+  /** When the line was begun that is typed, in milliseconds since the epoch. */
+  readonly typedSince: number | undefined
   /** Columns of a line; may be infinite. */
   readonly columns: number
   /** Typed lines, if keys are read one by one. */
@@ -32,6 +38,9 @@ export const plainSurface: Surface = {
     choices.forEach((choice, at) => void printNotice(`${at + 1}  ${choice}`))
     return undefined
   },
+  prompt: async () => undefined,
+  take: () => false,
+  typedSince: undefined,
   columns: Number.POSITIVE_INFINITY,
   lines: undefined,
   close: () => {},
@@ -53,13 +62,16 @@ const tickMs = 1000
 /** A terminal: permanent lines above a footer that is redrawn. */
 export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions): Surface {
   let choices: readonly string[] = []
+  let asked: { readonly question: string; answer(line: string | undefined): void } | undefined
+  let typedSince: number | undefined
   const terminal: Terminal = new Terminal(process.stdout, () => {
     const { candidates, text, before } = keyboard
     const offered = candidates.length === 0 ? [] : [candidates.join('  ')]
+    const question = asked === undefined ? [] : [asked.question]
     return renderFooter(
       {
         ...parts(),
-        notices: choices.length > 0 ? choices : offered,
+        notices: choices.length > 0 ? choices : [...question, ...offered],
         ...(echoes && { typed: { text, before } }),
       },
       { columns: terminal.footerColumns, rows: terminal.rows, now: Date.now(), dim },
@@ -67,7 +79,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   })
   const keyboard: Keyboard = new Keyboard(process.stdin, {
     ...(completer && { completer }),
-    changed: () => terminal.flush(),
+    changed() {
+      typedSince = keyboard.text === '' ? undefined : (typedSince ?? Date.now())
+      terminal.flush()
+    },
     suspending(isStopped) {
       if (isStopped) terminal.clear()
       process.stdout.write(isStopped ? pasteOff : pasteOn)
@@ -75,6 +90,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     },
   })
   for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
+  keyboard.on('escape', () => {
+    if (asked === undefined) keys.escape?.()
+    else answer(undefined)
+  })
   const timer = setInterval(() => terminal.refresh(), tickMs).unref()
   const removeStderrGuard = stderrGuard((write) => terminal.aside(write))
   const close = (): void => {
@@ -89,6 +108,12 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   keyboard.lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
   process.stdout.write(pasteOn)
   terminal.flush(true)
+
+  function answer(line: string | undefined): void {
+    asked?.answer(line)
+    asked = undefined
+    terminal.refresh()
+  }
 
   function choose(question: string, named: readonly string[]): Promise<number | undefined> {
     choices = [`${question} Esc: none`, ...named.map((name, at) => `${at + 1}  ${name}`)]
@@ -109,6 +134,20 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     notify: (line) => terminal.append(printable(line).split('\n')),
     refresh: () => terminal.refresh(),
     choose,
+    prompt: (question) =>
+      new Promise((resolve) => {
+        answer(undefined)
+        asked = { question, answer: resolve }
+        terminal.refresh()
+      }),
+    take(line) {
+      const isAnswer = asked !== undefined
+      if (isAnswer) answer(line)
+      return isAnswer
+    },
+    get typedSince() {
+      return typedSince
+    },
     get columns() {
       return terminal.columns
     },

@@ -12,6 +12,7 @@ import {
 import type { ConnectionFlags } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { omitUndefined } from '../lib/options.js'
+import type { Following } from '../render/agent-lines.js'
 import type { LineRenderer } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'
 
@@ -23,13 +24,14 @@ export interface ViewFlags extends ConnectionFlags {
 /** The view of a space in a command. */
 export interface View {
   show(envelope: AnyEnvelope): void
-  /** Appends reasoning to the envelope shown last. */
-  append(envelope: AnyEnvelope, reasoning: readonly string[]): void
+  /** Appends what follows the envelope that was shown last. */
+  append(envelope: AnyEnvelope, following: Following): void
   /** Prints lines that were asked for. */
   print(lines: readonly string[]): void
   /** Prints a notice. */
   notify(line: string): void
   toggleThoughts(): void
+  readonly showsThoughts: boolean
   toggleOutput(): void
   /** Creates a renderer of the same kind for past envelopes. */
   past(): LineRenderer
@@ -39,6 +41,12 @@ export interface View {
   readonly filter: ViewFilter | undefined
   /** Asks the user to choose; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
+  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. */
+  prompt(question: string): Promise<string | undefined>
+  /** Whether a typed line answers such a question. */
+  take(line: string): boolean
+  /** When the line was begun that is typed, in milliseconds since the epoch. */
+  readonly typedSince: number | undefined
   /** Redraws the status. */
   refresh(): void
   /** Lines typed at a terminal. */

@@ -1,6 +1,3 @@
-import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { Bounded } from '../bounded.js'
-import { isNotification, shownToolName } from '../mcp/calls.js'
 import type { ReasoningStep } from '../steps/steps.js'
 import { cut, onOneLine } from '../text.js'
 import type { TurnInfo, TurnReasoning } from '../turns/turn-info.js'
@@ -134,24 +131,6 @@ export const colourStyle: Style = { section: (text) => sgr('2;90', text), tool: 
 const maxPreviewChars = 80
 /** Separates tool and result in the content of a step. */
 const resultArrow = ' -> '
-
-/** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` when it is done. */
-export function createStatusLines(style: Style = plainStyle): (envelope: Envelope) => string[] {
-  const called = new Bounded<string>(1000)
-  const line = (mark: string, name: string): string => `${style.section(`  ${mark} `)}${style.tool(name)}`
-  return (envelope) => {
-    const { id, kind, context, payload } = envelope
-    if (kind === Kind.reasoningStart && context === undefined) return [style.section('  ○ Thinking...')]
-    if (kind === Kind.mcpRequest && !isNotification(payload)) {
-      const tool = onOneLine(shownToolName(payload))
-      called.set(id, tool)
-      return [line('○', tool)]
-    }
-    if (kind !== Kind.mcpResponse) return []
-    const tool = correlations(envelope).flatMap((request) => called.get(request) ?? [])[0]
-    return tool === undefined ? [] : [line('●', tool)]
-  }
-}
 
 /** What follows `● <tool>`: the beginning of what it gave back, `▸ Found 3 documents`, of the step of the audit about it. */
 export function previewLines(

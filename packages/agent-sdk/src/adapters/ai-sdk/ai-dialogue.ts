@@ -1,5 +1,6 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
 import { defined } from '../../client/defined.js'
+import type { ThinkingLevel } from '../../client/types.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
 import { LoopGuard } from '../../model/loop-guard.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
@@ -13,11 +14,12 @@ import { loadAi, loadModel } from './load.js'
 /** Loads the packages that only those install who have models. Rejects where one is missing. */
 export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
   const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
-  return ({ space, from, text }, earlier) => {
+  return ({ space, from, text, thinkingLevel }, earlier) => {
     const place = `You are "${space.id}". What others say begins with their name.`
     const { instructions } = options
     const system = instructions === undefined ? place : `${instructions}\n\n${place}`
-    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [] })
+    const asked = thinkingLevel === undefined ? {} : { thinkingLevel }
+    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [], ...asked })
     for (const each of earlier) {
       if (each.from === undefined) dialogue.addOwnMessage(each.text)
       else dialogue.addUserMessage(each.from, each.text)
@@ -40,32 +42,40 @@ export async function resumeDialogue(
 /** What is used of the package, which is loaded when there is a model. */
 type Ai = Parameters<typeof explainError>[0] & Pick<typeof import('ai'), 'jsonSchema' | 'streamText' | 'tool'>
 
+interface DialogueStart {
+  readonly system: string
+  readonly messages: readonly ModelMessage[]
+  /** How much the model is to think; default: as its settings say. */
+  readonly thinkingLevel?: ThinkingLevel
+}
+
+const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
+
 /** A conversation with a model of the `ai` package. Each step is one request. */
 export class AiDialogue implements Dialogue {
   readonly model: string
   readonly #ai: Ai
   readonly #options: ModelOptions
   readonly #settings: ModelSettings
-  /** Who provides the model, for people to read. */
-  readonly #provider: string
+  /** As version 7 of the `ai` package has it; earlier ones take no notice. */
+  readonly #effort: (typeof efforts)[ThinkingLevel] | undefined
+  readonly provider: string
   readonly #system: string
   readonly #isSummary: boolean
   readonly #wantsReasoning: boolean
   readonly #messages: ModelMessage[]
 
-  constructor(
-    ai: Ai,
-    options: ModelOptions,
-    { system, messages }: { readonly system: string; readonly messages: readonly ModelMessage[] },
-  ) {
+  constructor(ai: Ai, options: ModelOptions, { system, messages, thinkingLevel }: DialogueStart) {
     const { model, reasoningIsSummary, replayReasoning } = options
     const provider = getProvider(model)
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
-    const providerOptions = askForReasoning(provider, this.model, options.settings?.providerOptions)
+    const own = options.settings?.providerOptions
+    const providerOptions = thinkingLevel === 'off' ? (own ?? {}) : askForReasoning(provider, this.model, own)
     this.#settings = { ...options.settings, providerOptions }
-    this.#provider = options.baseURL ?? provider.split('.')[0] ?? provider
+    this.#effort = thinkingLevel && efforts[thinkingLevel]
+    this.provider = options.baseURL ?? provider.split('.')[0] ?? provider
     this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
     this.#system = system
@@ -113,6 +123,7 @@ export class AiDialogue implements Dialogue {
     try {
       const { fullStream } = this.#ai.streamText({
         ...this.#settings,
+        ...(this.#effort && { reasoning: this.#effort }),
         model: this.#options.model as LanguageModel, // Recognized by its shape.
         system,
         messages: [...this.#messages],
@@ -133,7 +144,7 @@ export class AiDialogue implements Dialogue {
       stop.abort()
       if (!signal.aborted) {
         fail(collector.step(this.#isSummary))
-        throw explainError(this.#ai, error, { provider: this.#provider, model: this.model })
+        throw explainError(this.#ai, error, { provider: this.provider, model: this.model })
       }
       collector.stop()
     }

@@ -1,0 +1,68 @@
+import {
+  brief,
+  defaultGuard,
+  getParameters,
+  getWhy,
+  isObject,
+  onOneLine,
+  readResult,
+  redact,
+  type Style,
+  shownToolName,
+} from '@meup/folds'
+import type { EnvelopeOf, Kind } from '@meup/protocol'
+
+type Request = EnvelopeOf<typeof Kind.mcpRequest>
+type Response = EnvelopeOf<typeof Kind.mcpResponse>
+
+/** Characters of the arguments, of a reason and of an error. */
+const [maxArgumentChars, maxReasonChars, maxErrorChars] = [60, 100, 120]
+
+/** A call as people read it: `read_text_file report.txt — what fails decides`. */
+export interface ShownCall {
+  readonly tool: string
+  /** `''` = none. */
+  readonly args: string
+  readonly why: string
+}
+
+export function describeCall(request: Request): ShownCall {
+  const { payload } = request
+  return {
+    tool: onOneLine(shownToolName(payload)),
+    args: formatArguments(redact(getParameters(payload), defaultGuard).value),
+    why: brief(getWhy({ ...request }), maxReasonChars),
+  }
+}
+
+/** A single text as it is, several as `name=value`. */
+function formatArguments(value: unknown): string {
+  if (!isObject(value)) return ''
+  const members = Object.entries(value)
+  const text = (each: unknown): string => (typeof each === 'string' ? each : JSON.stringify(each))
+  const [only] = members
+  if (members.length === 1 && only !== undefined && typeof only[1] === 'string')
+    return brief(onOneLine(only[1]), maxArgumentChars)
+  return brief(onOneLine(members.map(([name, each]) => `${name}=${text(each)}`).join(' ')), maxArgumentChars)
+}
+
+/** `○ read_text_file report.txt — what fails decides`, with another mark once it has ended. */
+export function callText({ tool, args, why }: ShownCall, mark: string, style: Style): string {
+  const rest = `${args === '' ? '' : ` ${args}`}${why === '' ? '' : ` — ${why}`}`
+  return `${style.section(`${mark} `)}${style.tool(tool)}${style.section(rest)}`
+}
+
+/** `✓ 48 B`, `✓ 3 documents found`, `✗ no such file`. */
+export function outcomeMark({ payload }: Response): string {
+  const { outcome, size, text } = readResult(payload, defaultGuard)
+  if (outcome === 'error') return `✗ ${brief(text, maxErrorChars)}`
+  if (size === null) return '✓'
+  const { count, unit } = size
+  if (unit === 'chars') return `✓ ${formatBytes(Buffer.byteLength(text))}`
+  return `✓ ${unit === 'bytes' ? formatBytes(count) : `${count.toLocaleString('en')} ${unit}`}`
+}
+
+function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
