@@ -30,7 +30,7 @@ async function badgeSpace() {
   const [bot, ben, tools] = [await enter('bot'), await enter('ben'), await enter('tools')]
   tools.serve(async () => ({ result: { content: [{ type: 'text', text: `${badge} opens the door` }] } }))
   const join = async (): Promise<Pane> => {
-    const pane = openPane(commandLine('join'), { cwd, columns: 100, env: { NO_COLOR: '1' } })
+    const pane = openPane(commandLine('join --reasoning'), { cwd, columns: 100, env: { NO_COLOR: '1' } })
     await pane.sees('you are ana')
     return pane
   }
@@ -39,13 +39,13 @@ async function badgeSpace() {
 
 verifies(
   ['I17', 'I20'],
-  'what a terminal shows of calls while they run, and why afterwards, is masked by the rules of the space',
+  'what a terminal shows of results, and of calls afterwards, is masked by the rules of the space',
   inTmux(async () => {
     const { bot, ben, join } = await badgeSpace()
     const ana = await join()
     void bot.answer(async (turn) => {
       await using run = await turn.reason('I try the door')
-      await run.call('tools/open', { with: badge }, { why: 'it is locked' })
+      await run.call('tools/open', { with: badge }, { why: `it is locked for ${badge}` })
       await run.conclude()
       await turn.reply('It is open.')
     })
@@ -53,7 +53,10 @@ verifies(
     await ana.sees('▸ [redacted:badge] opens the door')
     await ana.sees('params: { "with": "[redacted:badge]" }')
     await ana.sees('→ success (27 chars)')
-    expect(ana.all()).not.toContain(badge)
+    await ana.sees('"it is locked for [redacted:badge]"')
+    // The line of a call has what was sent, as it came to this participant: MCP is not changed by the gateway.
+    expect(ana.all().split(badge)).toHaveLength(2)
+    expect(ana.all()).toContain(`● open ${badge} — it is locked for [redacted:badge] ✓`)
   }),
   { timeout },
 )
@@ -76,13 +79,13 @@ verifies(
     await bot.send(request)
     for await (const { kind } of heard) if (kind === 'mcp.response') break
     const ana = await join()
-    await ana.sees(/◐ bot/)
+    await ana.sees(/bot {2}○ Thinking/)
     await bot.send({ kind: 'reasoning.cancel', context: run.id, payload: { reason: 'it is too heavy' } })
     await ana.sees('it is too heavy')
     await ana.sees('Reasoning (turn 1)')
     await ana.sees('"it is locked"')
     await ana.sees('→ success (27 chars)')
-    await ana.shows((screen) => expect(screen).not.toContain('◐ bot'))
+    await ana.shows((screen) => expect(screen).not.toMatch(/bot {2}○ Thinking/))
   }),
   { timeout },
 )

@@ -62,7 +62,7 @@ test(
     enter(ana, 'Can we deploy?')
     await ana.sees('reviewer: I recommend against deploying: FAIL 2 token expires')
     await ana.sees('reviewer  · The change is small; the test report decides')
-    await ana.sees('"what fails decides"')
+    await ana.sees(/reviewer {2}● read_text_file report\.txt — what fails decides ✓ \d+ B/)
 
     // Hidden.
     ana.press('C-t')
@@ -86,11 +86,8 @@ test(
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     await expect.poll(() => count(space, 'reviewer has other capabilities'), { timeout: 60_000 }).toBe(2)
     enter(ana, 'And with my leave?')
-    await ana.sees('⚠ 1 pending · reviewer: files/read_text_file — what fails decides · Ctrl+P')
-    ana.type('/approve ')
-    ana.press('Tab')
-    await ana.shows((screen) => expect(screen).toMatch(/> \/approve [\w-]{21}$/m))
-    ana.press('Enter')
+    await ana.sees('⚠ 1 pending · reviewer: files/read_text_file — what fails decides · y approves')
+    enter(ana, 'y')
     await ana.sees('✓ approved: ok 1 signs in FAIL 2 token expires ok 3 signs out')
     await expect
       .poll(() => count(ana, 'reviewer: I recommend against deploying'), { timeout: 60_000 })

@@ -8,8 +8,8 @@ import { verifies } from '../verifies.js'
 const within = { timeout: 15_000, interval: 20 }
 const timeout = 60_000
 
-async function joined(cwd: string): Promise<Pane> {
-  const ana = openPane(commandLine('join'), { cwd, columns: 100, env: { NO_COLOR: '1' } })
+async function joined(cwd: string, flags = ''): Promise<Pane> {
+  const ana = openPane(commandLine(`join ${flags}`), { cwd, columns: 100, env: { NO_COLOR: '1' } })
   await ana.sees('you are ana')
   return ana
 }
@@ -19,7 +19,7 @@ verifies(
   'tools are told as they run, and why they ran after the answer, also while somebody types',
   inTmux(async () => {
     const { cwd, ben } = await openAsked()
-    const ana = await joined(cwd)
+    const ana = await joined(cwd, '--reasoning')
     ana.type('half a ')
     await ana.shows((screen) => expect(screen).toMatch(/> half a$/))
     await ben.ask(updates)
@@ -29,12 +29,10 @@ verifies(
     await ana.sees('ana: half a sentence')
     const shown = ana.all().replace(/ · [\d.]+ s · 2 tools/, '')
     expect(shown).toContain(`bot ┄ thinking
-bot  ○ Thinking...
-bot  ○ memory_search
-bot  ● memory_search
+bot  ● memory_search query=recent project updates limit=5 — searched memory for 'recent project
+bot    updates' ✓ 3 documents found
 bot    ▸ Found 3 documents
-bot  ○ shell
-bot  ● shell
+bot  ● shell git log --oneline -10 — ran git log to check recent commits ✓ 142 B
 bot    ▸ ${'x'.repeat(79)}…
 bot ∎ done
 ${wireframe(1)}`)
@@ -47,15 +45,13 @@ verifies(
   'where there are colours, it is dim gray and the names of tools are cyan',
   inTmux(async () => {
     const { cwd, ben } = await openAsked()
-    const colourful = `env -u NO_COLOR -u FORCE_COLOR -u NODE_DISABLE_COLORS -u CI ${commandLine('join')}`
+    const colourful = `env -u NO_COLOR -u FORCE_COLOR -u NODE_DISABLE_COLORS -u CI ${commandLine('join --reasoning')}`
     const ana = openPane(colourful, { cwd, columns: 100 })
     await ana.sees('you are ana')
     await ben.ask('what time is it?')
     await ana.sees('→ success')
     const shown = markup(ana.coloured())
-    for (const line of ['  ○ Thinking...', '  ○ ⟨36⟩shell', '  ● ⟨36⟩shell']) {
-      expect(shown).toContain(`bot⟨2;90⟩${line}\n`)
-    }
+    expect(shown).toMatch(/bot⟨⟩ {2}⟨2;90⟩● ⟨36⟩shell⟨2;90⟩ date — .* ✓ 142 B\n/)
     expect(shown, 'the block names nobody').toContain(`bot⟨⟩: It is late.
 
 ⟨2;90⟩  ┄ Reasoning (turn 1)
@@ -76,13 +72,14 @@ verifies(
     const ana = await joined(cwd)
     ana.press('C-t')
     await ana.sees('thinking hidden')
-    // A run that nobody has hidden begins visible: it is hidden in its turn.
-    const asked = ben.ask('what is wrong?')
-    await ana.sees('thinking visible')
-    ana.press('C-t')
-    await asked
-    await ana.sees('Reasoning (turn 1)')
+    await ben.ask('what is wrong?')
+    await ana.sees('  ┄ Reasoning (turn 1)\n')
     await ana.sees('→ error')
+    expect(ana.all()).not.toContain('Narrative')
+    ana.press('C-t')
+    await ana.sees('thinking visible')
+    await ben.ask('what time is it?')
+    await ana.sees('  ┄ Reasoning (turn 2): 1 tool · /reasoning 2 @bot')
   }),
   { timeout },
 )

@@ -20,7 +20,7 @@ const note = (text: string) => ({
 test(
   'proposals are shown, approved, rejected and allowed, also those from before one came',
   inTmux(async () => {
-    const { seats, open } = await terminalSpace(['coder', 'files'])
+    const { seats, open } = await terminalSpace(['coder', 'files'], { columns: 120 })
     const { coder, files } = seats
     const written: unknown[] = []
     files.tool('write', {}, (args) => {
@@ -52,9 +52,44 @@ test(
 
     const always = await coder.propose(note('always'))
     await pane.sees('1 pending')
-    enter(pane, `/approve ${always.id} always`)
-    await pane.sees('✓ approved; coder may do the same from now on')
+    await pane.sees(/coder {4}text {2}always/)
+    enter(pane, '/allways')
+    await pane.sees('✗ there is no /allways; did you mean /always?')
+    enter(pane, '/always')
+    await pane.sees('1  with any arguments')
+    await pane.sees('2  only where text is always')
+    pane.press('2')
+    await pane.sees('until when?')
+    pane.press('3')
+    await pane.sees('✓ approved; coder may do the like from now on')
+    expect(
+      coder.can({
+        kind: 'mcp.request',
+        to: ['files'],
+        payload: { method: 'tools/call', params: { name: 'write', arguments: { text: 'always' } } },
+      }),
+    ).toBe(true)
+    expect(
+      coder.can({
+        kind: 'mcp.request',
+        to: ['files'],
+        payload: { method: 'tools/call', params: { name: 'write', arguments: { text: 'never' } } },
+      }),
+    ).toBe(false)
     await expect.poll(() => written).toEqual([{ text: 'early' }, { text: 'always' }])
+    const two = [await coder.propose(note('this')), await coder.propose(note('that'))] as const
+    await pane.sees('2 pending · coder: files/write — to keep this · y approves · n rejects · /always')
+    enter(pane, 'y')
+    await pane.sees('✓ approved: written down')
+    expect(await two[0].outcome).toMatchObject({ state: 'approved', by: 'ana' })
+    await pane.sees('1 pending · coder: files/write — to keep that')
+    enter(pane, 'n')
+    await pane.sees('why not? for everyone to read')
+    enter(pane, 'it is too late')
+    expect(await two[1].outcome).toMatchObject({ state: 'rejected', message: 'it is too late' })
+    await pane.shows((screen) => expect(screen).not.toContain('pending ·'))
+    enter(pane, 'y')
+    await pane.sees('ana: y')
     enter(pane, '/approve nonsense')
     await pane.sees('✗ no proposal nonsense is in the log')
   }),
@@ -152,7 +187,7 @@ test(
     await pane.sees('ana is here')
     const run = await seats.planner.reason()
     await run.call('files/list', {}, { why: 'to see' })
-    await pane.sees(/files {2}← list: success \(18 chars\)/)
+    await pane.sees('planner  ● list — to see ✓ 18 B')
     expect(pane.all()).not.toContain('│ second')
     pane.press('C-o')
     await pane.sees(/tool output in full\nplanner {4}│ first\nplanner {4}│ second\nplanner {4}│ third/)

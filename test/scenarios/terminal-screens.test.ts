@@ -67,26 +67,71 @@ async function conversation({ colours, args, atWork = '30 %', ...size }: Shown):
   return pane
 }
 
-for (const columns of [80, 40]) {
+/** Columns and rows of terminals that people have. */
+const sizes = [
+  [80, 24],
+  [100, 30],
+  [40, 20],
+] as const
+
+for (const [columns, rows] of sizes) {
   verifies(
     'I20',
-    `the terminal at ${columns} columns`,
+    `the terminal at ${columns}×${rows}`,
     inTmux(async () => {
-      const pane = await conversation({ columns })
+      const pane = await conversation({ columns, rows })
       const screen = pane.screen()
-      await expect(settled(screen)).toMatchFileSnapshot(`../golden/terminal-${columns}.txt`)
+      await expect(settled(screen)).toMatchFileSnapshot(`../golden/terminal-${columns}x${rows}.txt`)
     }),
     { timeout: 120_000 },
   )
 
   verifies(
     'I20',
-    `the terminal at ${columns} columns, in colours`,
+    `the terminal at ${columns}×${rows}, in colours`,
     inTmux(async () => {
-      const pane = await conversation({ columns, colours: true })
+      const pane = await conversation({ columns, rows, colours: true })
       await expect(settled(markup(pane.coloured()))).toMatchFileSnapshot(
-        `../golden/terminal-${columns}-colours.txt`,
+        `../golden/terminal-${columns}x${rows}-colours.txt`,
       )
+    }),
+    { timeout: 120_000 },
+  )
+}
+
+for (const [columns, rows] of sizes) {
+  verifies(
+    'I20',
+    `after a question to two agents both answers are on the screen, at ${columns}×${rows}`,
+    inTmux(async () => {
+      const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], { columns, rows })
+      seats.files.tool('read', {}, () => 'two tests fail')
+      for (const [name, answer] of [
+        ['planner', '**Wait** until `token.test.ts` passes.'],
+        ['coder', 'I can mend it today.'],
+      ] as const) {
+        void seats[name].answer(async (turn) => {
+          await using run = await turn.reason(`Thinking about: ${turn.text}`)
+          await run.thought('The report decides this.')
+          if (name === 'planner')
+            await run.call('files/read', { path: 'report.txt' }, { why: 'what fails decides' })
+          await run.conclude('I know')
+          await turn.reply(answer, { format: 'markdown' })
+        })
+      }
+      const pane = open()
+      await pane.sees('ana is here')
+      pane.type('Can we deploy?')
+      pane.press('Enter')
+      await pane.sees(/planner: Wait until `token\.test\.ts`\s/)
+      await pane.sees('coder: I can mend it today.')
+      await pane.sees('/reasoning 1 @planner')
+      await pane.shows((screen) => {
+        expect(screen).toMatch(/planner: Wait until/)
+        expect(screen).toContain('coder: I can mend it today.')
+        const joined = screen.replaceAll(/\nplanner +/g, ' ')
+        expect(joined).toContain('● read report.txt — what fails decides ✓ 14 B')
+      })
     }),
     { timeout: 120_000 },
   )

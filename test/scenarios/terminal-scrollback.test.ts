@@ -18,7 +18,7 @@ test(
       to: ['files'],
       payload: { jsonrpc: '2.0', id: '1', method: 'tools/call', params: { name: 'search', arguments: {} } },
     })
-    await pane.sees('⚒ planner search')
+    await pane.sees(/planner {2}○ search.* \d/)
     // With every colour and every space that stands there.
     const bytes = (): string => scrollback(pane.stored()).join('\n')
     const before = bytes()
@@ -87,7 +87,7 @@ test(
     await pane.sees('ana is here')
     const run = await seats.planner.reason(`a run with a long title: ${'word '.repeat(20)}`)
     await run.thought('the first thought')
-    await pane.sees('◐ planner')
+    await pane.sees('planner  ○ Thinking')
     pane.type('typed before')
     // What is drawn while the terminal changes its size may be drawn for either size.
     await pane.sees('> typed before')

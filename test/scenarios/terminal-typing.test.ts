@@ -71,16 +71,18 @@ test(
     const run = await seats.planner.reason('a run')
     await run.thought('a thought')
     pane.type('half a line')
-    await pane.shows((screen) => expect(screen).toMatch(/◐ planner .*\n> half a line$/))
+    await pane.shows((screen) => expect(screen).toMatch(/planner {2}○ Thinking.*\n> half a line$/))
     for (let times = 1; times <= 3; times++) {
       process.kill(Number(readFileSync(pid, 'utf8')), 'SIGUSR2')
       await pane.sees(`a library complains ${times}`)
     }
     await run.thought('another thought')
-    await pane.shows((screen) => expect(screen).toMatch(/◐ planner .* another thought\n> half a line$/))
+    await pane.shows((screen) =>
+      expect(screen).toMatch(/planner {2}○ Thinking.* another thought\n> half a line$/),
+    )
     const above = scrollback(pane.all())
     expect(pane.all().match(/^── /gm)).toHaveLength(1)
-    expect(above.filter((line) => /^(── |> |◐ )/.test(line))).toEqual([])
+    expect(above.filter((line) => /^(── |> |planner {2}○ Thinking)/.test(line))).toEqual([])
     for (let times = 1; times <= 3; times++) {
       expect(above.filter((line) => line.endsWith(`Warning: beware ${times}`))).toHaveLength(1)
       expect(above.filter((line) => line === `a library complains ${times}`)).toHaveLength(1)

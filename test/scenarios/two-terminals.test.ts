@@ -41,6 +41,14 @@ async function twoTerminals() {
   return { bot, cal, panes, tap }
 }
 
+/** Types a command that asks, and takes the first of what it offers. */
+async function chooseFirst(pane: Pane, command: string): Promise<void> {
+  pane.type(command)
+  pane.press('Enter')
+  await pane.sees('for everyone? Esc: none')
+  pane.press('1')
+}
+
 /** One turn, with tools and a nested context; with `toggles`, ana hides it at her terminal and ben shows it at his. */
 async function turn(toggles: boolean) {
   const { bot, cal, panes, tap } = await twoTerminals()
@@ -52,8 +60,8 @@ async function turn(toggles: boolean) {
       await run.thought('the first')
       await both('the first')
       if (toggles) {
-        panes.ana.press('C-t')
-        await both('thinking hidden')
+        await chooseFirst(panes.ana, '/hide')
+        await both('ana hides the thoughts of bot from everyone')
       }
       for (const text of ['the second', 'the third']) await run.thought(text)
       const nested = await run.reason('deeper')
@@ -61,8 +69,8 @@ async function turn(toggles: boolean) {
       await nested.conclude('up again')
       await run.call('tools/count', { to: 4 }, { why: 'to count' })
       if (toggles) {
-        panes.ben.press('C-t')
-        await both('thinking visible')
+        await chooseFirst(panes.ben, '/show')
+        await both('ben shows the thoughts of bot to everyone again')
       }
       await run.thought('the last')
       await run.conclude('thought it over')
@@ -73,7 +81,7 @@ async function turn(toggles: boolean) {
   const answer = await cal.ask('How many?', { to: ['bot'] })
   await answering
   await both('The final answer.')
-  await both('→ success (4 chars)')
+  await both('✓ 4 B')
   return { answer: answer.text, sockets: tap.sockets(), screens: [panes.ana.all(), panes.ben.all()] }
 }
 
@@ -128,8 +136,8 @@ verifies(
 const thoughts = ['the first', 'the second', 'the third', 'the deepest', 'the last']
 
 verifies(
-  'O20',
-  'toggles at both terminals as fast as keys go leave both sockets, screens and the gateway with the same',
+  ['O11', 'O20'],
+  'Ctrl+T at both terminals as fast as keys go: each is sent what it shows, and neither notices the other',
   inTmux(async () => {
     const { bot, panes, tap } = await twoTerminals()
     const run = await bot.reason('about to think')
@@ -138,19 +146,24 @@ verifies(
       panes.ana.press(...Array.from({ length: 5 }, () => 'C-t'))
       panes.ben.press(...Array.from({ length: 5 }, () => 'C-t'))
     }
-    await run.thought('in between')
-    await bot.chat('up to here')
-    await Promise.all([panes.ana.sees('up to here'), panes.ben.sees('up to here')])
-    await expect.poll(() => states(panes, bot), { timeout: 30_000, interval: 200 }).toEqual([true, true])
-    const toggles = tap.sockets().map((frames) => frames.filter(isToggle).map(({ seq }) => seq))
-    expect(toggles[0]?.length).toBeGreaterThan(0)
-    expect(toggles[0]).toEqual(toggles[1])
+    panes.ana.press('C-t')
+    await panes.ana.shows((screen) => expect(screen).toContain('· thinking hidden ─'))
+    await panes.ben.shows((screen) => expect(screen).not.toContain('thinking hidden ─'))
+    // Each is sent what it asked for last.
+    const countThoughts = (): number[] => tap.sockets().map((frames) => frames.filter(isThought).length)
+    let round = 0
+    const delivered = async (): Promise<number[]> => {
+      const before = countThoughts()
+      round++
+      await run.thought(`in between ${round}`)
+      await bot.chat(`up to here ${round}`)
+      await Promise.all([panes.ana.sees(`up to here ${round}`), panes.ben.sees(`up to here ${round}`)])
+      return countThoughts().map((count, at) => count - (before[at] ?? 0))
+    }
+    await expect.poll(delivered, { timeout: 30_000 }).toEqual([0, 1])
+    expect(tap.sockets().flatMap((frames) => frames.filter(isToggle))).toEqual([])
+    expect(panes.ben.all()).toContain(`bot  · in between ${round}`)
+    expect(panes.ana.all()).not.toContain(`in between ${round}`)
   }),
   { timeout: 120_000 },
 )
-
-/** Whether each terminal shows what the gateway has. */
-function states({ ana, ben }: Readonly<Record<'ana' | 'ben', Pane>>, bot: SpaceClient): boolean[] {
-  const isHidden = bot.runs.at(-1)?.reasoningVisible === false
-  return [ana, ben].map((pane) => /· thinking hidden ─/.test(pane.screen()) === isHidden)
-}

@@ -67,8 +67,8 @@ export function scrollback(all: string): string[] {
 export const settled = (screen: string): string =>
   screen
     // What follows a time in the footer is cut, one column earlier or later.
-    .replace(/^(.*[◐⚒] .*?) \d+(?:\.\d)? (?:s|min)\b.*$/gm, '$1 N s …')
-    .replace(/\b\d+(?:\.\d)? s\b/g, 'N s')
+    .replace(/^(.*○ .*?) \d+(?:\.\d)? (?:ms|s|min)\b.*$/gm, '$1 N s …')
+    .replace(/\b\d+(?:\.\d)? m?s\b/g, 'N s')
     .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<an id of 21 chars>')
 
 /** A screen with its colours as `⟨1;35⟩text⟨⟩`, however the escape sequences say it. */

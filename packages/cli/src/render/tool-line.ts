@@ -46,11 +46,13 @@ function formatArguments(value: unknown): string {
   return brief(onOneLine(members.map(([name, each]) => `${name}=${text(each)}`).join(' ')), maxArgumentChars)
 }
 
-/** `○ read_text_file report.txt — what fails decides`, with another mark once it has ended. */
-export function callText({ tool, args, why }: ShownCall, mark: string, style: Style): string {
-  const rest = `${args === '' ? '' : ` ${args}`}${why === '' ? '' : ` — ${why}`}`
-  return `${style.section(`${mark} `)}${style.tool(tool)}${style.section(rest)}`
-}
+/** ` report.txt — what fails decides` */
+export const aboutCall = ({ args, why }: ShownCall): string =>
+  `${args === '' ? '' : ` ${args}`}${why === '' ? '' : ` — ${why}`}`
+
+/** `● read_text_file report.txt — what fails decides` */
+export const callText = (call: ShownCall, mark: string, style: Style): string =>
+  `${style.section(`${mark} `)}${style.tool(call.tool)}${style.section(aboutCall(call))}`
 
 /** `✓ 48 B`, `✓ 3 documents found`, `✗ no such file`. */
 export function outcomeMark({ payload }: Response): string {

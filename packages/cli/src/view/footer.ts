@@ -1,7 +1,7 @@
 import { createContextFold, formatDuration, type LiveAnswer, plainStyle } from '@meup/folds'
 import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
 import { AgentLines } from '../render/agent-lines.js'
-import { callText } from '../render/tool-line.js'
+import { aboutCall } from '../render/tool-line.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
 import { toOneRow } from './keyboard.js'
@@ -86,7 +86,7 @@ function formatActivity({ thinkers, tools, showsThoughts }: FooterParts, now: nu
     }),
     ...tools.map(
       ({ caller, call, since, ...rest }) =>
-        `${caller}  ${callText(call, '○', plainStyle)} ${formatElapsed(since, now)}${formatProgress(rest)}`,
+        `${caller}  ○ ${call.tool} ${formatElapsed(since, now)}${formatProgress(rest)}${aboutCall(call)}`,
     ),
   ]
 }
@@ -97,7 +97,7 @@ function formatProgress({ progress }: Pick<RunningTool, 'progress'>): string {
   const far =
     total === undefined
       ? `${done}`
-      : `${renderProgressBar(done / total)} ${Math.round((100 * done) / total)} %`
+      : `${Math.round((100 * done) / total)} % ${renderProgressBar(done / total)}`
   return ` ${far}${message ? ` · ${message}` : ''}`
 }
 

@@ -5,7 +5,7 @@ import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerLine, RowContent } from './rows.js'
+import { BeingWritten, LiveAnswerLine, RowContent, WhyOfAnswer } from './rows.js'
 
 /** Pixels of a lane, at least. */
 const minLaneWidthPx = 320
@@ -215,6 +215,7 @@ const LaneRow = memo((props: RowProps): VNode => {
       <div class={`content depth-${Math.min(depth, 5)}`} {...grid.cell}>
         {row.type === 'message' && <Name id={envelope.from} />}
         {row.type === 'message' && <Time ts={envelope.ts} />}
+        {row.type === 'message' && <WhyOfAnswer envelope={envelope} />}
         <RowContent row={row} />
       </div>
     </div>

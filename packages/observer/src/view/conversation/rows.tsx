@@ -69,11 +69,14 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
       {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
       <FullSizeChip envelope={envelope} />
       {message.isTakenBack && <Chip>taken back</Chip>}
-      {message.source.correlationId !== undefined && <WhyButton id={envelope.id} />}
       {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
     </div>
   )
 }
+
+/** The way to what led to an answer. */
+export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>
+  envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
 function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: { row: SaidRow }): VNode {
   return (

@@ -4,13 +4,19 @@ import { questionText } from '../../model/index.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerLine, RowContent } from './rows.js'
+import { getPlace, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { BeingWritten, LiveAnswerLine, RowContent, WhyOfAnswer } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
+  const { answers } = model
+  const origins = answers.map(({ trigger }) => {
+    const asked = model.log.get(trigger)
+    return asked === undefined ? trigger : model.getOrigin(asked)
+  })
+  const last = model.lists.stream.slots.at(-1)?.origin
   return (
     <div class="stream">
       <VirtualRows
@@ -24,10 +30,11 @@ export function Stream({ current, handle }: ViewProps): VNode {
         }}
         handle={handle}
         follow={(isFollowing) => model.follow(isFollowing)}
-        under={model.answers.map((answer) => (
+        next={origins[0]}
+        under={answers.map((answer, at) => (
           <article
             key={`${answer.from} ${answer.trigger}`}
-            class="row said-aloud outer alone"
+            class={`row outer said-aloud ${getPlace(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
             aria-live="off"
             aria-busy={true}
           >
@@ -84,6 +91,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
         {depth === 0 && !isQuiet && type !== 'heading' && (
           <header class="byline">
             <Name id={speaker} />
+            {type === 'message' && <WhyOfAnswer envelope={envelope} />}
             <Time ts={envelope.ts} />
           </header>
         )}

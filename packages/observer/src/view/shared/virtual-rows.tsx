@@ -1,6 +1,6 @@
 import type { ComponentChildren, ComponentType, JSX, VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Row, RowList, Slot } from '../../model/index.js'
+import type { Row, RowList } from '../../model/index.js'
 import { Scroll } from './scroll.js'
 
 export interface RowProps {
@@ -18,11 +18,15 @@ export interface RowProps {
 /** Where a row stands among those that go back to the same question. */
 export type Place = 'alone' | 'start' | 'middle' | 'end'
 
-function getPlace(slots: readonly Slot[], index: number): Place {
-  const isSame = (other: number): boolean =>
-    slots[index]?.origin !== undefined && slots[other]?.origin === slots[index]?.origin
-  if (isSame(index - 1)) return isSame(index + 1) ? 'middle' : 'end'
-  return isSame(index + 1) ? 'start' : 'alone'
+/** By what a row goes back to, and what the rows around it do. */
+export function getPlace(
+  before: string | undefined,
+  origin: string | undefined,
+  after: string | undefined,
+): Place {
+  const [followsOn, goesOn] = [before, after].map((other) => origin !== undefined && other === origin)
+  if (followsOn) return goesOn ? 'middle' : 'end'
+  return goesOn ? 'start' : 'alone'
 }
 
 /** Moves through the rows of a view. */
@@ -59,6 +63,8 @@ interface VirtualRowsProps {
   readonly seen?: (start: number, end: number) => void
   /** What stands below the rows, and moves with them. */
   readonly under?: ComponentChildren
+  /** What the first of that goes back to. */
+  readonly next?: string | undefined
   /** Renders what stands above the rows. Arguments: whether the reader is at the live end, and the first drawn row. */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
@@ -173,7 +179,11 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
               count={slots.length}
               isCurrent={slot.key === current}
               isEntry={slot.key === entry}
-              place={getPlace(slots, start + at)}
+              place={getPlace(
+                slots[start + at - 1]?.origin,
+                slot.origin,
+                start + at + 1 === slots.length ? props.next : slots[start + at + 1]?.origin,
+              )}
             />
           ))}
         </div>
