@@ -158,9 +158,7 @@ async function answer({ security, performance }: Review, terminal: Recorder): Pr
 
 /** At the terminal; the card on the page closes by itself. */
 async function decide({ release }: Review, terminal: Recorder): Promise<void> {
-  await terminal.type('/approve ')
-  terminal.pane.press('Tab')
-  await terminal.keep(900, /> \/approve [\w-]{21}/)
+  await terminal.type('y')
   terminal.pane.press('Enter')
   await terminal.keep(900, '✓ approved: reverted auth-token')
   release.go(2)

@@ -86,7 +86,7 @@ test(
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     await expect.poll(() => count(space, 'reviewer has other capabilities'), { timeout: 60_000 }).toBe(2)
     enter(ana, 'And with my leave?')
-    await ana.sees('⚠ 1 pending · reviewer: files/read_text_file — what fails decides · y approves')
+    await ana.sees('⚠ 1 pending · y/n · reviewer: files/read_text_file — what fails decides · /always')
     enter(ana, 'y')
     await ana.sees('✓ approved: ok 1 signs in FAIL 2 token expires ok 3 signs out')
     await expect

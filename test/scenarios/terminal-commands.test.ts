@@ -50,7 +50,7 @@ test(
     expect(await late.outcome).toMatchObject({ state: 'rejected', message: 'not now' })
     await pane.shows((screen) => expect(screen).not.toContain('pending ·'))
 
-    const always = await coder.propose(note('always'))
+    await coder.propose(note('always'))
     await pane.sees('1 pending')
     await pane.sees(/coder {4}text {2}always/)
     enter(pane, '/allways')
@@ -78,11 +78,11 @@ test(
     ).toBe(false)
     await expect.poll(() => written).toEqual([{ text: 'early' }, { text: 'always' }])
     const two = [await coder.propose(note('this')), await coder.propose(note('that'))] as const
-    await pane.sees('2 pending · coder: files/write — to keep this · y approves · n rejects · /always')
+    await pane.sees('2 pending · y/n · coder: files/write — to keep this · /always')
     enter(pane, 'y')
     await pane.sees('✓ approved: written down')
     expect(await two[0].outcome).toMatchObject({ state: 'approved', by: 'ana' })
-    await pane.sees('1 pending · coder: files/write — to keep that')
+    await pane.sees('1 pending · y/n · coder: files/write — to keep that')
     enter(pane, 'n')
     await pane.sees('why not? for everyone to read')
     enter(pane, 'it is too late')

@@ -6,6 +6,8 @@ import { temporaryFolder } from './cli.js'
 /** A page in a browser that a test looks at and works with, as a person would. */
 export interface DrivenPage {
   goTo(url: string): Promise<void>
+  /** Runs before the scripts of every page that is opened from now on. */
+  prepare(script: string): Promise<void>
   reload(): Promise<void>
   /** What an expression in the page comes to, or its promise. */
   evaluate<Value>(expression: string): Promise<Value>
@@ -69,6 +71,7 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
     evaluate,
     text,
     goTo: async (url) => void (await call('Page.navigate', { url })),
+    prepare: async (source) => void (await call('Page.addScriptToEvaluateOnNewDocument', { source })),
     reload: async () => void (await call('Page.reload')),
     shows: async (expected) => void (await expect.poll(text, within).toMatch(expected)),
     hides: async (expected) => void (await expect.poll(text, within).not.toMatch(expected)),

@@ -78,9 +78,14 @@ export async function crew({ enter }: { enter(id: string): Promise<SpaceClient> 
 }
 
 /** Signs in on the page. */
-export async function enterAs(page: DrivenPage, url: string, participant: string): Promise<void> {
+export async function enterAs(
+  page: DrivenPage,
+  url: string,
+  participant: string,
+  space = 'demo',
+): Promise<void> {
   await page.resize(1280, 800)
-  await page.goTo(`${url}/#/s/demo`)
+  await page.goTo(`${url}/#/s/${space}`)
   await page.type('input[name=token]', testToken(participant))
   await page.click('button[type=submit]')
   await page.shows('live')

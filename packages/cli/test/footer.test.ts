@@ -49,7 +49,7 @@ describe('the footer', () => {
       `── ana in demo ${'─'.repeat(45)}`,
       'planner  ○ Thinking... 8 s · the tests decide',
       'coder  ○ Thinking... 8 s · 2 runs',
-      'planner  ○ search 1 min 1 s 30 % ■■■□□□□□□□ · a report — to …',
+      'planner  ○ search 1 min 1 s 30 % ■■■□□□□□□□ · a report — to…',
       'planner  ○ read 0.1 s 12',
       '⚠ 1 pending',
       '> half a line',

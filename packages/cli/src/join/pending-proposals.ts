@@ -98,14 +98,14 @@ export class PendingProposals {
     const offer = this.offer()
     const shown = offer?.proposal ?? open[0]
     if (shown === undefined) return undefined
-    const how =
+    const [keys, more] =
       offer === undefined
-        ? 'Ctrl+P'
+        ? ['', 'Ctrl+P']
         : offer.since === undefined
-          ? 'Ctrl+P shows it'
-          : 'y approves · n rejects · /always'
+          ? ['', 'Ctrl+P shows it']
+          : ['y/n · ', '/always']
     const { source, rationale } = shown
-    return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${how}`
+    return `⚠ ${open.length} pending · ${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
   /** What an arriving proposal asks for, below its line. */

@@ -154,23 +154,26 @@ function SpaceSwitch({ session }: { session: Session }): VNode {
       console.info('the spaces of this token are not known:', error),
     )
   }, [place, isLive])
-  if (spaces.length < 2) return <strong class="space">{place.space}</strong>
+  if (spaces.length < 2) return <h1 class="space">{place.space}</h1>
   return (
-    <select
-      class="space"
-      aria-label="Space"
-      value={place.space}
-      onChange={(event) => {
-        const space = event.currentTarget.value
-        saveToken({ ...place, space })
-        location.hash = writeRoute({ space })
-      }}
-    >
-      {spaces.map((space) => (
-        <option key={space} value={space}>
-          {space}
-        </option>
-      ))}
-    </select>
+    <>
+      <h1 class="unseen">{place.space}</h1>
+      <select
+        class="space"
+        aria-label="Space"
+        value={place.space}
+        onChange={(event) => {
+          const space = event.currentTarget.value
+          saveToken({ ...place, space })
+          location.hash = writeRoute({ space })
+        }}
+      >
+        {spaces.map((space) => (
+          <option key={space} value={space}>
+            {space}
+          </option>
+        ))}
+      </select>
+    </>
   )
 }

@@ -199,7 +199,7 @@ export function SpacePage({
           {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu }}
           help={() => setHelpOpen(true)}
         />
-        <div class="side">
+        <div class="side" role={isMenuOpen ? 'main' : undefined}>
           <People />
           <Filters />
           <HiddenList />

@@ -70,7 +70,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const settings = change === undefined ? readSettings(envelope.payload) : undefined
   const { marks, chain } = model.judge(proposal)
   return (
-    <section class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
+    <fieldset class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
       <header>
         <span class="mark warn">⚠</span>
         <Name id={source.from} />
@@ -127,7 +127,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           isSeen={isWhole || isShownAtOnce(envelope.payload, exact)}
         />
       )}
-    </section>
+    </fieldset>
   )
 }
 
