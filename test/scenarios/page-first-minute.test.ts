@@ -32,7 +32,11 @@ test(
         (row.querySelector('.message-text, .heading .ending')?.textContent ?? ''))`)
     await expect
       .poll(async () => (await places()).filter((place) => !place.startsWith('alone')))
-      .toEqual(['start to planner' + 'What can you do?', 'middle There is a release', 'end to anaI plan releases.'])
+      .toEqual([
+        'start to planner' + 'What can you do?',
+        'middle There is a release',
+        'end to anaI plan releases.',
+      ])
 
     // What comes after another question leads back to its own.
     const question = await security.chat('Is it safe?')

@@ -27,7 +27,7 @@ verifies(
     ana.type('sentence')
     ana.press('Enter')
     await ana.sees('ana: half a sentence')
-    const shown = ana.all().replace(/ · [\d.]+ s · 2 tools/, '')
+    const shown = ana.all().replace(/ · [\d.]+ m?s · 2 tools/, '')
     expect(shown).toContain(`bot ┄ thinking
 bot  ● memory_search query=recent project updates limit=5 — searched memory for 'recent project
 bot    updates' ✓ 3 documents found

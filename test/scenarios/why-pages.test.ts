@@ -40,13 +40,18 @@ test(
   'what the pages show of a question is what people see of it',
   inTmux(async () => {
     const folder = await firstSpace()
-    const ana = openPane(commandLine('join'), { cwd: folder, env: { NO_COLOR: '1' } })
+    const open = (flags: string) =>
+      openPane(commandLine(`join ${flags}`), { cwd: folder, env: { NO_COLOR: '1' } })
+    const [ana, whole] = [open(''), open('--reasoning')]
     await ana.sees('you are ana')
+    await whole.sees('you are ana')
     ana.type('Can we deploy?')
     ana.press('Enter')
-    await ana.sees('→ success')
-    const [live] = snippetsOf('docs/observing.md').filter(({ language }) => language === 'text')
-    expect(ana.all().replace(/[\d.]+ s · 1 tool/, '2 s · 1 tool')).toContain(live?.text)
+    await ana.sees('/reasoning 1 @reviewer')
+    await whole.sees('→ success')
+    const [live, block] = snippetsOf('docs/observing.md').filter(({ language }) => language === 'text')
+    expect(ana.all().replace(/[\d.]+ m?s · 1 tool/, '2.1 s · 1 tool')).toContain(live?.text)
+    expect(whole.all()).toContain(block?.text)
 
     for (const page of ['docs/observing.md', 'docs/audit.md']) {
       const shown = terminal(page)
