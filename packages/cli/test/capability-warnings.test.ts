@@ -21,3 +21,23 @@ test('whole commands, regular expressions and exclusions are not warned of', () 
     findCapabilityWarnings([...fine, 'chat', { tool: 'files/*', arguments: { path: 'src/*' } }]),
   ).toEqual([])
 })
+
+test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of one’s own are not', () => {
+  const wrong: Capability[] = ['chatt', 'resoning.*', { kind: ['mcp.reqest', 'chat'] }, 'files/edit_file']
+  expect(findCapabilityWarnings(wrong)).toEqual([
+    '"chatt" is no kind of MEUP; did you mean "chat"?',
+    '"resoning.*" is no kind of MEUP; did you mean "reasoning.*"?',
+    '"mcp.reqest" is no kind of MEUP; did you mean "mcp.request"?',
+    '"files/edit_file" is no kind; a tool is {"tool":"files/edit_file"}',
+  ])
+  const fine: Capability[] = [
+    '*',
+    'chat',
+    'reasoning.*',
+    '!mcp.proposal',
+    're:mcp\\..*',
+    'acme.note',
+    'deploy.*',
+  ]
+  expect(findCapabilityWarnings(fine)).toEqual([])
+})

@@ -23,3 +23,52 @@ test.for([
   pending.onEnvelope(end)
   expect(pending.list()).toEqual([])
 })
+
+const proposes = (id: number, name: string, args: object) =>
+  envelope(id, 'mcp.proposal', 'ben', {
+    to: ['files'],
+    payload: { method: 'tools/call', params: { name, arguments: args } },
+  })
+
+async function waiting(can = true) {
+  const pending = new PendingProposals({ id: 'ana', can: () => can })
+  await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
+  return pending
+}
+
+test('what is asked for is a change, a few arguments, or JSON; secrets are masked', async () => {
+  const pending = await waiting()
+  const edits = [{ oldText: 'port 80', newText: 'port 8080' }]
+  const cards = [
+    proposes(1, 'edit_file', { path: 'a.txt', edits }),
+    proposes(2, 'refund', { order: 4711, password: 'hunter2' }),
+    proposes(3, 'refund', { order: { id: 4711 } }),
+  ].map((each) => {
+    pending.onEnvelope(each)
+    return pending.card(each.id)
+  })
+  expect(cards).toEqual([
+    ['    edit a.txt, 1 line', '    -port 80', '    +port 8080'],
+    ['    order     4711', '    password  [redacted]'],
+    [expect.stringContaining('{"name":"refund","arguments":{"order":{"id":4711}}}')],
+  ])
+})
+
+test('y and n are for the one that waits longest, once all of it was shown, to who may decide it', async () => {
+  const pending = await waiting()
+  for (const id of [1, 2]) pending.onEnvelope(proposes(id, 'refund', { order: id }))
+  expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: undefined })
+  expect(pending.summary()).toMatch(/^⚠ 2 pending · ben: files\/refund .*Ctrl\+P shows it$/)
+  pending.card('e1', 5)
+  expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: 5 })
+  expect(pending.summary()).toMatch(/^⚠ 2 pending · y\/n · ben: files\/refund/)
+  const long = proposes(3, 'write', { text: 'x'.repeat(5000) })
+  const other = await waiting()
+  other.onEnvelope(long)
+  other.card('e3')
+  expect(other.offer()).toMatchObject({ since: undefined })
+  const onlooker = await waiting(false)
+  onlooker.onEnvelope(proposes(1, 'refund', { order: 1 }))
+  expect(onlooker.offer()).toBeUndefined()
+  expect(onlooker.summary()).toMatch(/Ctrl\+P$/)
+})

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
 import { brief, onOneLine, printable } from '@meup/folds'
@@ -225,7 +226,18 @@ export async function verifyAudit(file: string | undefined, { head, ...flags }: 
     const verification = await createHttpClient(flags).verifyLog()
     printVerdict(verification, formatSpaceVerification(verification), flags)
   } else {
-    const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
+    const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head)).catch((error) => {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'EACCES') throw error
+      const why = {
+        ENOENT: 'there is no such file',
+        EISDIR: 'it is a folder',
+        EACCES: 'you may not read it',
+      }[code]
+      throw new UsageError(
+        `${file} cannot be verified: ${why}; meup audit export -o ${basename(file)} writes one`,
+      )
+    })
     printVerdict(verdict, formatFileVerdict(verdict), flags)
   }
 }

@@ -1,7 +1,7 @@
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import { suggest } from '../lib/suggest.js'
 import type { ProblemInside } from './shapes.js'
+import { suggest } from './suggest.js'
 import type { Finding, Path } from './yaml-source.js'
 
 /** Whether the value matches the schema; reports every mistake. */

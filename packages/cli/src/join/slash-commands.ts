@@ -1,6 +1,6 @@
 import { thinkingLevels } from '@meup/agent-sdk'
+import { suggest } from '../config/suggest.js'
 import { table } from '../lib/output.js'
-import { suggest } from '../lib/suggest.js'
 
 interface SlashCommand {
   readonly name: `/${string}`

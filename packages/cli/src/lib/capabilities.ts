@@ -1,5 +1,7 @@
 import { formatCapability, onOneLine } from '@meup/folds'
-import type { Capability, PayloadPattern } from '@meup/protocol'
+import { type Capability, Kind, namespaceOf, type PayloadPattern } from '@meup/protocol'
+import type { Config } from '../config/config.js'
+import { suggest } from '../config/suggest.js'
 import { parseObject } from './options.js'
 
 /** Reads capabilities of a command line: each a kind, or JSON. The gateway validates them. */
@@ -9,8 +11,39 @@ export const parseCapabilities = (words: readonly string[]): Capability[] =>
 /** Names of tool arguments that are shell commands. */
 const commandArguments = ['command', 'cmd', 'script']
 
-/** Warns about globs over shell commands: they also match what follows `;`. */
-export const findCapabilityWarnings = (capabilities: readonly Capability[]): string[] =>
+/** The warnings for everybody of a configuration, each with whom it is about. */
+export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
+  config.spaces.flatMap(({ config: { participants, guest } }) =>
+    [...Object.entries(participants), ...(guest === undefined ? [] : [['guests', guest] as const])].flatMap(
+      ([id, { capabilities }]) => findCapabilityWarnings(capabilities).map((warning) => `${id}: ${warning}`),
+    ),
+  )
+
+/** Warns about capabilities that allow something else than they seem to. */
+export const findCapabilityWarnings = (capabilities: readonly Capability[]): string[] => [
+  ...capabilities.flatMap(listKinds).flatMap((kind) => explainKind(kind) ?? []),
+  ...findOpenCommands(capabilities),
+]
+
+function listKinds(capability: Capability): string[] {
+  if (typeof capability === 'string') return [capability]
+  return 'kind' in capability ? [capability.kind].flat() : []
+}
+
+const knownKinds: readonly string[] = Object.values(Kind)
+const knownNames = [...knownKinds, ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`))]
+
+/** Kinds may be anybody's own, so that a misspelt one is none that is refused. */
+function explainKind(kind: string): string | undefined {
+  const name = kind.replace(/^!/, '')
+  if (name.includes('/')) return onOneLine(`"${name}" is no kind; a tool is {"tool":${JSON.stringify(name)}}`)
+  if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined
+  const meant = suggest(name, knownNames)
+  return meant === undefined ? undefined : onOneLine(`"${name}" is no kind of MEUP; did you mean "${meant}"?`)
+}
+
+/** Globs over shell commands also match what follows `;`. */
+const findOpenCommands = (capabilities: readonly Capability[]): string[] =>
   capabilities.flatMap((capability) =>
     commandPatterns(capability)
       .filter(isGlob)

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
+import { findConfigWarnings } from '../lib/capabilities.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
 import { print, printNotice } from '../lib/output.js'
 import { summarize, summaryLines } from './settings.js'
@@ -35,6 +36,7 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
     const summary = summarize(read)
     if (json) print(JSON.stringify({ valid: true, file, ...summary }))
     else for (const line of summaryLines(path, summary)) print(line)
+    for (const warning of findConfigWarnings(read.config)) printNotice(`warning: ${warning}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     print(json ? JSON.stringify({ valid: false, file, problems: error.problems }) : error.message)

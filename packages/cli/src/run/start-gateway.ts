@@ -7,6 +7,7 @@ import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
 import { loadBackend } from '../config/storage.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
+import { findConfigWarnings } from '../lib/capabilities.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
 import { traceSpaces } from './tracing.js'
@@ -37,6 +38,7 @@ export interface RunningGateway {
 /** Opens the log, the tokens and the address of a configuration. */
 export async function startGateway(config: Config, logger: Logger): Promise<RunningGateway> {
   let current = config
+  for (const warning of findConfigWarnings(config)) logger.warn({}, warning)
   let tokens = readTokens(config, logger)
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
