@@ -40,7 +40,7 @@ verifies(
     // Version 6 of the package has no such setting.
     const efforts = bodies.map(({ reasoning }) => reasoning?.effort)
     expect([
-      ['high', 'none', undefined],
+      ['high', 'minimal', undefined],
       [undefined, undefined, undefined],
     ]).toContainEqual(efforts)
     expect(here.troubles).toEqual([])
