@@ -140,7 +140,7 @@ function Media({ mimeType, data }: { mimeType: string; data: string }): VNode {
     setUrl(made)
     return () => made !== undefined && URL.revokeObjectURL(made)
   }, [data, mimeType])
-  const size = sizeText(Math.floor((data.length * 3) / 4))
+  const size = sizeText(Math.floor((data.replace(/=+$/, '').length * 3) / 4))
   if (url === undefined) {
     return (
       <p class="dim">
