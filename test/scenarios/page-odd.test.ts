@@ -31,7 +31,7 @@ test(
       .poll(() => page.evaluate(`document.body.textContent.includes('to its end')`), { timeout: 30_000 })
       .toBe(true)
     await page.click('.call-line', 'dump')
-    await page.click('.call-line', 'bytes')
+    await page.click('.call-line', 'to see bytes')
     await page.shows('application/octet-stream, 256 B')
     await page.click('.call-line', 'codes')
     await page.shows('a[31mred[0m gnp.exe <b>bold</b>')

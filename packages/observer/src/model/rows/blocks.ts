@@ -47,6 +47,8 @@ interface Placed {
   readonly envelope: Envelope
   /** Its place among the blocks. */
   index: number
+  /** Id of what it goes back to; see `findOrigin`. `null` = not looked for yet. */
+  origin: string | undefined | null
 }
 
 interface MessageBlock extends Placed {
@@ -191,7 +193,8 @@ export class Blocks {
   #placeMessage(envelope: Envelope, message: Message): void {
     const known = this.#messages.get(message.source.id)
     if (known !== undefined) known.message = message
-    const block = known ?? this.#add<MessageBlock>({ type: 'message', envelope, index: 0, message })
+    const block =
+      known ?? this.#add<MessageBlock>({ type: 'message', envelope, index: 0, origin: null, message })
     this.#messages.set(message.source.id, block)
     this.#different.add(block)
   }
@@ -199,7 +202,7 @@ export class Blocks {
   #placeArrival(envelope: Envelope): void {
     const last = this.#blocks.at(-1)
     if (last?.type !== 'arrivals' || last.envelopes.length >= maxArrivalsPerBlock) {
-      this.#add<ArrivalsBlock>({ type: 'arrivals', envelope, index: 0, envelopes: [envelope] })
+      this.#add<ArrivalsBlock>({ type: 'arrivals', envelope, index: 0, origin: null, envelopes: [envelope] })
       return
     }
     last.envelopes.push(envelope)
@@ -219,9 +222,11 @@ export class Blocks {
 
   #place(envelope: Envelope, entry: Entry): Block {
     const root = getRoot(envelope) ?? this.#findRun(envelope)
-    if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, entry })
+    if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, origin: null, entry })
     const known = this.#contexts.get(root)
-    const block = known ?? this.#add<ContextBlock>({ type: 'context', envelope, index: 0, root, entries: [] })
+    const block =
+      known ??
+      this.#add<ContextBlock>({ type: 'context', envelope, index: 0, origin: null, root, entries: [] })
     this.#contexts.set(root, block)
     if (isHeading(envelope, block))
       for (const cause of correlations(envelope)) this.#runs.set(`${envelope.from} ${cause}`, root)

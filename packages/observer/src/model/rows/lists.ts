@@ -3,7 +3,7 @@ import type { Block } from './blocks.js'
 import { type Group, type GroupOptions, Groups } from './groups.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
-import { createSlotsInBatches } from './slots.js'
+import { createSlotsInBatches, getOrigin } from './slots.js'
 import { createTimedSlots } from './waterfall.js'
 
 /** What one participant thinks and does; `null`: the conversation. */
@@ -49,8 +49,8 @@ export class Lists {
   /** One waterfall for each question; kept from when they are first asked for. */
   get waterfalls(): readonly Question[] {
     this.#waterfall ??= this.#newGroups(
-      (block, { getOrigin }) =>
-        block.type === 'context' || block.type === 'event' ? getOrigin(block.envelope) : undefined,
+      (block, sources) =>
+        block.type === 'context' || block.type === 'event' ? getOrigin(block, sources) : undefined,
       createTimedSlots,
     )
     return this.#waterfall.all

@@ -26,9 +26,15 @@ type GetHeight = (key: string) => number | undefined
 /** The rows of a block, as far as they have to be known to find one's way among many. */
 export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const slots = slotsOf(block, sources, getHeight)
-  const origin = slots.length === 0 ? undefined : sources.getOrigin(block.envelope)
+  const origin = slots.length === 0 ? undefined : getOrigin(block, sources)
   for (const slot of slots) slot.origin = origin
   return slots
+}
+
+/** What a block goes back to, which does not change. */
+export function getOrigin(block: Block, sources: Sources): string | undefined {
+  if (block.origin === null) block.origin = sources.getOrigin(block.envelope)
+  return block.origin
 }
 
 function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
