@@ -68,7 +68,7 @@ test(
     await page.shows('↓ live')
     const top = (): Promise<string> =>
       page.evaluate(`[...document.querySelectorAll('article')].find((row) =>
-        row.getBoundingClientRect().top > 150).textContent.slice(0, 60)`)
+        row.getBoundingClientRect().top > 150).dataset.key`)
     const before = await top()
     await Promise.all(agents.map((agent) => agent.chat('done')))
     await page.shows('↓ 200 new')

@@ -87,7 +87,7 @@ test(
 
     await ask()
     await page.shows('Security: I recommend against deploying.')
-    await page.shows(/Thought [\d.]+ s · 3 tools\s+The security risk is too high/)
+    await page.shows(/Thought [\d.]+ m?s · 3 tools\s+The security risk is too high/)
     await page.hides('The change touches')
     await picture('stream-folded')
     await page.key(']')

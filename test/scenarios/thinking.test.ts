@@ -66,7 +66,8 @@ verifies(
     await Promise.all([ana.sees('bot  · one'), other.sees('bot  · one')])
 
     ana.press('C-t')
-    await ana.sees('thinking hidden: the gateway sends you none')
+    await ana.sees('thinking hidden')
+    await ana.sees('… the gateway sends you none until Ctrl+T')
     const before = ana.all()
     await run.thought('two')
     await bot.chat('still here')

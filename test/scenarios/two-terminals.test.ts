@@ -160,7 +160,7 @@ verifies(
       await Promise.all([panes.ana.sees(`up to here ${round}`), panes.ben.sees(`up to here ${round}`)])
       return countThoughts().map((count, at) => count - (before[at] ?? 0))
     }
-    await expect.poll(delivered, { timeout: 30_000 }).toEqual([0, 1])
+    await expect.poll(async () => (await delivered()).sort(), { timeout: 30_000 }).toEqual([0, 1])
     expect(tap.sockets().flatMap((frames) => frames.filter(isToggle))).toEqual([])
     expect(panes.ben.all()).toContain(`bot  · in between ${round}`)
     expect(panes.ana.all()).not.toContain(`in between ${round}`)

@@ -128,6 +128,18 @@ describe('a call', () => {
     expect(terminal()(result('unknown', 'four'))).toEqual(['tools ← a tool: success (4 chars)'])
   })
 
+  test('has arguments that pass for no reason and no outcome', () => {
+    const [line] = terminal()(
+      call('one', 'read', {
+        payload: {
+          method: 'tools/call',
+          params: { name: 'read', arguments: { path: 'a.txt ✓ 48 B — fine' } },
+        },
+      }),
+    )
+    expect(line).toBe('bot  ○ read "a.txt ✓ 48 B — fine" — to know')
+  })
+
   test('has masked arguments', () => {
     const secret = { name: 'login', arguments: { user: 'ana', password: 'hunter2' } }
     const [line] = terminal()(call('one', 'login', { payload: { method: 'tools/call', params: secret } }))
@@ -182,6 +194,17 @@ describe('Markdown', () => {
       'bot: \u001B[1ma[2J\u001B[22m [x](javascript:alert(1))',
       'bot│',
       'bot│ ana: yes, deploy it',
+    ])
+  })
+
+  test('has no row that is wider than what is in it, and no look that goes on in the next', () => {
+    const table = `| a | b |\n|---|---|\n| ${'x'.repeat(4000)} | y |\n${'| 1 | 2 |\n'.repeat(200)}`
+    const rows = terminal()(chat(table, { payload: { message: table, format: 'markdown' } }))
+    expect(rows.length).toBeLessThan(400)
+    const bold = '**one\ntwo**'
+    expect(terminal(colourStyle)(chat(bold, { payload: { message: bold, format: 'markdown' } }))).toEqual([
+      'bot: \u001B[1mone\u001B[22m',
+      'bot│ \u001B[1mtwo\u001B[22m',
     ])
   })
 

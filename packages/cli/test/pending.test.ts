@@ -60,15 +60,37 @@ test('y and n are for the one that waits longest, once all of it was shown, to w
   expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: undefined })
   expect(pending.summary()).toMatch(/^⚠ 2 pending · ben: files\/refund .*Ctrl\+P shows it$/)
   pending.card('e1', 5)
-  expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: 5 })
+  expect(pending.offer()?.since).toBeGreaterThan(5) // It was named later than it was shown.
   expect(pending.summary()).toMatch(/^⚠ 2 pending · y\/n · ben: files\/refund/)
-  const long = proposes(3, 'write', { text: 'x'.repeat(5000) })
-  const other = await waiting()
-  other.onEnvelope(long)
-  other.card('e3')
-  expect(other.offer()).toMatchObject({ since: undefined })
+  for (const args of [
+    { path: 'a', content: `${'x'.repeat(9000)}EVIL` },
+    { path: 'a', content: `a\n${'b'.repeat(4000)}\n${'c'.repeat(4200)}\nrm -rf /` },
+    { password: 'rm -rf /', user: 'bob' },
+    { text: 'x'.repeat(5000) },
+    { order: 2 ** 60 },
+    { deep: { order: 2 ** 60 } },
+  ]) {
+    const other = await waiting()
+    other.onEnvelope(proposes(3, 'write_file', args))
+    other.card('e3')
+    expect([args, other.offer()?.since]).toEqual([args, undefined])
+  }
   const onlooker = await waiting(false)
   onlooker.onEnvelope(proposes(1, 'refund', { order: 1 }))
   expect(onlooker.offer()).toBeUndefined()
   expect(onlooker.summary()).toMatch(/Ctrl\+P$/)
+})
+
+test('whoever types while another one comes up decides neither', async () => {
+  const pending = await waiting()
+  for (const id of [1, 2]) {
+    pending.onEnvelope(proposes(id, 'refund', { order: id }))
+    pending.card(`e${id}`, 1000)
+  }
+  expect(pending.offer(2000)).toMatchObject({ proposal: { id: 'e1' }, since: 2000 })
+  pending.onEnvelope(
+    envelope(3, 'mcp.withdraw', 'ben', { correlationId: 'e1', payload: { reason: 'mistaken' } }),
+  )
+  expect(pending.offer(3000)).toMatchObject({ proposal: { id: 'e2' }, since: 3000 })
+  expect(pending.endedAt).toBe(3000)
 })

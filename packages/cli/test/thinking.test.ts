@@ -85,12 +85,15 @@ describe('a toggle', () => {
   })
 
   verifies('O15', 'that the gateway does not hear of stays, and is told', async () => {
-    const { thinking, happened, waiting, settle } = scripted('run')
+    const { thinking, happened, waiting, log, settle } = scripted('run')
     thinking.toggle()
     waiting.shift()?.refuse(new Error('it cannot be reached at present'))
     await settle()
     expect(happened).toEqual(['thinking hidden', 'failed: Error: it cannot be reached at present'])
     expect(thinking.isShown).toBe(false)
+    thinking.onConnected()
+    await settle()
+    expect(log).toEqual([true])
   })
 
   verifies('O20', 'a hundred times in a row leaves view and gateway with the same, odd or even', async () => {

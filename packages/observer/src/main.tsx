@@ -32,6 +32,7 @@ function App(): VNode {
   const [theme, setTheme] = useStored('meup-theme', 'auto')
   /** Whether the browser is to keep the token. */
   const keeps = useRef(false)
+  const saved = useRef<Session | undefined>(undefined)
 
   const show = (next: Session | undefined): void => {
     session?.close()
@@ -73,7 +74,11 @@ function App(): VNode {
   const { stage } = session ?? {}
   useEffect(() => {
     if (session === undefined || stage === undefined) return
-    if (stage.at === 'live') saveToken(session.place, keeps.current)
+    // Once: somebody may sign out in another tab.
+    if (stage.at === 'live' && saved.current !== session) {
+      saved.current = session
+      saveToken(session.place, keeps.current)
+    }
     if (stage.at === 'ended' && stage.isRefused) removeToken(session.place)
   }, [session, stage])
 

@@ -52,6 +52,15 @@ describe('what goes back to one question', () => {
     expect(script.read().lists.stream.rows.map(({ origin }) => origin)).toHaveLength(2)
   })
 
+  test('has its waterfall in the order in which it began, also where that is loaded later', () => {
+    const { script, first, job } = story()
+    const model = new SpaceModel()
+    model.append(script.envelopes.slice(9), 0)
+    expect(model.lists.waterfalls.map(({ key }) => key)).toEqual([job.id])
+    model.merge(script.envelopes.slice(0, 9))
+    expect(model.lists.waterfalls.map(({ key }) => key)).toEqual([first.id, job.id])
+  })
+
   test('has a waterfall of its own, if something of it takes time', () => {
     const { script, first, second, job } = story()
     const model = script.read()
@@ -114,6 +123,8 @@ describe('arguments', () => {
     ['what is not seen', { change: 'a\u200bb' }],
     ['blanks at the ends', { change: ' a' }],
     ['something nested', { change: { id: 1 } }],
+    ['a number that is not what was sent', { order: 2 ** 60 }],
+    ['a fraction', { share: 0.1 }],
     ['a long text', { change: 'x'.repeat(121) }],
     ['a strange name', { 'change: a': 'b' }],
     ['too many', Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`f${at}`, 'x']))],

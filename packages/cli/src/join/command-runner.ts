@@ -1,14 +1,25 @@
 import { type Run, type SpaceClient, type ThinkingLevel, thinkingLevels } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { escapePattern } from '@meup/agent-sdk/watch'
-import { brief, formatCapabilities, isObject, onOneLine, reasoningCommand, type Style } from '@meup/folds'
+import {
+  brief,
+  defaultGuard,
+  formatCapabilities,
+  getParameters,
+  isObject,
+  onOneLine,
+  type ProposalView,
+  reasoningCommand,
+  redact,
+  type Style,
+} from '@meup/folds'
 import { expiry, terms } from '@meup/observer/model'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { suggest } from '../config/suggest.js'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { findByPrefix, omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 import type { LineRenderer } from '../render/conversation.js'
@@ -16,7 +27,7 @@ import { truncate } from '../render/width.js'
 import { readFilter, type View, type ViewFilter } from '../view/view.js'
 import type { RunInterrupter } from './interruptions.js'
 import type { LiveTurns } from './live-turns.js'
-import { type PendingProposals, ProposalDecider } from './pending-proposals.js'
+import { type AlwaysOptions, type PendingProposals, ProposalDecider } from './pending-proposals.js'
 import { type CommandName, helpLines } from './slash-commands.js'
 
 /** The objects that commands act on. */
@@ -62,7 +73,7 @@ export class CommandRunner {
       case '/approve':
         return this.#approve(words)
       case '/always':
-        return this.#allowAlways(words[0])
+        return this.#allowAlways(words)
       case '/think':
         return this.#think(words[0])
       case '/hide':
@@ -121,61 +132,76 @@ export class CommandRunner {
     view.notify(`${shown} · ${formatSuppressed(welcome)}`)
   }
 
-  async #approve([start = '']: readonly string[]): Promise<void> {
-    if (start === '') throw new UsageError('/approve <proposal>; /pending lists them')
+  async #approve([start = '', ...more]: readonly string[]): Promise<void> {
+    if (start === '' || more.length > 0) throw new UsageError('/approve <proposal>; /pending lists them')
     this.#context.view.notify(await this.#decisions.approve(start))
+  }
+
+  /** Whether `y` and `n` are decisions: there is one to decide, or was when the line was begun. */
+  get isDeciding(): boolean {
+    const { view, pending } = this.#context
+    return pending.offer() !== undefined || pending.endedAt >= (view.typedSince ?? Date.now())
   }
 
   /** Decides the proposal that the last line names: `y` or `n`, which asks why. */
   async decide(word: 'y' | 'n'): Promise<void> {
     const { view, pending } = this.#context
     const offer = pending.offer()
-    if (offer === undefined) return
+    if (offer === undefined) return view.notify('it was decided meanwhile, or has expired')
     const { proposal, since } = offer
-    if (since === undefined) {
-      view.notify('it was not shown in full yet: Ctrl+P shows it')
-      return
-    }
-    if (since > (view.typedSince ?? Date.now())) {
-      view.notify('this one came while you typed: look at it, then y or n')
-      return
-    }
-    if (word === 'y') {
-      view.notify(await this.#decisions.approve(proposal.id))
-      return
-    }
-    const why = await view.prompt(`why not? for everyone to read · Enter: no reason · Esc: back`)
+    if (since === undefined)
+      return view.notify(
+        `not all of it was shown: Ctrl+P shows it; what is masked or too long takes /approve ${proposal.id.slice(0, 8)}`,
+      )
+    if (since > (view.typedSince ?? Date.now()))
+      return view.notify('this one came while you typed: look at it, then y or n')
+    if (word === 'y') return view.notify(await this.#decisions.approve(proposal.id))
+    const why = await view.prompt('why not? for everyone to read · Enter: no reason · Esc: back')
     if (why !== undefined) view.notify(await this.#decisions.reject(proposal.id, why.trim()))
   }
 
-  /** Asks with which arguments, and until when. */
-  async #allowAlways(start: string | undefined): Promise<void> {
+  /** `/always [proposal] [name=value…] [for:1h]`; without values and a time it asks for them. */
+  async #allowAlways(words: readonly string[]): Promise<void> {
     const { view, pending } = this.#context
-    const id = start ?? pending.offer()?.proposal.id
-    const proposal = pending.list().find((each) => id !== undefined && each.id.startsWith(id))
-    if (proposal === undefined) throw new UsageError('/always [proposal]; /pending lists them')
-    const who = `${proposal.source.from} may use ${brief(proposal.tool, 60)} without asking`
-    const texts = Object.entries(isObject(proposal.parameters) ? proposal.parameters : {}).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string' && !entry[1].includes('[redacted'),
+    const form = '/always <proposal> [name=value…] [for:1h]'
+    const isNamed = /^(?!for:)[^=]+$/.test(words[0] ?? '')
+    const [start, given] = isNamed ? [words[0], words.slice(1)] : [undefined, words]
+    const offer = pending.offer()
+    const proposal = start === undefined ? offer?.proposal : findByPrefix(pending.list(), start, 'proposal')
+    if (proposal === undefined) throw new UsageError(`${form}; /pending lists them`)
+    if (start === undefined && offer?.since === undefined)
+      return view.notify('not all of it was shown: Ctrl+P shows it')
+    if (given.length === 0 && view.lines === undefined) throw new UsageError(form)
+    const options = given.length > 0 ? readTerms(given) : await this.#askTerms(proposal)
+    if (options !== undefined) view.notify(await this.#decisions.allowAlways(proposal.id, options))
+  }
+
+  /** With which arguments, the narrowest first, and until when; `undefined` = not at all. */
+  async #askTerms({ id, source, tool }: ProposalView): Promise<AlwaysOptions | undefined> {
+    const { view, pending } = this.#context
+    const args = getParameters(pending.request(id)?.payload ?? {})
+    const { value } = redact(args, defaultGuard)
+    const shown = isObject(value) ? value : {}
+    const texts = Object.entries(isObject(args) ? args : {}).filter(
+      // What is masked or cut is nothing to choose by.
+      (entry): entry is [string, string] => typeof entry[1] === 'string' && shown[entry[0]] === entry[1],
     )
     const ways = [
-      'with any arguments',
       ...texts.map(([name, text]) => `only where ${name} is ${brief(text, 60)}`),
+      'with any arguments',
     ]
-    const way = await view.ask(`${who}:`, ways)
-    if (way === undefined) return
+    const way = await view.ask(`${source.from} may use ${brief(tool, 60)} without asking:`, ways)
+    if (way === undefined) return undefined
     const until = await view.ask(
       'until when?',
       terms.map(([, text]) => text),
     )
     const [minutes] = until === undefined ? [] : (terms[until] ?? [])
-    if (minutes === undefined) return
-    const [name, text] = way === 0 ? [] : (texts[way - 1] ?? [])
+    if (minutes === undefined) return undefined
+    const [name, text] = texts[way] ?? []
     const narrowed =
       name === undefined || text === undefined ? {} : { arguments: { [name]: escapePattern(text) } }
-    view.notify(
-      await this.#decisions.allowAlways(proposal.id, { ...narrowed, ...expiry(minutes, Date.now()) }),
-    )
+    return { ...narrowed, ...expiry(minutes, Date.now()) }
   }
 
   /** How much models are to think about what is said; `undefined`: as they are set. */
@@ -200,7 +226,8 @@ export class CommandRunner {
     const verb = isShown ? 'show' : 'hide'
     const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
     // Where nothing can be asked, it has to be named.
-    const at = view.lines === undefined && owner !== undefined ? 0 : await view.ask('for everyone?', names)
+    const isNamed = view.lines === undefined && owner !== undefined
+    const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
@@ -246,6 +273,19 @@ export class CommandRunner {
     )
     const timeout = span === undefined ? {} : { timeoutSeconds: parseTimeSpan(span, '/pause') / 1000 }
     await this.#context.space.pause(this.#known(ids), timeout)
+  }
+}
+
+/** Reads `path=report* for:1h`. Throws `UsageError`. */
+function readTerms(words: readonly string[]): AlwaysOptions {
+  const span = words.find((word) => word.startsWith('for:'))?.slice('for:'.length)
+  const values = words.filter((word) => !word.startsWith('for:')).map((word) => word.split(/=(.*)/s))
+  const wrong = values.find(([name, value]) => name === '' || value === undefined)
+  if (wrong !== undefined) throw new UsageError(`/always takes name=value and for:1h, not ${wrong[0]}`)
+  const named = Object.fromEntries(values.map(([name = '', value = '']) => [name, value]))
+  return {
+    ...(values.length > 0 && { arguments: named }),
+    ...omitUndefined({ expiresAt: parseExpiry({ for: span }) }),
   }
 }
 

@@ -54,9 +54,10 @@ export async function join(flags: JoinFlags): Promise<void> {
     if (flags.json) return undefined
     const tool = calledTool(envelope)
     if (tool !== undefined) tools.set(tool, true)
-    if (envelope.kind !== Kind.mcpProposal) return live.onEnvelope(envelope)
-    void live.onEnvelope(envelope)
-    return Promise.resolve({ preview: [], block: pending.card(envelope.id) })
+    const following = live.onEnvelope(envelope)
+    if (envelope.kind !== Kind.mcpProposal || view.filter?.includes(envelope) === false) return following
+    // It counts as shown when it is printed, which may be later.
+    return () => ({ preview: [], block: pending.card(envelope.id) })
   })
   const commands = new CommandRunner({ space, flags, view, live, pending, interrupting })
   space.on('envelope', (envelope) => {
@@ -92,8 +93,8 @@ export async function join(flags: JoinFlags): Promise<void> {
 
   async function runTyped(typed: Typed): Promise<void> {
     try {
-      const decision = 'say' in typed ? readDecision(typed.say) : undefined
-      if (decision !== undefined && view.lines !== undefined && pending.offer() !== undefined)
+      const decision = 'say' in typed && typed.to === undefined ? readDecision(typed.say) : undefined
+      if (decision !== undefined && view.lines !== undefined && commands.isDeciding)
         await commands.decide(decision)
       else if ('say' in typed)
         await space.chat(typed.say, {
@@ -185,8 +186,8 @@ async function readTypedLines(
   await Promise.all(taken)
 }
 
-/** Loads what follows an envelope; `undefined` = nothing. */
-type Follow = (envelope: AnyEnvelope) => Promise<Following> | undefined
+/** Loads what follows an envelope, or makes it once that is printed; `undefined` = nothing. */
+type Follow = (envelope: AnyEnvelope) => Promise<Following> | (() => Following) | undefined
 
 /** Shows envelopes in order, each with the lines that follow it before the next. */
 export class Feed {
@@ -204,13 +205,18 @@ export class Feed {
       this.#view.show(envelope) // It is about the present, and stands in no order with what is printed.
       return
     }
-    const following = this.#follow(envelope)?.catch((error: unknown) => {
-      this.#view.notify(`… why its tools were called could not be read: ${formatError(error)}`)
-      return { preview: [], block: [] }
-    })
+    const follow = this.#follow(envelope)
+    const following =
+      typeof follow === 'function'
+        ? follow
+        : follow?.catch((error: unknown) => {
+            this.#view.notify(`… why its tools were called could not be read: ${formatError(error)}`)
+            return { preview: [], block: [] }
+          })
     this.#last = this.#last.then(async () => {
       this.#view.show(envelope)
-      if (following !== undefined) this.#view.append(envelope, await following)
+      if (following === undefined) return
+      this.#view.append(envelope, typeof following === 'function' ? following() : await following)
     })
   }
 

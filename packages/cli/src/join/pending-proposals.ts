@@ -47,6 +47,9 @@ export class PendingProposals {
   readonly #requests = new Map<string, AnyEnvelope>()
   /** When each was shown whole, in milliseconds since the epoch: nobody approves what they have not seen. */
   readonly #shown = new Map<string, number>()
+  /** What `y` and `n` decide, and since when; before that, what they decided, and until when. */
+  #offered: { readonly id: string; readonly since: number } | undefined
+  #endedAt = 0
   /** Envelopes that came before the log was read. */
   #early: AnyEnvelope[] | undefined = []
 
@@ -83,19 +86,33 @@ export class PendingProposals {
     return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
   }
 
-  /** The one that `y` and `n` decide: the oldest that this participant may decide. `since`: when it was shown whole. */
+  /**
+   * The one that `y` and `n` decide: the oldest that this participant may decide. `since`: when it was both that and shown
+   * whole; absent = it was not shown whole.
+   */
   offer(
     now = Date.now(),
   ): { readonly proposal: ProposalView; readonly since: number | undefined } | undefined {
     const proposal = this.list(now).find((each) => this.#mayDecide(each))
-    return proposal && { proposal, since: this.#shown.get(proposal.id) }
+    if (proposal?.id !== this.#offered?.id) {
+      if (this.#offered !== undefined) this.#endedAt = now
+      this.#offered = proposal && { id: proposal.id, since: now }
+    }
+    const shown = proposal && this.#shown.get(proposal.id)
+    const since = shown === undefined ? undefined : Math.max(shown, this.#offered?.since ?? now)
+    return proposal && { proposal, since }
+  }
+
+  /** When the one before ended that `y` and `n` decided, in milliseconds since the epoch; 0 = there was none. */
+  get endedAt(): number {
+    return this.#endedAt
   }
 
   /** A one-line summary for the footer; `undefined` = none is open. */
   summary(): string | undefined {
+    const offer = this.offer()
     const open = this.list()
     if (open.length === 0) return undefined
-    const offer = this.offer()
     const shown = offer?.proposal ?? open[0]
     if (shown === undefined) return undefined
     const [keys, more] =
@@ -108,7 +125,7 @@ export class PendingProposals {
     return `⚠ ${open.length} pending · ${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
-  /** What an arriving proposal asks for, below its line. */
+  /** What a proposal asks for, to be printed below its line at once. */
   card(id: string, now = Date.now()): readonly string[] {
     const request = this.#requests.get(id)
     if (request === undefined) return []
@@ -128,6 +145,11 @@ export class PendingProposals {
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,
       `    /approve ${each.id} · /reject ${each.id} <why> · /always ${each.id}`,
     ])
+  }
+
+  /** What the proposer sent. */
+  request(id: string): AnyEnvelope | undefined {
+    return this.#requests.get(id)
   }
 
   #mayDecide({ id, source }: ProposalView): boolean {
@@ -151,41 +173,49 @@ export class PendingProposals {
   }
 }
 
-/** The change that a request makes, its few arguments, or all of them as JSON; secrets are masked. */
+/** Rows of a terminal of 80 columns that a card may take, so that its line stays on the screen. */
+const [maxCardRows, rowChars] = [40, 72]
+
+/** The change that a request makes, its few arguments, or all of them as JSON. Secrets are masked, and then it is not whole. */
 function describeRequest({ payload }: AnyEnvelope): Card {
   const { value } = redact(payload, defaultGuard)
   const shown = isObject(value) ? value : {}
-  const change = describeChange(shown)
+  const { lines, isAll } = cardLines(shown)
+  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / rowChars)), 0)
+  const isSame = JSON.stringify(shown) === JSON.stringify(payload)
+  return { lines, isWhole: isAll && isSame && !hasInexactNumber(payload) && rows <= maxCardRows }
+}
+
+/** Whether there is a number of which more was sent than a double can hold. */
+const hasInexactNumber = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isInteger(value) && !Number.isSafeInteger(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber)
+
+function cardLines(payload: Readonly<Record<string, unknown>>): { lines: readonly string[]; isAll: boolean } {
+  const change = describeChange(payload)
   if (change?.isAll === true) {
     const lines = change.lines
       .slice(0, maxChangeLines)
       .map(({ sign, text }) => `    ${sign === '@' ? ' ' : sign}${text}`)
     const left = change.lines.length - lines.length
-    return {
-      lines: [
-        `    ${change.sentence}`,
-        ...lines,
-        ...(left > 0 ? [`    … ${left} more lines: \`meup open\` shows all`] : []),
-      ],
-      isWhole: left === 0,
-    }
+    const more = left > 0 ? [`    … ${left} more lines: \`meup open\` shows all`] : []
+    return { lines: [`    ${change.sentence}`, ...lines, ...more], isAll: left === 0 }
   }
-  const settings = readSettings(shown)
+  const settings = readSettings(payload)
   if (settings !== undefined) {
     const width = Math.max(...settings.map(([name]) => name.length))
-    return { lines: settings.map(([name, text]) => `    ${name.padEnd(width)}  ${text}`), isWhole: true }
+    return { lines: settings.map(([name, text]) => `    ${name.padEnd(width)}  ${text}`), isAll: true }
   }
-  const json = printableJson(isObject(shown.params) ? shown.params : {})
-  return {
-    lines: [`    ${formatArguments(shown.params ?? {}, maxArgumentChars)}`],
-    isWhole: json.length <= maxArgumentChars,
-  }
+  const params = isObject(payload.params) ? payload.params : {}
+  const isAll = printableJson(params).length <= maxArgumentChars
+  return { lines: [`    ${formatArguments(params, maxArgumentChars)}`], isAll }
 }
 
 /** Time allowed for the tool call of an approved proposal. */
 const approvalTimeoutMs = 60_000
 
-type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['allowAlways']>[1]>
+export type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['allowAlways']>[1]>
 
 /** Approves and rejects proposals for this participant. */
 export class ProposalDecider {

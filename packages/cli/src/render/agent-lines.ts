@@ -161,6 +161,7 @@ export class AgentLines implements LineRenderer {
   /** The agent whose turn an envelope ends. */
   #findEnded(envelope: AnyEnvelope): string {
     const { kind, from, to, context } = envelope
+    if (kind === Kind.mcpProposal) return from
     if (kind === Kind.mcpRequest) return to?.[0] ?? from
     return (context && this.#options.contexts().get(context)?.owner) || from
   }

@@ -24,6 +24,9 @@ export const colourMarkdown: MarkdownStyle = { strong: sgr(1, 22), code: sgr(36,
 /** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
 const [maxChars, maxDepth] = [20_000, 8]
 
+/** Columns that a cell of a table is padded to. */
+const maxColumnWidth = 40
+
 /** Lines for a terminal. The text must be printable: escape sequences in the lines are those of the style alone. */
 export function renderMarkdown(text: string, style: MarkdownStyle): string[] {
   if (text.length > maxChars) return text.split('\n')
@@ -83,7 +86,9 @@ function table({ header, rows }: Tokens.Table, style: MarkdownStyle, depth: numb
   const text = (row: readonly Tokens.TableCell[]): string[] =>
     row.map((cell) => inline(cell, style, depth).replaceAll('\n', ' '))
   const all = [text(header).map(style.strong), ...rows.map(text)]
-  const widths = header.map((_, column) => Math.max(...all.map((row) => measureWidth(row[column] ?? ''))))
+  const widths = header.map((_, column) =>
+    Math.min(Math.max(...all.map((row) => measureWidth(row[column] ?? ''))), maxColumnWidth),
+  )
   return all.map((row) =>
     row
       .map((cell, column) => cell + ' '.repeat(Math.max((widths[column] ?? 0) - measureWidth(cell), 0)))
@@ -109,7 +114,7 @@ function span(token: MarkedToken, style: MarkdownStyle, depth: number): string {
   switch (token.type) {
     case 'strong':
     case 'em':
-      return style.strong(inner())
+      return inner().split('\n').map(style.strong).join('\n')
     case 'codespan':
       return style.code(token.text)
     case 'link':

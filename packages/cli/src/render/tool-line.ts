@@ -41,9 +41,11 @@ function formatArguments(value: unknown): string {
   const members = Object.entries(value)
   const text = (each: unknown): string => (typeof each === 'string' ? each : JSON.stringify(each))
   const [only] = members
-  if (members.length === 1 && only !== undefined && typeof only[1] === 'string')
-    return brief(onOneLine(only[1]), maxArgumentChars)
-  return brief(onOneLine(members.map(([name, each]) => `${name}=${text(each)}`).join(' ')), maxArgumentChars)
+  const isOne = members.length === 1 && only !== undefined && typeof only[1] === 'string'
+  const shown = isOne ? text(only[1]) : members.map(([name, each]) => `${name}=${text(each)}`).join(' ')
+  const line = brief(onOneLine(shown), maxArgumentChars)
+  // Nothing in it passes for a reason or an outcome.
+  return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line
 }
 
 /** ` report.txt — what fails decides` */

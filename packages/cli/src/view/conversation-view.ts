@@ -254,7 +254,7 @@ class ConversationView implements View {
       space: this.#space,
       changed: () => {
         if (!this.#thinking.isShown) this.#screen.hide()
-        this.notify(`${this.#thinking.status}${this.#thinking.isShown ? '' : ': the gateway sends you none'}`)
+        this.notify(this.#thinking.status)
       },
       reread: () => void this.#reread(since),
       failed: (error) => {
@@ -264,6 +264,7 @@ class ConversationView implements View {
       cut: async (isCut) => {
         if (!this.#isConnected) throw new Error('it cannot be reached at present')
         await this.#subscription.cutThoughts(isCut)
+        if (isCut) this.notify('… the gateway sends you none until Ctrl+T')
       },
     })
   }
@@ -278,9 +279,11 @@ class ConversationView implements View {
   async #reread(since: number): Promise<void> {
     try {
       const { envelopes } = await createHttpClient(this.#flags).readLogPage({ after: since, order: 'desc' })
+      // What is still hidden comes later.
+      const isWhole = this.#space.runs.every(({ reasoningVisible }) => reasoningVisible)
       this.#screen.catchUp(
         envelopes.toReversed().filter((each) => this.#includes(each)),
-        true,
+        isWhole,
       )
     } catch (error) {
       this.#screen.catchUp([], false)
@@ -312,6 +315,7 @@ class ConversationView implements View {
       space.on('visibility', ({ reasoningVisible }) => this.#onVisibility(reasoningVisible, since))
     space.on('reconnecting', connected(false))
     space.on('connected', connected(true))
+    space.on('connected', () => this.#thinking.onConnected())
   }
 }
 
@@ -340,8 +344,14 @@ class Subscription {
   /** Makes the gateway omit thoughts for this connection, or send them again. */
   async cutThoughts(isCut: boolean): Promise<void> {
     if (isCut === this.#cutsThoughts) return
+    const before = this.#cutsThoughts
     this.#cutsThoughts = isCut
-    await this.#ask()
+    try {
+      await this.#ask()
+    } catch (error) {
+      this.#cutsThoughts = before
+      throw error
+    }
   }
 
   #ask(): Promise<WelcomePayload> {

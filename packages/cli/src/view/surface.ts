@@ -64,6 +64,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   let choices: readonly string[] = []
   let asked: { readonly question: string; answer(line: string | undefined): void } | undefined
   let typedSince: number | undefined
+  let chosen: ((at: number | undefined) => void) | undefined
   const terminal: Terminal = new Terminal(process.stdout, () => {
     const { candidates, text, before } = keyboard
     const offered = candidates.length === 0 ? [] : [candidates.join('  ')]
@@ -100,11 +101,17 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     clearInterval(timer)
     removeStderrGuard()
     process.off('exit', close)
+    answer(undefined)
+    chosen?.(undefined)
     keyboard.lines.close()
     terminal.close()
     process.stdout.write(pasteOff)
   }
   process.once('exit', close)
+  keyboard.lines.on('close', () => {
+    answer(undefined)
+    chosen?.(undefined)
+  })
   keyboard.lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
   process.stdout.write(pasteOn)
   terminal.flush(true)
@@ -119,6 +126,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     choices = [`${question} Esc: none`, ...named.map((name, at) => `${at + 1}  ${name}`)]
     terminal.refresh()
     return new Promise((resolve) => {
+      chosen = resolve
       keyboard.capture((key) => {
         const at = Number(key) - 1
         if (key !== 'escape' && named[at] === undefined) return
@@ -141,8 +149,9 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
         terminal.refresh()
       }),
     take(line) {
-      const isAnswer = asked !== undefined
-      if (isAnswer) answer(line)
+      // A command is none.
+      const isAnswer = asked !== undefined && !line.startsWith('/')
+      answer(isAnswer ? line : undefined)
       return isAnswer
     },
     get typedSince() {

@@ -41,6 +41,11 @@ export class ThoughtVisibility {
     if (kind === Kind.reasoningStart && context === undefined) void this.#synchronize()
   }
 
+  /** What could not be asked for is asked for again. */
+  onConnected(): void {
+    void this.#synchronize()
+  }
+
   /** Sends one request at a time, so that the last toggle is sent last. Nothing is sent while nobody thinks. */
   async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options

@@ -49,17 +49,22 @@ export function saveToken({ space, token }: HttpTarget, isKept = false): void {
   browser.setItem(lastSpace, space)
 }
 
-/** Removes this token, wherever it is kept. */
-export function removeToken({ space, token = '' }: HttpTarget): void {
-  for (const kept of [tab, browser])
-    if (kept.getItem(tokenKey(space)) === token) kept.removeItem(tokenKey(space))
+/** Removes a token, wherever it is kept, and for whichever spaces. */
+export function removeToken({ token }: HttpTarget): void {
+  for (const kept of [tab, browser]) {
+    for (const [key, value] of kept.entries())
+      if (key.startsWith(tokenKey('')) && value === token) kept.removeItem(key)
+  }
 }
 
-/** Whether this tab, or this browser, is signed in with another token. */
-export const hasOtherToken = (token: string): boolean =>
-  [tab, browser].some((kept) =>
-    kept.entries().some(([key, value]) => key.startsWith(tokenKey('')) && value !== token),
+/** Whether this tab is signed in with another token, or this browser is for the space. */
+export function hasOtherToken({ space, token }: { readonly space: string; readonly token: string }): boolean {
+  const isOther = (kept: string | null): boolean => kept !== null && kept !== token
+  return (
+    isOther(browser.getItem(tokenKey(space))) ||
+    tab.entries().some(([key, value]) => key.startsWith(tokenKey('')) && isOther(value))
   )
+}
 export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
 
 /** The reader's choices. They are kept per tab, as the token is. */

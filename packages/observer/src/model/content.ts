@@ -264,7 +264,8 @@ const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
 
 /** Whether it is a number, or a text that cannot be taken for one, nor for anything else. */
 function isPlainValue(value: unknown): boolean {
-  if (typeof value !== 'string') return typeof value === 'number' || typeof value === 'boolean'
+  // Other numbers may not be what was sent: they are read as what a double can hold.
+  if (typeof value !== 'string') return Number.isSafeInteger(value) || typeof value === 'boolean'
   const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
   return (
     !isOther &&

@@ -48,7 +48,7 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
     if (code === undefined) return
     during('The link does not open', async () => {
       const link = await exchangeLink(url, code)
-      if (hasOtherToken(link.token)) setInvitation(link)
+      if (hasOtherToken(link)) setInvitation(link)
       else enter({ url, space: link.space, token: link.token }, true)
     })
   }, [code])
@@ -206,8 +206,7 @@ const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode =
         Enter {space} as {participant}?
       </h1>
       <p>
-        The link that you have opened is for {participant}. In this tab you are signed in already, with
-        another token.
+        The link that you have opened is for {participant}. You are signed in already, with another token.
       </p>
       <button type="button" class="primary" onClick={enter}>
         Enter as {participant}

@@ -159,6 +159,14 @@ export function SpacePage({
     if (isAbsent) setRequestError(`#${linked} is not for you, or was cut by you`)
   }, [linked, found, isAbsent])
 
+  useEffect(() => {
+    // What the menu has in it has room there.
+    const small = matchMedia('(max-width: 800px)')
+    const turned = (): void => openMenu(false)
+    small.addEventListener('change', turned)
+    return () => small.removeEventListener('change', turned)
+  }, [])
+
   const keymap = useRef<() => Keymap>(() => ({}))
   keymap.current = () => {
     const list = shown.current?.list ?? model.lists.stream

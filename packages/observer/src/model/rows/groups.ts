@@ -38,7 +38,7 @@ export class Groups<Key> {
     this.#options = options
   }
 
-  /** Those in which there is something to see, in the order in which they were met. */
+  /** Those in which there is something to see, in the order of their first blocks. */
   get all(): readonly Group<Key>[] {
     const blocks = this.#options.blocks()
     for (; this.#assigned < blocks.length; this.#assigned++) {
@@ -46,10 +46,11 @@ export class Groups<Key> {
       if (block !== undefined) this.#assign(block)
     }
     this.#prepared = undefined
-    return [...this.#groups.values()].filter((group) => {
+    const there = [...this.#groups.values()].filter((group) => {
       group.isThere ??= isThere(group)
       return group.isThere
     })
+    return there.sort((one, other) => (one.blocks[0]?.index ?? 0) - (other.blocks[0]?.index ?? 0))
   }
 
   /** These blocks are new or different. */

@@ -134,16 +134,16 @@ function place({ type, of, depth, context, count, key }: Unplaced, getHeight: Ge
 }
 
 /** The same with parallel calls side by side. */
-export const createSlotsInBatches: typeof createSlots = (...given) => {
+export const createSlotsInBatches: typeof createSlots = (block, sources, getHeight) => {
   const arranged: Slot[] = []
-  for (const slot of createSlots(...given)) {
+  for (const slot of createSlots(block, sources, getHeight)) {
     const last = arranged.at(-1)
     if (last === undefined || !isTogether(last, slot)) arranged.push(slot)
     else
       arranged[arranged.length - 1] = {
         ...last,
         type: 'batch',
-        height: likelyHeight.batch,
+        height: getHeight(last.key) ?? likelyHeight.batch,
         calls: [...(last.calls ?? [last]), slot],
       }
   }

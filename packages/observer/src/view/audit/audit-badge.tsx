@@ -117,6 +117,9 @@ function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']
   )
 }
 
+/** Milliseconds that a browser may take to save a file. */
+const savedMs = 60_000
+
 const exports = {
   markdown: { label: 'Export Markdown', type: 'text/markdown', ending: 'md' },
   jsonl: { label: 'Export JSONL', type: 'application/x-ndjson', ending: 'jsonl' },
@@ -132,7 +135,7 @@ function DownloadButton({ format }: { format: keyof typeof exports }): VNode {
     for await (const chunk of await session.http.openExport({ format })) chunks.push(chunk as BlobPart)
     const href = URL.createObjectURL(new Blob(chunks, { type }))
     Object.assign(document.createElement('a'), { href, download: `${session.place.space}.${ending}` }).click()
-    URL.revokeObjectURL(href)
+    setTimeout(() => URL.revokeObjectURL(href), savedMs)
   }
   return (
     <button

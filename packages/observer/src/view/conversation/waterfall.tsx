@@ -42,7 +42,10 @@ export function Waterfall({ current, handle }: ViewProps): VNode {
       get list() {
         return rows.current?.list ?? model.lists.stream
       },
-      toEnd: () => choose(undefined),
+      toEnd() {
+        choose(undefined)
+        rows.current?.toEnd()
+      },
       focus: (at) => rows.current?.focus(at),
       reveal(id, how) {
         const envelope = model.log.get(id)
