@@ -28,7 +28,7 @@ test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of
     '"chatt" is no kind of MEUP; did you mean "chat"?',
     '"resoning.*" is no kind of MEUP; did you mean "reasoning.*"?',
     '"mcp.reqest" is no kind of MEUP; did you mean "mcp.request"?',
-    '"files/edit_file" is no kind; a tool is {"tool":"files/edit_file"}',
+    '"files/edit_file" is a kind; the tool of that name is {"tool":"files/edit_file"}',
   ])
   const fine: Capability[] = [
     '*',
@@ -37,6 +37,8 @@ test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of
     '!mcp.proposal',
     're:mcp\\..*',
     'acme.note',
+    'reasoning/step',
+    'reasoning/*',
     'deploy.*',
   ]
   expect(findCapabilityWarnings(fine)).toEqual([])

@@ -16,7 +16,7 @@ import {
 import { expiry, terms } from '@meup/observer/model'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { suggest } from '../config/suggest.js'
-import { parseCapabilities } from '../lib/capabilities.js'
+import { findCapabilityWarnings, parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { findByPrefix, omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
@@ -261,6 +261,8 @@ export class CommandRunner {
     this.#known([recipient])
     const capabilities = [...tools, ...(others.length > 0 ? parseCapabilities(others) : [])]
     const expiresAt = parseExpiry({ for: span })
+    for (const warning of findCapabilityWarnings(capabilities))
+      this.#context.view.notify(`warning: ${warning}`)
     const { id } = await this.#context.space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
     this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
   }

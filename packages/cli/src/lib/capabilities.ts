@@ -33,11 +33,14 @@ function listKinds(capability: Capability): string[] {
 const knownKinds: readonly string[] = Object.values(Kind)
 const knownNames = [...knownKinds, ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`))]
 
-/** Kinds may be anybody's own, so that a misspelt one is none that is refused. */
+/** Kinds may be anybody's own, so that a misspelt one is none that is refused. `reasoning/start` is `reasoning.start`. */
 function explainKind(kind: string): string | undefined {
   const name = kind.replace(/^!/, '')
-  if (name.includes('/')) return onOneLine(`"${name}" is no kind; a tool is {"tool":${JSON.stringify(name)}}`)
   if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined
+  if (name.includes('/')) {
+    if (knownNames.includes(`${namespaceOf(name.replace('/', '.'))}.*`)) return undefined
+    return onOneLine(`"${name}" is a kind; the tool of that name is {"tool":${JSON.stringify(name)}}`)
+  }
   const meant = suggest(name, knownNames)
   return meant === undefined ? undefined : onOneLine(`"${name}" is no kind of MEUP; did you mean "${meant}"?`)
 }
