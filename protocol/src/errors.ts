@@ -74,7 +74,7 @@ export const errors = {
   participant_not_found: {
     status: 404,
     meaning: 'The space knows no such participant',
-    hint: 'address one of the participants of the welcome',
+    hint: 'address a participant of the space; its welcome lists them',
   },
   proposal_not_found: {
     status: 404,

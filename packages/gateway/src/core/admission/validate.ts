@@ -67,7 +67,7 @@ function checkContext(envelope: Envelope, { config, state }: Admission): Refusal
 function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | undefined {
   const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
   if (to === undefined || stranger === -1) return undefined
-  const message = `The space knows no ${to[stranger]}. Address one of the participants of the welcome.`
+  const message = `There is no participant ${to[stranger]} in this space.`
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
 }
 

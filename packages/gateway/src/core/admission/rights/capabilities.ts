@@ -54,7 +54,7 @@ export const answerRights: Right = ({ envelope }, { state }) => {
 export const stranger = (path: string, id: string): Refusal => ({
   code: 'participant_not_found',
   path,
-  message: `The space knows no ${id}. Name one of the participants of the welcome.`,
+  message: `There is no participant ${id} in this space.`,
 })
 
 /** Grantors take back what they gave, and need no capability for it [MEUP-4.15]. */
