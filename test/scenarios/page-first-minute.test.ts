@@ -38,6 +38,13 @@ test(
         'end to anaI plan releases.',
       ])
 
+    // One click shows why an answer says what it says.
+    await page.click('.said-aloud .why-button')
+    await page.shows(
+      /What can you do\?[\s\S]*calls read_diff[\s\S]*three files changed|What can you do\?[\s\S]*There is a release/,
+    )
+    await page.key('Escape')
+
     // What comes after another question leads back to its own.
     const question = await security.chat('Is it safe?')
     await planner.chat('Who wants to know?')

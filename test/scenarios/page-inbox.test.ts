@@ -52,10 +52,10 @@ test(
     await reading.call('repo/fetch', {}, { why: 'what it says' })
     for (let at = 0; at < 3; at++) await propose(security, reading.context, 'delete_file', `report${at}`)
     await page.shows('50 pending')
-    expect(await page.evaluate('document.title')).toBe('(50) demo')
-    expect(await page.evaluate(`document.querySelector('link[rel=icon]').getAttribute('href')`)).toBe(
-      '/icon-waiting.svg',
-    )
+    await expect.poll(() => page.evaluate('document.title')).toBe('(50) demo')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('link[rel=icon]').getAttribute('href')`))
+      .toBe('/icon-waiting.svg')
 
     await page.key('i')
     await expect.poll(async () => (await cards(page)).length).toBe(50)

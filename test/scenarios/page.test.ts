@@ -147,6 +147,7 @@ test(
     await page.shows('reasoning.thought')
     await page.key('y')
     await expect.poll(() => page.evaluate('location.hash')).toMatch(/^#\/s\/demo\?e=\d+$/)
+    await page.shows(/the link is (copied|in the address bar)/)
     await page.key('Escape')
     await page.hides('reasoning.thought')
     await page.key('h')

@@ -33,6 +33,8 @@ interface Actions {
   toFilters(): void
   help(): void
   redraw(): void
+  /** Says in the status line what was done. */
+  notify(notice: string): void
 }
 
 export function createKeymap(actions: Actions): Keymap {
@@ -51,7 +53,7 @@ export function createKeymap(actions: Actions): Keymap {
     i: () => actions.inbox(),
     r: () => actions.turnThoughts(),
     y: () => {
-      if (!press('y')) copyLink(slots[at])
+      if (!press('y')) copyLink(slots[at], actions.notify)
     },
     Enter: () => {
       if (!press('Enter')) actions.inspect()
@@ -73,9 +75,16 @@ function press(key: string): boolean {
 }
 
 /** The address bar has it in any case; some browsers keep the clipboard to themselves. */
-function copyLink(slot: Slot | undefined): void {
+function copyLink(slot: Slot | undefined, notify: (notice: string) => void): void {
   updateAddress({ seq: slot?.envelope.seq })
-  navigator.clipboard?.writeText(location.href).catch((error: unknown) => console.info('not copied:', error))
+  const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject(new Error('no clipboard'))
+  copied.then(
+    () => notify('the link is copied'),
+    (error: unknown) => {
+      console.info('not copied:', error)
+      notify('the link is in the address bar')
+    },
+  )
 }
 
 /** `l` opens a context step by step, `h` closes it, and goes from a closed one to the one around it. */

@@ -193,6 +193,7 @@ export function SpacePage({
       inbox: () => setPanel(panel?.at === 'inbox' ? undefined : { at: 'inbox' }),
       toFilters,
       help: () => setHelpOpen(true),
+      notify: (notice: string) => session.setNotice(notice),
     }
     return { Escape: close, ...(keys === 'on' && createKeymap(actions)) }
   }
