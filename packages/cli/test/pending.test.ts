@@ -81,7 +81,7 @@ test('y and n are for the one that waits longest, once all of it was shown, to w
   expect(onlooker.summary()).toMatch(/Ctrl\+P$/)
 })
 
-test('whoever types while another one comes up decides neither', async () => {
+test('the next proposal is offered when one is withdrawn, and since when is known', async () => {
   const pending = await waiting()
   for (const id of [1, 2]) {
     pending.onEnvelope(proposes(id, 'refund', { order: id }))
