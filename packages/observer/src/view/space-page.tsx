@@ -202,7 +202,7 @@ export function SpacePage({
   return (
     <SpaceProvider value={space}>
       <div
-        class={`page ${panel === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
+        class={`page ${panel === undefined ? '' : 'inspecting'} ${panel?.at === 'inbox' ? 'deciding' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
       >
         <Header
           {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu }}

@@ -28,7 +28,6 @@ export class RowList {
   #resized = 0
   /** Another number whenever rows have changed, or come. */
   version = 0
-  #rows = new WeakMap<Slot, Row>()
 
   /** `blocks`: in the order of the log. */
   constructor(blocks: () => readonly Block[], sources: Sources, createSlots: CreateSlots) {
@@ -64,11 +63,8 @@ export class RowList {
 
   /** What stands there; the same object until it is different. */
   getRow(slot: Slot): Row {
-    const known = this.#rows.get(slot)
-    if (known !== undefined) return known
-    const row = getRow(slot, this.#sources)
-    this.#rows.set(slot, row)
-    return row
+    slot.row ??= getRow(slot, this.#sources)
+    return slot.row
   }
 
   /** Sets the measured height of a row, in pixels. */
@@ -145,10 +141,13 @@ function firstFrom(blocks: readonly Block[], place: number): number {
   return low
 }
 
+/** Most lists of many are never drawn: each makes its own when it is. */
+const none = new Float64Array(0)
+
 /** Where rows of different heights are, from the top. */
 export class Layout {
   /** Pixels above each row, and above where the next would be. */
-  #tops = new Float64Array(16)
+  #tops = none
   #count = 0
 
   /** To be called when rows or heights have changed, with the index of the first that has. */

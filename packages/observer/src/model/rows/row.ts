@@ -134,6 +134,8 @@ export interface Slot {
   readonly calls?: readonly Slot[] | undefined
   /** Lines that are not shown. */
   readonly count?: number | undefined
+  /** What it shows, once somebody has looked. */
+  row: Row | undefined
 }
 
 /** What rows are made from. */

@@ -18,7 +18,9 @@ const likelyHeight: Readonly<Record<Row['type'], number>> = {
   more: 24,
 }
 
-type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls'> & { readonly key?: string }
+type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls' | 'row'> & {
+  readonly key?: string
+}
 
 /** Pixels, where a row of this key was measured already. */
 type GetHeight = (key: string) => number | undefined
@@ -130,6 +132,7 @@ function place({ type, of, depth, context, count, key }: Unplaced, getHeight: Ge
     context,
     calls: undefined,
     count,
+    row: undefined,
   }
 }
 

@@ -88,9 +88,11 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const isSeen = (index: number): boolean =>
     index * width >= seen.left - 1 && (index + 1) * width <= seen.left + seen.width + 1
 
+  const hasNames = seen.width > 0 && lanes.some((_, index) => !isSeen(index))
+
   return (
-    <div class="lanes-view">
-      {lanes.some((_, index) => !isSeen(index)) && (
+    <div class={`lanes-view ${hasNames ? 'named' : ''}`}>
+      {hasNames && (
         <nav class="lane-names" aria-label="Lanes">
           {lanes.slice(0, maxNames).map(({ key }, index) => (
             <button

@@ -3,7 +3,7 @@ import type { RowList } from '../../model/index.js'
 /** Pixels from the end within which a reader who scrolls down is at the live end. */
 const nearEndPx = 24
 /** Pixels that are drawn above and below what is seen. */
-const marginPx = 600
+const marginPx = 400
 
 interface Anchor {
   readonly key: string
