@@ -11,6 +11,7 @@ const packages = {
   'ag-ui': ['protocol', 'folds', 'gateway'],
   'agent-sdk': ['protocol', 'safety', 'folds'],
   'mcp-bridge': ['protocol', 'folds', 'agent-sdk'],
+  acp: ['protocol', 'folds', 'agent-sdk', 'mcp-bridge'],
   observer: ['protocol', 'folds', 'agent-sdk'],
 }
 

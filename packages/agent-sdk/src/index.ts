@@ -17,6 +17,7 @@ export type { LiveText } from './agent/deltas.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export { type AgentEvent, type AgentRun, type RunAgentOptions, runAgent } from './agent/run-agent.js'
 export type { CallableTool } from './agent/space-tools.js'
+export { ThoughtStream } from './agent/thought-stream.js'
 export type { SpaceTool, ToolChoice } from './agent/tool-choice.js'
 export type {
   Fallback,
@@ -26,7 +27,7 @@ export type {
   ToolDefinition,
   ToolHandler,
 } from './agent/tools.js'
-export { Turn, type TurnOptions } from './agent/turns.js'
+export { isAsked, Turn, type TurnOptions } from './agent/turns.js'
 export { type Answer, BaseClient } from './client/base-client.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { type AnyEnvelope, type Proposal, ProtocolError, type SpaceClient } from '@meup/agent-sdk'
+import { correlations, Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
+
+/** A call of one of the agent's own tools, as it goes to the log. */
+export interface OwnCall {
+  readonly name: string
+  readonly arguments: object
+  /** For the agent's own records; no approval is bound to it. */
+  readonly meta: object
+  readonly context: string
+  readonly rationale?: string
+  /** What it came to. */
+  readonly result: Promise<McpResponsePayload>
+}
+
+export type Decision =
+  | { readonly state: 'allowed' }
+  | { readonly state: 'rejected'; readonly reason: string }
+  /** Nobody decided, or nobody has to any more. */
+  | { readonly state: 'cancelled' }
+
+interface Open {
+  readonly call: OwnCall
+  readonly proposal: Proposal
+  settle(decision: Decision): void
+}
+
+const internalError = -32603
+
+/**
+ * Has the space decide what the agent may do: by its capabilities, otherwise by whoever may make the call [MEUP-4.17]. What is
+ * allowed stands in the log as a call from the agent to itself, with its result.
+ */
+export class Approvals {
+  readonly #space: SpaceClient
+  readonly #approvalMs: number
+  readonly #open = new Map<string, Open>()
+
+  /** `approvalMs`: milliseconds until nobody can approve any more. */
+  constructor(space: SpaceClient, approvalMs: number) {
+    this.#space = space
+    this.#approvalMs = approvalMs
+    space.on('capabilities', () => this.#allowOpen())
+  }
+
+  /** Ends exactly once. After `signal` it is cancelled, and nobody can approve it. */
+  async decide(call: OwnCall, signal: AbortSignal): Promise<Decision> {
+    const { maxEnvelopeBytes } = this.#space.welcome.limits
+    const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
+    if (bytes > maxEnvelopeBytes * 0.9) {
+      const size = `its arguments have ${bytes} bytes, and an envelope of this space ${maxEnvelopeBytes}`
+      return { state: 'rejected', reason: `it is too large to be decided by anybody: ${size}` }
+    }
+    if (signal.aborted) return { state: 'cancelled' }
+    if (this.#space.can(this.#createRequest(call, ''))) {
+      try {
+        await this.record(call)
+        return { state: 'allowed' }
+      } catch (error) {
+        if (!isDenied(error)) throw error
+      }
+    }
+    return this.#propose(call, signal)
+  }
+
+  /** Logs a call that is under way. Rejects with `capability_violation`, which is logged too, where it may not be. */
+  async record(call: OwnCall, correlationId?: string): Promise<void> {
+    const id = randomUUID()
+    await this.#space.sendWhenAllowed(this.#createRequest(call, id, correlationId))
+    void this.#respond(id, call)
+  }
+
+  /** Answers a request to the agent: only one that fulfils an open proposal has a result. */
+  async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
+    // It may be the frame behind the proposal's echo.
+    await new Promise((resolve) => setImmediate(resolve))
+    const [open] = correlations(request).flatMap((id) => this.#open.get(id) ?? [])
+    if (open === undefined) {
+      const { id } = this.#space
+      return failed(
+        correlations(request).length > 0
+          ? `${id} does not wait for this any more: nothing was done`
+          : `only ${id} starts its own tools: ask it in a message`,
+      )
+    }
+    open.settle({ state: 'allowed' })
+    return open.call.result
+  }
+
+  /** Withdraws what an earlier process of this participant has left open. */
+  async withdrawLeft(): Promise<void> {
+    const left = this.#space.welcome.proposals.filter(({ from }) => from === this.#space.id)
+    await Promise.allSettled(
+      left.map(({ id }) => {
+        const payload = { reason: 'its agent was started again' }
+        return this.#space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
+      }),
+    )
+  }
+
+  async #propose(call: OwnCall, signal: AbortSignal): Promise<Decision> {
+    const { context, rationale } = call
+    let proposal: Proposal
+    try {
+      proposal = await this.#space.propose({
+        to: this.#space.id,
+        method: 'tools/call',
+        params: this.#createParams(call),
+        expiresAt: new Date(this.#space.gatewayTime() + this.#approvalMs).toISOString(),
+        context,
+        ...(rationale !== undefined && { rationale }),
+      })
+    } catch (error) {
+      return { state: 'rejected', reason: `nobody could be asked: ${getMessage(error)}` }
+    }
+    return new Promise((resolve) => {
+      const withdraw = (): void => {
+        settle({ state: 'cancelled' })
+        proposal.withdraw('no longer asked for').catch(() => {}) // It was decided, or nobody is connected.
+      }
+      const settle = (decision: Decision): void => {
+        signal.removeEventListener('abort', withdraw)
+        if (this.#open.delete(proposal.id)) resolve(decision)
+      }
+      this.#open.set(proposal.id, { call, proposal, settle })
+      if (signal.aborted) withdraw()
+      else signal.addEventListener('abort', withdraw)
+      proposal.outcome.then(
+        (outcome) => {
+          if (outcome.state === 'rejected') {
+            const { by, reason, message } = outcome
+            settle({ state: 'rejected', reason: `rejected by ${by}: ${message ?? reason}` })
+          } else if (outcome.state !== 'approved') settle({ state: 'cancelled' })
+        },
+        () => settle({ state: 'cancelled' }),
+      )
+    })
+  }
+
+  /** A grant may cover what somebody was still to decide. */
+  #allowOpen(): void {
+    for (const [id, { call, settle }] of this.#open) {
+      if (!this.#space.can(this.#createRequest(call, '', id))) continue
+      this.record(call, id).then(
+        () => settle({ state: 'allowed' }),
+        () => {}, // It was decided meanwhile.
+      )
+    }
+  }
+
+  async #respond(id: string, call: OwnCall): Promise<void> {
+    const { context } = call
+    const send = (payload: McpResponsePayload): Promise<unknown> =>
+      this.#space.sendPaced({
+        kind: Kind.mcpResponse,
+        to: [this.#space.id],
+        correlationId: id,
+        context,
+        payload: { jsonrpc: '2.0', id, ...payload },
+      })
+    const result = await call.result
+    await send(result).catch((error: unknown) =>
+      send({ error: { code: internalError, message: `the result was refused: ${getMessage(error)}` } }).catch(
+        () => {}, // The connection is gone: who reads the log sees a call without an answer.
+      ),
+    )
+  }
+
+  #createRequest(call: OwnCall, id: string, correlationId?: string) {
+    const { context, rationale } = call
+    const payload: McpRequestPayload = {
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: this.#createParams(call),
+    }
+    return {
+      ...{ id, kind: Kind.mcpRequest, to: [this.#space.id], context, payload },
+      ...(rationale !== undefined && { rationale }),
+      ...(correlationId !== undefined && { correlationId }),
+    }
+  }
+
+  #createParams({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {
+    return { name, arguments: args, _meta: meta }
+  }
+}
+
+export const isDenied = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.code === 'capability_violation'
+
+export const failed = (text: string): McpResponsePayload => ({
+  result: { content: [{ type: 'text', text }], isError: true },
+})
+
+export const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
