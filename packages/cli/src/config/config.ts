@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
+import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import type { ParticipantConfig, SpaceConfig } from '@meup/gateway'
 import { type Capability, defaultLimits, defaultRates, Kind, type Limits } from '@meup/protocol'
 import { defaultSafety, type SafetySettings } from '@meup/safety'
@@ -51,7 +52,7 @@ export interface SpaceEntry {
   readonly programs: Readonly<Record<string, Program>>
 }
 
-export type Program = McpProgram | RemoteProgram | ProcessProgram
+export type Program = McpProgram | RemoteProgram | ProcessProgram | AcpProgram
 
 interface Command {
   /** A name to look up in PATH, or an absolute path. */
@@ -82,11 +83,33 @@ export interface ProcessProgram extends Command {
   readonly watch: boolean
 }
 
+/** A coding agent that speaks ACP. */
+export interface AcpProgram extends Command {
+  readonly kind: 'acp'
+  /** Absolute: the folder that it works in. */
+  readonly cwd: string
+  /** The mode of its sessions. */
+  readonly mode?: string
+  readonly sessions: 'shared' | 'asker'
+  /** What becomes of it if it runs a tool without asking, and without the capability. */
+  readonly unasked: 'stop' | 'report'
+  /** The npm package that it is in, where that is known. */
+  readonly package?: string
+}
+
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
 /** Capabilities of an MCP server: results, and notifications about its work [MEUP-3]. */
 const mcpCapabilities: readonly Capability[] = [
   Kind.mcpResponse,
   { kind: Kind.mcpRequest, payload: { method: 'notifications/**' } },
+]
+
+/** Capabilities of a coding agent: it thinks, answers, and proposes what it would do. */
+const codingCapabilities: readonly Capability[] = [
+  Kind.chat,
+  'reasoning.*',
+  Kind.mcpProposal,
+  Kind.participantStatus,
 ]
 
 export function toGateway({
@@ -133,6 +156,11 @@ function toLimits({ rates, ...sizes }: FileLimits): Limits {
 
 const toSafety = (safety: FileSafety): SafetySettings => ({ ...defaultSafety, ...safety, ...toRules(safety) })
 
+const ofPrograms: Readonly<Partial<Record<FileParticipant['kind'], readonly Capability[]>>> = {
+  mcp: mcpCapabilities,
+  acp: codingCapabilities,
+}
+
 function toParticipant(
   { kind, capabilities, limits }: FileParticipant,
   usual: readonly Capability[],
@@ -140,12 +168,13 @@ function toParticipant(
   const { rates } = limits ?? {}
   return {
     kind,
-    capabilities: capabilities ?? (kind === 'mcp' ? mcpCapabilities : usual),
+    capabilities: capabilities ?? ofPrograms[kind] ?? usual,
     ...(rates && { rates }),
   }
 }
 
 function toProgram(participant: FileParticipant, directory: string): Program | undefined {
+  if (participant.kind === 'acp') return toCodingAgent(participant, directory)
   if (participant.kind !== 'mcp' && participant.kind !== 'process') return undefined
   if ('url' in participant) {
     const { url, headers = {} } = participant
@@ -157,6 +186,24 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
   const { restart = 'on-failure', watch = true, transcript } = participant
   const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }
   return { kind: 'process', ...common, env: { ...env, ...settings }, restart, watch }
+}
+
+/** What is not given is as the agent that is named has it. */
+function toCodingAgent(
+  participant: Extract<FileParticipant, { kind: 'acp' }>,
+  directory: string,
+): AcpProgram {
+  const { sessions = 'shared', unasked = 'stop', cwd = '.', env = {} } = participant
+  const known: KnownAgent | undefined = 'agent' in participant ? knownAgents[participant.agent] : undefined
+  const { command = known?.command ?? '', args = known?.args ?? [], mode = known?.mode } = participant
+  return {
+    kind: 'acp',
+    ...{ command: toCommand(command, directory), args, sessions, unasked },
+    env: { ...known?.env, ...env },
+    cwd: resolve(directory, cwd),
+    ...(mode !== undefined && { mode }),
+    ...(known !== undefined && { package: known.package }),
+  }
 }
 
 /** A bare name is looked up in PATH; anything else is a path. */

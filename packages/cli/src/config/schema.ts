@@ -1,3 +1,4 @@
+import { type AgentName, knownAgents } from '@meup/acp/agents'
 import {
   type Capability,
   compileCapabilities,
@@ -183,7 +184,19 @@ const orUrl = Type.String({
   description: `${word.description}; a server elsewhere has a url instead`,
 })
 
-const participant = byKind('one of human, agent, mcp, process', [
+const agentNames = Object.keys(knownAgents) as AgentName[]
+
+const codingAgent = {
+  kind: oneOf('acp'),
+  ...common,
+  ...program,
+  cwd: Type.Optional(word),
+  mode: Type.Optional(word),
+  sessions: Type.Optional(oneOf('shared', 'asker')),
+  unasked: Type.Optional(oneOf('stop', 'report')),
+}
+
+const participant = byKind('one of human, agent, mcp, process, acp', [
   map({ kind: oneOf('human', 'agent'), ...common }),
   map({
     kind: oneOf('mcp'),
@@ -210,6 +223,14 @@ const participant = byKind('one of human, agent, mcp, process', [
     watch: Type.Optional(flag),
     transcript: Type.Optional(oneOf('on', 'full', 'off')),
   }),
+  map({
+    ...codingAgent,
+    command: Type.String({
+      ...word,
+      description: `${word.description}; or name one that is known, by agent: ${agentNames.join(' | ')}`,
+    }),
+  }),
+  map({ ...codingAgent, command: Type.Optional(word), agent: oneOf(...agentNames) }),
 ])
 export type FileParticipant = Static<typeof participant>
 

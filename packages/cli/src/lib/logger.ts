@@ -6,7 +6,7 @@ import { createHighlighter } from './output.js'
 /** A line that a participant has printed. */
 export interface OutputLine {
   readonly participant: string
-  readonly kind: 'process' | 'mcp'
+  readonly kind: 'process' | 'mcp' | 'acp'
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
 }

@@ -177,7 +177,8 @@ export function programChecks({ spaces }: Config): Check[] {
       if (found !== undefined) return pass('programs', `${participant} runs ${found}`)
       const isPath = /[\\/]/.test(command)
       const detail = `${participant}: there is no program ${command}${isPath ? '' : ' in PATH'}`
-      return fail('programs', detail, 'install it, or correct the command')
+      const install = program.kind === 'acp' && program.package && `: npm install -g ${program.package}`
+      return fail('programs', detail, `install it${install || ''}, or correct the command`)
     }),
   )
 }

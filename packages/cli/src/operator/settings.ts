@@ -68,7 +68,8 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
   const program = entry.programs[id]
   const path = [...participantsPath(config, entry), id]
   const usual = [...participantsPath(config, entry).slice(0, -1), 'defaults', 'capabilities']
-  const isUsual = findOrigin(source, [...path, 'capabilities']) === undefined && kind !== 'mcp'
+  const isUsual =
+    findOrigin(source, [...path, 'capabilities']) === undefined && kind !== 'mcp' && kind !== 'acp'
   const written = (key: string): Setting[] =>
     findOrigin(source, [...path, key]) === undefined
       ? []
@@ -80,7 +81,7 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
       name: [...path, 'capabilities'].join('.'),
     },
     ...(rates ? rateSettings([...path, 'limits', 'rates'], rates, say) : []),
-    ...['command', 'args', 'url'].flatMap(written),
+    ...['agent', 'command', 'args', 'url', 'cwd', 'mode', 'sessions', 'unasked'].flatMap(written),
     ...(program !== undefined && 'env' in program && Object.keys(program.env).length > 0
       ? [say([...path, 'env'], Object.keys(program.env).join(' '))]
       : []),

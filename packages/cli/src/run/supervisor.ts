@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { connect } from '@meup/agent-sdk'
 import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
-import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
+import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 import { type Keeper, keepRunning, type Running } from './keep-running.js'
 import { findSources, SourceWatch } from './sources.js'
@@ -108,7 +108,9 @@ export function startProgram(
   free: Promise<void> = Promise.resolve(),
 ): StartedProgram {
   const { started, close } =
-    program.kind === 'process' ? keepProcess(program, connection, free) : keepMcp(program, connection, free)
+    program.kind === 'process'
+      ? keepProcess(program, connection, free)
+      : keepServer(program, connection, free)
   return {
     started: started.catch((error: unknown) => {
       if (!(error instanceof CannotStartError)) throw error
@@ -118,8 +120,9 @@ export function startProgram(
   }
 }
 
-function keepMcp(
-  program: McpProgram | RemoteProgram,
+/** A tool server, or a coding agent: it joins through a bridge. */
+function keepServer(
+  program: McpProgram | RemoteProgram | AcpProgram,
   connection: ProgramConnection,
   free: Promise<void>,
 ): StartedProgram {
@@ -130,7 +133,7 @@ function keepMcp(
     isWatched: () => false,
     async start(signal) {
       await free
-      return startMcp(program, connection, signal)
+      return program.kind === 'acp' ? startAcp(program, connection) : startMcp(program, connection, signal)
     },
   })
 }
@@ -180,7 +183,7 @@ function keepProcess(
 /** Variables of this process that every program gets. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'MEUP_TRANSCRIPT'] as const
 
-function buildEnvironment({ env }: McpProgram | ProcessProgram): Record<string, string> {
+function buildEnvironment({ env }: McpProgram | ProcessProgram | AcpProgram): Record<string, string> {
   const kept = inherited.map((name) => [name, process.env[name]])
   return { ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)), ...env }
 }
@@ -203,6 +206,26 @@ async function startMcp(
   return {
     ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),
     close: () => bridge.close(),
+  }
+}
+
+/** What happened while the agent was away: it answers what nobody answered. */
+const replayed = { tail: 1000 }
+
+async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {
+  const { joinCodingAgent } = await import('@meup/acp')
+  const { url, space: name, token, participant, log } = connection
+  const { command, args, cwd, mode, sessions, unasked } = program
+  const agent = await joinCodingAgent({
+    ...{ command, args, cwd, sessions, unasked, env: buildEnvironment(program) },
+    ...(mode !== undefined && { mode }),
+    connect: () => connect({ url, space: name, token, ...replayed }),
+    log: (text) =>
+      log.output({ participant, kind: 'acp', stream: 'stderr', text: text.replaceAll(token, '[token]') }),
+  })
+  return {
+    ended: agent.ended.then(({ reason, isFinal }) => ({ failed: true, isFinal, reason })),
+    close: () => agent.close(),
   }
 }
 
