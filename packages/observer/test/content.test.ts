@@ -161,3 +161,43 @@ describe('what a call changes:', () => {
     expect(createComparison()(many(3), many(7)).length).toBeGreaterThan(20_000)
   })
 })
+
+describe('what coding agents change', () => {
+  const diffs = [
+    { path: 'a.txt', oldText: 'one\n', newText: 'two\n' },
+    { path: 'b.txt', oldText: '', newText: 'new\n' },
+  ]
+  const lines = [
+    { sign: '@', text: 'a.txt' },
+    { sign: '-', text: 'one' },
+    { sign: '+', text: 'two' },
+    { sign: '@', text: 'b.txt' },
+    { sign: '+', text: 'new' },
+  ]
+
+  test('is shown file by file before it is decided', () => {
+    const params = { name: 'edit', arguments: { diffs } }
+    expect(describeChange({ method: 'tools/call', params })).toEqual({
+      sentence: 'edit 2 files, 2 lines',
+      lines,
+      isAll: true,
+    })
+    const more = { name: 'edit', arguments: { diffs: diffs.slice(0, 1), force: true } }
+    expect(describeChange({ method: 'tools/call', params: more })).toMatchObject({
+      sentence: 'edit a.txt, 1 line',
+      isAll: false,
+    })
+  })
+
+  test('is shown in the result', () => {
+    const result = {
+      content: [{ type: 'text', text: 'Edited.' }],
+      structuredContent: { status: 'completed', diffs },
+    }
+    expect(resultParts({ result }, {})).toEqual([
+      { type: 'text', text: 'Edited.' },
+      { type: 'diff', lines },
+      { type: 'json', value: { status: 'completed' } },
+    ])
+  })
+})

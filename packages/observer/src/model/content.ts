@@ -57,15 +57,24 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   const language = languageOf(getPath(args))
   const list = content === undefined ? [] : Array.isArray(content) ? content : [content]
   const blocks = list.filter(isObject)
-  const isNew = structuredContent !== undefined && !isWrapped(structuredContent, blocks)
-  const structured = isNew ? [valuePart(structuredContent)] : []
-  const repeated = JSON.stringify(structuredContent)
+  const { changed, structured: value } = splitChanges(structuredContent)
+  const isNew = value !== undefined && !isWrapped(value, blocks)
+  const structured = isNew ? [valuePart(value)] : []
+  const repeated = JSON.stringify(value)
   const parts = blocks
     .filter(({ text }) => structured.length === 0 || !isSameJson(text, repeated))
     .map((block) => blockPart(block, language))
   const others = Object.keys(rest).length === 0 ? [] : [valuePart(rest)]
   const loose = list.filter((each) => !isObject(each)).map((each) => valuePart(each))
-  return [...parts, ...loose, ...structured, ...others]
+  return [...parts, ...loose, ...changed, ...structured, ...others]
+}
+
+/** What coding agents tell of the files that they changed, and the rest. */
+function splitChanges(structured: unknown): { changed: readonly Part[]; structured: unknown } {
+  const lines = isObject(structured) ? readDiffs(structured.diffs) : undefined
+  if (lines === undefined) return { changed: [], structured }
+  const { diffs: _, ...rest } = structured as Fields
+  return { changed: [{ type: 'diff', lines }], structured: rest }
 }
 
 /** Whether it is the one text of a result in a field, as servers do that were not asked for structured content. */
@@ -229,6 +238,14 @@ function readChange({ params }: Fields): Change | undefined {
   if (!isObject(params)) return undefined
   const { name: tool, arguments: args, ...others } = params
   if (typeof tool !== 'string' || !isObject(args)) return undefined
+  const whole = readDiffs(args.diffs)
+  if (whole !== undefined) {
+    const files = args.diffs as readonly Fields[]
+    const [file, ...more] = files.map(({ path }) => nameText(String(path)))
+    const name = more.length === 0 ? (file ?? '') : countText(files.length, 'file')
+    const { sentence, lines } = describeLines(verbOf(tool), name, whole, [])
+    return { sentence, lines, isAll: Object.keys(args).length === 1 && !hasUnseen(args) }
+  }
   const fields = readFields(args)
   const path = fields?.path
   if (fields === undefined || path === undefined) return undefined
@@ -301,6 +318,19 @@ function findChange(
   if (target !== undefined)
     return { sentence: `${verb} ${name} to ${nameText(target[1])}`, lines: [], fields: [target[0]] }
   return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
+}
+
+/** Files as they were and as they are, each below its path; `undefined`: these are no such diffs. */
+function readDiffs(diffs: unknown): DiffLine[] | undefined {
+  if (!Array.isArray(diffs) || diffs.length === 0) return undefined
+  const compare = createComparison()
+  const files = diffs.map((diff): DiffLine[] | undefined => {
+    const { path, oldText = '', newText } = isObject(diff) ? diff : {}
+    if (typeof path !== 'string' || typeof oldText !== 'string' || typeof newText !== 'string')
+      return undefined
+    return [{ sign: '@', text: printable(path) }, ...compare(oldText, newText)]
+  })
+  return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }
 
 /** Replaced texts, where every edit is one and nothing else. */

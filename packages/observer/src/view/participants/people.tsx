@@ -67,7 +67,8 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   const isPaused = session.model.pauseOf(id, Date.now()) !== undefined
   const { mark, text } = getPresence(person, isPaused)
   const isCut = session.subscription.cut.from.includes(id)
-  const used = getContextUsage(session.model.members.getStatus(id))
+  const status = session.model.members.getStatus(id)
+  const used = getContextUsage(status)
   const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
@@ -101,6 +102,16 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
       {used !== undefined && (
         <span class="load" title="How full its context is">
           {used} %
+        </span>
+      )}
+      {status?.asks === false && (
+        <span
+          class="mark"
+          role="img"
+          aria-label="does not ask"
+          title="It runs its own tools without asking: what it may not is found afterwards"
+        >
+          ⚠
         </span>
       )}
       {!isMe && (
