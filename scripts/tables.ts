@@ -3,6 +3,7 @@
  * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import { agUi } from '@meup/ag-ui'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
@@ -31,6 +32,19 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     limits: limitTable,
     errors: errorTable,
     clauses: clauseIndex,
+  },
+  'docs/acp.md': {
+    agents: () =>
+      markdownTable(
+        ['`agent:`', 'starts', 'install, log in', 'its tools', 'its ways'],
+        Object.entries<KnownAgent>(knownAgents).map(([name, agent]) => [
+          code(name),
+          code([agent.command, ...agent.args].join(' ')),
+          `${code(`npm install -g ${agent.package}`)}, ${agent.login}`,
+          agent.tools.map(code).join(' '),
+          agent.limits,
+        ]),
+      ),
   },
   'docs/http.md': {
     routes: () =>

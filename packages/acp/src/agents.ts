@@ -16,7 +16,9 @@ export interface KnownAgent {
   readonly env?: Readonly<Record<string, string>>
   /** It says that a tool is in progress before it asks whether it may run it. */
   readonly asksLate?: true
-  /** What it cannot do, for the table in the docs. */
+  /** What its usual tools are called in the space. */
+  readonly tools: readonly string[]
+  /** What it cannot do, or does in its own way. */
   readonly limits: string
   /** The name of a tool, where the calls do not say it in `name`. */
   toolName?(call: ToolCallUpdate): string | undefined
@@ -36,6 +38,7 @@ export const knownAgents = {
     login: 'opencode auth login',
     env: { OPENCODE_PERMISSION: JSON.stringify({ bash: 'ask', edit: 'ask', webfetch: 'ask' }) },
     asksLate: true,
+    tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
     // Its first message has the tool as its title; later ones have the command.
     toolName: ({ title }) => title ?? undefined,
@@ -47,6 +50,7 @@ export const knownAgents = {
     package: '@google/gemini-cli',
     login: 'gemini, then /auth',
     mode: 'default',
+    tools: ['run_shell_command', 'write_file', 'replace', 'read_file'],
     limits:
       'reads without asking; shows no output of commands; cannot load a session, so it starts over after a restart',
     toolName: ({ toolCallId }) => /^(\w+?)__/.exec(toolCallId)?.[1],
@@ -59,6 +63,7 @@ export const knownAgents = {
     login: 'codex login',
     mode: 'read-only',
     asksLate: true,
+    tools: ['exec_command', 'apply_patch'],
     limits:
       'runs what its sandbox allows without asking; a cancel does not stop a command that runs, so it is killed with it',
     toolName: byKind({ execute: 'exec_command', edit: 'apply_patch' }),
@@ -70,6 +75,7 @@ export const knownAgents = {
     package: '@agentclientprotocol/claude-agent-acp',
     login: 'claude, then /login',
     mode: 'default',
+    tools: ['Bash', 'Edit', 'Write', 'Read'],
     limits: 'reads without asking',
   },
   copilot: {
@@ -78,6 +84,7 @@ export const knownAgents = {
     args: ['--acp', '--no-auto-update'],
     package: '@github/copilot',
     login: 'copilot login',
+    tools: ['execute', 'edit', 'read'],
     limits: 'does not name its tools: they are called by their kind, such as execute',
   },
   qwen: {
@@ -87,6 +94,7 @@ export const knownAgents = {
     package: '@qwen-code/qwen-code',
     login: 'qwen, then /auth',
     mode: 'default',
+    tools: ['execute', 'edit', 'read'],
     limits: 'reads without asking',
   },
 } as const satisfies Record<string, KnownAgent>

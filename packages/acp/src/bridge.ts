@@ -239,7 +239,7 @@ class Bridge implements CodingAgent {
     if (this.#space?.can(status)) this.#space.send(status).catch(() => {})
   }
 
-  /** What is asked of it as of an MCP server: what its tools are is known by their use alone. */
+  /** What is asked of it as of an MCP server. Its tools are for itself: nobody else is offered them. */
   #introduce({ method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const { protocolVersion = '2025-06-18' } = params ?? {}
     const serverInfo = { name: this.#info ?? this.#command.command, version: PROTOCOL }

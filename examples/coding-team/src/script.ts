@@ -1,0 +1,74 @@
+/** Plays the model of both agents, for who has none at hand: a server as OpenAI's, with the answers of one story. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface Asked {
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  readonly tools?: readonly { readonly function: { readonly name: string } }[]
+}
+
+interface Answer {
+  readonly thought?: string
+  readonly text?: string
+  readonly tool?: readonly [name: string, args: object]
+}
+
+/** What the coder does, one step after each result of a tool. */
+const coder = (repo: string): readonly Answer[] => [
+  {
+    thought: 'The test says what is expected. I look at the code first.',
+    text: 'I read the code.',
+    tool: ['read', { filePath: `${repo}/sum.js` }],
+  },
+  {
+    thought: 'It subtracts. One character is wrong.',
+    text: 'The sum subtracts.',
+    tool: ['edit', { filePath: `${repo}/sum.js`, oldString: 'a - b', newString: 'a + b' }],
+  },
+  { text: 'Now I run the test.', tool: ['bash', { command: 'node test.js', description: 'Runs the test' }] },
+  {
+    text: 'It passes. I clean up.',
+    tool: ['bash', { command: 'rm -rf ../..', description: 'Removes what is not needed' }],
+  },
+]
+
+const reviewer: readonly Answer[] = [
+  { thought: 'I look at what is there now.', tool: ['files__read_text_file', { path: 'sum.js' }] },
+  { text: 'The change is right: `sum` adds now, and the test covers it.' },
+]
+
+/** Serves the script at an address that goes away with this process. */
+export async function serveScript(repo: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const answer = choose(JSON.parse(Buffer.concat(chunks).toString()) as Asked, repo)
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${write(answer)}data: [DONE]\n\n`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+function choose({ messages, tools = [] }: Asked, repo: string): Answer {
+  const names = tools.map((tool) => tool.function.name)
+  const steps = messages
+    .slice(messages.findLastIndex(({ role }) => role === 'user'))
+    .filter(({ role }) => role === 'tool')
+  const script = names.includes('bash') ? coder(repo) : names.length > 0 ? reviewer : []
+  return script[steps.length] ?? { text: 'Done: `sum` adds, and the test passes.' }
+}
+
+function write({ thought, text, tool }: Answer): string {
+  const call = tool && { name: tool[0], arguments: JSON.stringify(tool[1]) }
+  const deltas = [
+    ...(thought === undefined ? [] : [{ reasoning_content: thought }]),
+    ...(text === undefined ? [] : [{ content: text }]),
+    ...(call === undefined
+      ? []
+      : [{ tool_calls: [{ index: 0, id: `call_${Date.now()}`, type: 'function', function: call }] }]),
+  ]
+  const event = (delta: object, finish_reason: string | null = null): string =>
+    `data: ${JSON.stringify({ id: 'script', object: 'chat.completion.chunk', model: 'script', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+  return deltas.map((delta) => event(delta)).join('') + event({}, call === undefined ? 'stop' : 'tool_calls')
+}
