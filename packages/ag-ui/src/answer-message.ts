@@ -1,4 +1,5 @@
 import { type AGUIEvent, EventType } from '@ag-ui/core'
+import { remainingAnswer } from '@meup/folds'
 
 /** An answer that starts over more often is shown when it is there. */
 const maxMessages = 16
@@ -48,7 +49,7 @@ export class AnswerMessage {
   /** The answer is this: sends what of it the client does not have, as the message `id` where that is all of it. */
   complete(id: string, text: string): AGUIEvent[] {
     const shown = this.#texts.at(-1)
-    const rest = shown === undefined ? undefined : restOf(text, shown)
+    const rest = shown === undefined ? undefined : remainingAnswer(text, shown)
     if (rest !== undefined) return [...(rest === '' ? [] : this.#extend(rest)), ...this.close()]
     return [
       ...this.close(),
@@ -94,13 +95,6 @@ export class AnswerMessage {
   #idOf(count: number): string {
     return `${this.#options.question}-answer${count === 1 ? '' : `-${count}`}`
   }
-}
-
-/** What a text has after what was shown of it, but for white space around it; `undefined` = it does not begin with that. */
-function restOf(text: string, shown: string): string | undefined {
-  const [whole, begun] = [text.trimStart(), shown.trimStart()]
-  if (whole.startsWith(begun)) return whole.slice(begun.length)
-  return whole.trimEnd() === begun.trimEnd() ? '' : undefined
 }
 
 const contentEvent = (messageId: string, delta: string): AGUIEvent => ({

@@ -1,12 +1,10 @@
 import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
 import {
-  Assigner,
+  AskedTurn,
   cancelledText,
   createProposalFoldWith,
   cut,
-  FoldedTurn,
   type Guard,
-  getEnding,
   getMessage,
   guarded,
   isWithheld,
@@ -14,13 +12,14 @@ import {
   type Outcome,
   type ProposalFold,
   type ProposalView,
+  type Question,
   readResult,
   reasonText,
   redact,
   type ToolDecision,
   type TurnRecord,
 } from '@meup/folds'
-import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
+import { type Envelope, isThought, Kind } from '@meup/protocol'
 import { AnswerMessage } from './answer-message.js'
 
 interface RunOptions extends RunName {
@@ -28,8 +27,7 @@ interface RunOptions extends RunName {
   /** Id of the log. */
   readonly epoch: string
   readonly guard: Guard
-  /** The chat that asks, and who answers it. */
-  readonly question: { readonly id: string; readonly from: string; readonly agent: string }
+  readonly question: Question
   /** Seq up to which an earlier run has sent events. */
   readonly after: number
   /** Messages and calls that the client has: their texts, by id. */
@@ -49,7 +47,7 @@ const maxResultChars = 8192
  */
 export class Run {
   readonly #options: RunOptions
-  readonly #assigner: Assigner
+  readonly #turn: AskedTurn
   readonly #proposals: ProposalFold
   readonly #approvable = new Set<string>()
   /** Calls that were sent, and calls whose result was. */
@@ -58,17 +56,11 @@ export class Run {
   /** What is written of the answer, and as what it is sent. */
   readonly #drafts = new LiveAnswers()
   readonly #message: AnswerMessage
-  #question: Envelope | undefined
-  #turn: FoldedTurn | undefined
-  /** Number of the turn. */
-  #number = 0
-  /** Why the agent gave it up, if it said so. */
-  #reason: string | null = null
   #isOver = false
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#assigner = new Assigner(options.epoch)
+    this.#turn = new AskedTurn(options.question, options)
     this.#proposals = createProposalFoldWith(options.guard)
     const { known, question } = options
     this.#message = new AnswerMessage({ known, question: question.id, agent: question.agent })
@@ -85,12 +77,12 @@ export class Run {
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
     this.#proposals.apply(envelope)
-    const hasChanged = this.#fold(envelope)
+    const hasChanged = this.#turn.apply(envelope)
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#approvable.add(envelope.id)
     }
-    if (this.#isTakenBack(envelope)) return this.#finish({ type: 'cancelled' })
-    const turn = this.#turn?.record
+    if (this.#turn.isTakenBack) return this.#finish({ type: 'cancelled' })
+    const turn = this.#turn.record
     if (turn === undefined || !hasChanged) return []
     const events = [...this.#thought(envelope), ...this.#calls(turn, envelope)]
     return [...(events.length > 0 ? this.#message.close() : []), ...events, ...this.#answer(turn)]
@@ -107,11 +99,12 @@ export class Run {
 
   /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
   pause(): AGUIEvent[] {
-    const turn = this.#turn?.record
+    const turn = this.#turn.record
     if (this.#isOver || turn === undefined) return []
     const { state, agent } = turn
+    const { reason } = this.#turn
     if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, `${agent} has given up${this.#reason === null ? '' : `: ${this.#reason}`}`)
+      return this.fail(state, `${agent} has given up${reason === null ? '' : `: ${reason}`}`)
     }
     const ours = new Set(turn.decisions.filter(({ outcome }) => outcome === null).map(({ id }) => id))
     const interrupts = this.#proposals
@@ -136,34 +129,6 @@ export class Run {
   /** Whether the client does not have it yet. */
   #isNew(seq: number, id: string): boolean {
     return seq > this.#options.after && !this.#options.known.has(id)
-  }
-
-  /** Returns whether the envelope belongs to the turn. */
-  #fold(envelope: Envelope): boolean {
-    const { question } = this.#options
-    if (envelope.id === question.id) this.#question = envelope
-    const { begun, marks } = this.#assigner.assign(envelope)
-    const asked = this.#question?.seq ?? null
-    const ours = begun.find(({ agent, trigger }) => agent === question.agent && trigger === asked)
-    if (ours !== undefined && this.#turn === undefined) {
-      this.#turn = new FoldedTurn(ours, this.#options, this.#question)
-      this.#number = ours.turn
-    }
-    const here = marks.filter(({ beginning }) => beginning.turn === this.#number)
-    if (this.#turn === undefined || here.length === 0) return false
-    const { state } = this.#turn.record
-    this.#turn.apply(
-      envelope,
-      here.reduce((roles, mark) => roles | mark.roles, 0),
-    )
-    if (state === 'running') this.#reason = getEnding(envelope)[1]
-    return true
-  }
-
-  /** The asker may cancel before the agent has begun, and so before there is a turn. */
-  #isTakenBack(envelope: Envelope): boolean {
-    const { id, from } = this.#options.question
-    return envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
   }
 
   #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {

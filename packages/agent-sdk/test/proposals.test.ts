@@ -133,6 +133,40 @@ describe('the proposals of a space', () => {
   })
 })
 
+test('what a participant may decide is known before it decides', async () => {
+  const act = { tool: 'tools/act' }
+  const rights: Record<string, [Capability[], may: string]> = {
+    ana: [['*'], 'approve, reject, always'],
+    eve: [[act, 'mcp.reject'], 'approve, reject'],
+    joe: [[act, 'capability.grant'], 'approve, always'],
+    may: [[{ ...act, arguments: { n: 1 } }, 'capability.grant'], 'approve'],
+    sam: [['mcp.reject', 'capability.grant'], ''],
+  }
+  const configured = Object.entries(rights).map(([id, [capabilities]]) => [id, capabilities])
+  await using space = await createTestSpace({
+    participants: { ...Object.fromEntries(configured), bot: ['*'], tools: [] },
+  })
+  const bot = await space.join('bot')
+  const seats = await Promise.all(Object.keys(rights).map((id) => space.join(id)))
+  const coming = Promise.all([bot, ...seats].map(next))
+  const to = 'tools'
+  const { id } = await bot.propose({ to, method: 'tools/call', params: { name: 'act', arguments: { n: 1 } } })
+  await coming
+  const mayDo = ({ proposals }: SpaceClient): string =>
+    [
+      proposals.mayApprove(id) && 'approve',
+      proposals.mayReject(id) && 'reject',
+      proposals.mayAllowAlways(id) && 'always',
+    ]
+      .filter(Boolean)
+      .join(', ')
+  expect(seats.map((seat) => [seat.id, mayDo(seat)])).toEqual(
+    Object.entries(rights).map(([who, [, may]]) => [who, may]),
+  )
+  expect(mayDo(bot)).toBe('') // Nobody decides their own.
+  expect(seats[0]?.proposals.mayApprove('unknown')).toBe(false)
+})
+
 test('nobody pushes out what another proposes', async () => {
   await using here = await cast()
   const eve = await here.space.join('eve')

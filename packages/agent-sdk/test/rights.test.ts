@@ -17,3 +17,15 @@ test('what a participant may send is known before it is sent', async () => {
   expect(ana.can({ kind: 'space.invite-ack' })).toBe(false)
   expect(ana.can({ kind: 'anything.else' })).toBe(true)
 })
+
+test('what a participant may grant is known before it is granted', async () => {
+  const files = { tool: 'files/read_*' }
+  await using space = await createTestSpace({
+    participants: { ana: [files, 'capability.grant'], bot: [files], files: [] },
+  })
+  const [ana, bot] = await Promise.all([space.join('ana'), space.join('bot')])
+  expect(ana.mayGrant('bot', [{ tool: 'files/read_text' }])).toBe(true)
+  expect(ana.mayGrant('bot', [{ tool: 'files/write' }])).toBe(false)
+  expect(ana.mayGrant('ana', [files])).toBe(false)
+  expect(bot.mayGrant('ana', [files])).toBe(false)
+})

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addAcp } from './commands/acp.js'
 import { addAsk } from './commands/ask.js'
 import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
@@ -51,6 +52,7 @@ addAudit(program)
 addTranscript(program)
 addReplay(program)
 addMcp(program)
+addAcp(program)
 addSpace(program)
 addToken(program)
 addDoctor(program)

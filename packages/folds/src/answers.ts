@@ -112,3 +112,10 @@ export class LiveAnswers {
 }
 
 const keyOf = (from: string, trigger: string): string => `${from} ${trigger}`
+
+/** What an answer has after what was shown of it, but for white space around it; `undefined` = it does not begin with that. */
+export function remainingAnswer(answer: string, shown: string): string | undefined {
+  const [whole, begun] = [answer.trimStart(), shown.trimStart()]
+  if (whole.startsWith(begun)) return whole.slice(begun.length)
+  return whole.trimEnd() === begun.trimEnd() ? '' : undefined
+}

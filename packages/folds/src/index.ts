@@ -1,4 +1,4 @@
-export { type LiveAnswer, LiveAnswers } from './answers.js'
+export { type LiveAnswer, LiveAnswers, remainingAnswer } from './answers.js'
 export { Bounded, Oldest } from './bounded.js'
 export {
   type ContextFold,
@@ -47,6 +47,7 @@ export {
 } from './text.js'
 export * from './traces.js'
 export * from './transcript.js'
+export { AskedTurn, type Question } from './turns/asked-turn.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'

@@ -163,8 +163,13 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((each: unknown) => {
     if (!isObject(each) || typeof each.name !== 'string') return []
-    const { name, description, inputSchema } = each
-    const schema = isObject(inputSchema) ? inputSchema : {}
-    return { participant, name, inputSchema: schema, ...(typeof description === 'string' && { description }) }
+    const { name, description, inputSchema, annotations } = each
+    return {
+      participant,
+      name,
+      inputSchema: isObject(inputSchema) ? inputSchema : {},
+      ...(typeof description === 'string' && { description }),
+      ...(isObject(annotations) && { annotations }),
+    }
   })
 }

@@ -7,6 +7,8 @@ export interface SpaceTool {
   readonly description?: string
   /** JSON Schema of its arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>
+  /** What MCP lets a tool say of itself, such as `readOnlyHint`. */
+  readonly annotations?: Readonly<Record<string, unknown>>
 }
 
 /**

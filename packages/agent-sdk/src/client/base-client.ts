@@ -145,6 +145,12 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.#capabilities.allow({ kind, to, context, payload })
   }
 
+  /** Whether this participant may grant these capabilities to another one. The gateway decides. */
+  mayGrant(recipient: string, capabilities: readonly Capability[]): boolean {
+    const draft = { kind: Kind.capabilityGrant, payload: { recipient, capabilities } }
+    return recipient !== this.id && this.can(draft) && this.#capabilities.cover(capabilities)
+  }
+
   /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */
   get paused(): Pause | undefined {
     return this.#pauses.current

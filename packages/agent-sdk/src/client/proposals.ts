@@ -100,6 +100,29 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     return this.#open.get(id)?.proposal
   }
 
+  /** Whether this participant may make the request itself. The gateway decides. */
+  mayApprove(id: string): boolean {
+    const proposal = this.get(id)
+    if (proposal === undefined || proposal.from === this.#client.id) return false
+    const { to, context, method, params } = proposal
+    const payload = { jsonrpc: '2.0', method, ...defined({ params }) }
+    return this.#client.can({ kind: Kind.mcpRequest, ...defined({ to, context }), payload })
+  }
+
+  /** Rejecting requires the right to approve [MEUP-3.11]. */
+  mayReject(id: string): boolean {
+    const from = this.get(id)?.from
+    const draft = { kind: Kind.mcpReject, to: [from ?? ''], correlationId: id }
+    return this.mayApprove(id) && this.#client.can(draft)
+  }
+
+  /** Whether this participant may grant what `allowAlways` without `arguments` grants. */
+  mayAllowAlways(id: string): boolean {
+    const proposal = this.get(id)
+    if (proposal?.to === undefined || !this.mayApprove(id)) return false
+    return this.#client.mayGrant(proposal.from, [narrowCapability(proposal, undefined)])
+  }
+
   /**
    * Makes the proposed request exactly as proposed and returns its result; throws `ToolError` for its error. Rejects with
    * `ProtocolError` where this participant may not make it, or it was already approved. A timeout does not cancel

@@ -3,6 +3,7 @@ import {
   type Capabilities,
   type Capability,
   type ContextInfo,
+  Coverage,
   compileCapabilities,
   contextParent,
   contextRoot,
@@ -186,6 +187,17 @@ export class OwnCapabilities {
     // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.
     this.#compiled ??= this.#list.flatMap(tryCompile)
     return this.#compiled.some((each) => each.allows(envelope).allowed)
+  }
+
+  /** Whether each asked one allows only what one of them allows [MEUP-4.12]; `false` means "not proven". */
+  cover(asked: readonly Capability[]): boolean {
+    try {
+      const held = this.#list.map((each) => [each])
+      return new Coverage().firstGap(held, asked) === -1
+    } catch (error) {
+      if (error instanceof PatternError) return false
+      throw error
+    }
   }
 }
 

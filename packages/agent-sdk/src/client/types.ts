@@ -84,6 +84,7 @@ export interface ClientContext {
   /** Milliseconds since 1970 by the gateway's clock, which decides what has expired. */
   gatewayTime(): number
   can(draft: Draft): boolean
+  mayGrant(recipient: string, capabilities: readonly Capability[]): boolean
   send(draft: Draft): Promise<AnyEnvelope>
   /** The same at the rate that the space allows. */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope>

@@ -1,14 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { SpaceClient } from '@meup/agent-sdk'
-import type { HttpClient } from '@meup/agent-sdk/http'
 import type { ServedSpace, Serving } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
-import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
-import { isOpenProposal, readProposals } from '../lib/proposals.js'
+import { enterWithProposals } from '../lib/proposals.js'
 
 /** `meup mcp serve`: the space as an MCP server. */
 export function addMcp(program: Command): void {
@@ -40,9 +38,6 @@ interface ServeFlags extends ConnectionFlags {
   readonly accessTokenFile?: string
 }
 
-/** Past envelopes that are replayed to find proposals made since the log was read. */
-const margin = 100
-
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
@@ -61,20 +56,6 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
   const error = await Promise.race([serving.ended, signalled])
   await serving.close()
   if (error !== undefined) throw error
-}
-
-/** Resumes before the oldest open proposal, so that this connection receives its exact envelope. */
-async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Promise<SpaceClient> {
-  const now = Date.now()
-  const oldest = (await readProposals(http)).find((each) => isOpenProposal(each, now))
-  const space = await enterSpace(
-    flags,
-    oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
-  )
-  const { head } = space.welcome.space
-  // This connection offers no tools. Earlier requests were meant for an earlier connection.
-  space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
-  return space
 }
 
 // The MCP SDK is loaded only here: it would slow down every other command.

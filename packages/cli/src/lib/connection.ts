@@ -22,12 +22,15 @@ export interface ConnectionFlags {
 
 /** The flags of every command that enters a space. */
 export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
+  withTarget(command).option('--json', json)
+
+/** The same without `--json`. */
+export const withTarget = (command: Command): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
     .option('--space <name>', 'space to enter (default: MEUP_SPACE, or its only one)')
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
-    .option('--json', json)
 
 /** Enters the space that the flags name. `resume.after` refers to the current log. */
 export async function enterSpace(

@@ -1,3 +1,4 @@
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
@@ -10,6 +11,7 @@ import {
   sentence,
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
+import { type ConnectionFlags, enterSpace } from './connection.js'
 import { findByPrefix } from './options.js'
 
 /** Kinds that open and settle proposals. */
@@ -31,6 +33,23 @@ export async function readProposals(http: HttpClient, { answers = false } = {}):
     for (const changed of fold.apply(envelope)) proposals.set(changed.id, changed)
   }
   return [...proposals.values()]
+}
+
+/** Past envelopes that are replayed to find proposals made since the log was read. */
+const margin = 100
+
+/** Resumes before the oldest open proposal, so that this connection receives its exact envelope. */
+export async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Promise<SpaceClient> {
+  const now = Date.now()
+  const oldest = (await readProposals(http)).find((each) => isOpenProposal(each, now))
+  const space = await enterSpace(
+    flags,
+    oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
+  )
+  const { head } = space.welcome.space
+  // This connection offers no tools. Earlier requests were meant for an earlier connection.
+  space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
+  return space
 }
 
 /** Whether it can still be approved. A rejection binds only its author; a withdrawal closes it. */

@@ -2,7 +2,7 @@ import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
-/** The open proposals that this participant received, and its rights to decide them. */
+/** The open proposals that this participant received, and its decisions. */
 export class Approvals {
   readonly #space: SpaceClient
   /** Texts for display: truncated, without secrets. */
@@ -31,26 +31,9 @@ export class Approvals {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
   }
 
-  /** Whether this participant may make the request itself. The gateway decides. */
-  mayApprove(id: string): boolean {
-    const proposal = this.#space.proposals.get(id)
-    if (proposal === undefined || proposal.from === this.#space.id) return false
-    return this.#space.can(toRequest(proposal))
-  }
-
-  /** Rejecting requires the right to approve [MEUP-3.11]. */
-  mayReject(id: string): boolean {
-    const from = this.#space.proposals.get(id)?.from
-    return (
-      from !== undefined &&
-      this.mayApprove(id) &&
-      this.#space.can({ kind: Kind.mcpReject, to: [from], correlationId: id })
-    )
-  }
-
   /** The oldest proposal that this participant may approve and that is not in `seen`; waits until aborted. */
   next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
-    const find = () => this.list().find(({ id }) => !seen.has(id) && this.mayApprove(id))
+    const find = () => this.list().find(({ id }) => !seen.has(id) && this.#space.proposals.mayApprove(id))
     return new Promise((resolve) => {
       const look = (): void => {
         const found = signal.aborted ? undefined : find()
@@ -94,10 +77,3 @@ export class Approvals {
     for (const look of [...this.#waiting]) look()
   }
 }
-
-const toRequest = ({ to, context, method, params }: OpenProposal) => ({
-  kind: Kind.mcpRequest,
-  ...(to && { to }),
-  ...(context !== undefined && { context }),
-  payload: { jsonrpc: '2.0', method, ...(params && { params }) },
-})

@@ -89,7 +89,7 @@ async function getQuestion(
 
 /** A form for a proposal that arrives before the answer. The client calls again with the filled form. */
 async function getInterruption(
-  { approvals, stateCodec }: SpaceService,
+  { space, approvals, stateCodec }: SpaceService,
   question: Question,
   context: ServerContext,
 ): Promise<InputRequiredResult | undefined> {
@@ -104,7 +104,7 @@ async function getInterruption(
   enough.abort()
   if (proposal === undefined) return undefined
   question.seen.add(proposal.id)
-  const form = createForm(proposal, approvals.mayReject(proposal.id))
+  const form = createForm(proposal, space.proposals.mayReject(proposal.id))
   return inputRequired({
     inputRequests: { [proposal.id]: inputRequired.elicit(form) },
     requestState: await stateCodec.mint({ question: question.id }, context),

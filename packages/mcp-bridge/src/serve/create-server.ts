@@ -88,11 +88,11 @@ async function elicitOne(
   id: string,
   gone: AbortSignal,
 ): Promise<void> {
-  const { approvals, log } = service
+  const { space, approvals, log } = service
   const settled = approvals.settled(id)
   const signal = AbortSignal.any([gone, settled.signal])
   try {
-    const form = createForm(approvals.view(id), approvals.mayReject(id))
+    const form = createForm(approvals.view(id), space.proposals.mayReject(id))
     const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
     if (action === 'accept') applyDecision(service, id, content)
   } catch (error) {

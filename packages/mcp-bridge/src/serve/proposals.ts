@@ -44,7 +44,7 @@ const deciding = describeTool<DecideArgs>({
 })
 
 export function addProposals(server: McpServer, service: SpaceService): void {
-  const { approvals } = service
+  const { space, approvals } = service
   addTool(server, 'list_proposals', listing, async () =>
     dataResult({ proposals: approvals.list().map((each) => describe(service, each)) }),
   )
@@ -56,7 +56,7 @@ export function addProposals(server: McpServer, service: SpaceService): void {
     const response = inputResponse(context.mcpReq.inputResponses, key)
     if (response.kind !== 'elicit') {
       if (!canElicit(server, context)) throw undecided()
-      const form = createForm(proposal, approvals.mayReject(id))
+      const form = createForm(proposal, space.proposals.mayReject(id))
       return inputRequired({ inputRequests: { [key]: inputRequired.elicit(form) } })
     }
     const decided = response.action === 'accept' ? readDecision(response.content) : undefined
@@ -85,11 +85,11 @@ async function carryOut(
 
 /** A proposal for programs and models. */
 function describe(
-  { approvals }: SpaceService,
+  { space: { proposals } }: SpaceService,
   { source, ...proposal }: ProposalView,
 ): Record<string, unknown> {
   const { from, to, context } = source
   const { id } = proposal
-  const rights = { mayApprove: approvals.mayApprove(id), mayReject: approvals.mayReject(id) }
+  const rights = { mayApprove: proposals.mayApprove(id), mayReject: proposals.mayReject(id) }
   return { from, ...(to && { to }), ...(context !== undefined && { context }), ...proposal, ...rights }
 }

@@ -1,0 +1,251 @@
+import {
+  type AgentApp,
+  type AgentConnection,
+  type AgentRequestContext,
+  agent,
+  type InitializeResponse,
+  type ListSessionsRequest,
+  type LoadSessionRequest,
+  type LoadSessionResponse,
+  methods,
+  type NewSessionResponse,
+  PROTOCOL_VERSION,
+  type PromptRequest,
+  type PromptResponse,
+  RequestError,
+  type SessionModeState,
+  type SessionUpdate,
+  type SetSessionModeRequest,
+  type Stream,
+} from '@agentclientprotocol/sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
+import { PROTOCOL } from '@meup/protocol'
+import { readPrompt } from './content.js'
+import { formatError, toRequestError } from './errors.js'
+import { Permissions } from './permissions.js'
+import { runPrompt } from './prompt.js'
+import {
+  createChatId,
+  createSessionId,
+  getSessionStart,
+  type History,
+  listSessions,
+  readChats,
+  replay,
+} from './sessions.js'
+import { ToolKinds } from './tool-calls.js'
+
+/** A participant that a client of ACP acts as. */
+export interface ServedSpace {
+  /** Its client; closed when serving ends. */
+  readonly space: SpaceClient
+  /** Reads the space for the same participant. */
+  readonly http: History
+  /** Whom new sessions ask; default: the first agent of the space, present ones first. */
+  readonly to?: string
+  /** Receives non-fatal errors, a line each. */
+  readonly log?: (line: string) => void
+}
+
+/** A conversation of the client. */
+interface Session {
+  readonly id: string
+  /** Whom it asks. */
+  agent: string
+  /** Cancels the prompt in progress. */
+  prompt?: AbortController | undefined
+}
+
+/** Kinds of participants that are asked only where they are named. */
+const unasked: ReadonlySet<string> = new Set(['human', 'mcp'])
+
+/** One connection of a client of ACP. */
+export class AcpServer {
+  readonly #served: ServedSpace
+  readonly #kinds: ToolKinds
+  readonly #connection: AgentConnection
+  readonly #permissions: Permissions
+  readonly #sessions = new Map<string, Session>()
+  readonly #prompts = new Set<Promise<unknown>>()
+  #hasWarned = false
+
+  constructor(served: ServedSpace, stream: Stream) {
+    const { space, log = () => {} } = served
+    this.#served = served
+    space.on('requestError', (error) => {
+      if (space.ended === undefined) log(formatError(error))
+    })
+    this.#kinds = new ToolKinds(space)
+    this.#connection = this.#createApp().connect(stream)
+    const notify = (session: string, update: SessionUpdate): void => this.#notify(session, update)
+    this.#permissions = new Permissions({ space, client: this.#connection.client, notify, log })
+  }
+
+  /** Resolves when the client has disconnected. */
+  get closed(): Promise<void> {
+    return this.#connection.closed
+  }
+
+  /** Cancels what is in progress, answers it, and disconnects. */
+  async close(): Promise<void> {
+    for (const { prompt } of this.#sessions.values()) prompt?.abort('the client has gone')
+    await Promise.allSettled(this.#prompts)
+    // The answers are written in the steps that follow.
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#connection.close()
+  }
+
+  #createApp(): AgentApp {
+    const { initialize, session } = methods.agent
+    return agent({ name: 'meup' })
+      .onRequest(initialize, () => this.#describe())
+      .onRequest(
+        session.new,
+        answer(() => this.#newSession()),
+      )
+      .onRequest(
+        session.load,
+        answer(({ params }) => this.#loadSession(params)),
+      )
+      .onRequest(
+        session.list,
+        answer(({ params }) => this.#listSessions(params)),
+      )
+      .onRequest(
+        session.setMode,
+        answer(({ params }) => this.#setAgent(params)),
+      )
+      .onRequest(
+        session.prompt,
+        answer(({ params, signal }) => this.#prompt(params, signal)),
+      )
+      .onNotification(session.cancel, ({ params }) =>
+        this.#sessions.get(params.sessionId)?.prompt?.abort('the asker has cancelled it'),
+      )
+  }
+
+  #describe(): InitializeResponse {
+    const { id } = this.#served.space.welcome.space
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: { name: 'meup', title: `The space ${id}`, version: PROTOCOL },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { embeddedContext: true, image: false, audio: false },
+        sessionCapabilities: { list: {} },
+      },
+      authMethods: [],
+    }
+  }
+
+  async #newSession(): Promise<NewSessionResponse> {
+    if (!this.#hasWarned)
+      this.#served.log?.('agents work where they run: the folder and MCP servers of the client are not used')
+    this.#hasWarned = true
+    const modes = await this.#readModes()
+    const sessionId = createSessionId(this.#served.space.welcome.space.head)
+    this.#sessions.set(sessionId, { id: sessionId, agent: modes.currentModeId })
+    return { sessionId, modes }
+  }
+
+  async #loadSession({ sessionId: id }: LoadSessionRequest): Promise<LoadSessionResponse> {
+    const { space, http } = this.#served
+    if (getSessionStart(id) === undefined) throw RequestError.sessionNotFound(id)
+    if (this.#sessions.get(id)?.prompt !== undefined) throw inProgress()
+    const chats = await readChats(http, space.id, id)
+    const modes = await this.#readModes(chats.at(-1)?.to?.[0])
+    this.#sessions.set(id, { id, agent: modes.currentModeId })
+    for await (const update of replay(http, space, this.#kinds, chats)) this.#notify(id, update)
+    return { modes }
+  }
+
+  async #listSessions({ cwd }: ListSessionsRequest) {
+    const { space, http } = this.#served
+    return { sessions: await listSessions(http, space.id, cwd ?? process.cwd()) }
+  }
+
+  async #setAgent({ sessionId, modeId }: SetSessionModeRequest) {
+    const session = this.#getSession(sessionId)
+    const { availableModes } = await this.#readModes()
+    if (!availableModes.some(({ id }) => id === modeId))
+      throw RequestError.invalidParams(undefined, `no agent of this space is called ${modeId}`)
+    session.agent = modeId
+    return {}
+  }
+
+  async #prompt({ sessionId, prompt }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
+    const session = this.#getSession(sessionId)
+    if (session.prompt !== undefined) throw inProgress()
+    const abort = new AbortController()
+    session.prompt = abort
+    const asked = {
+      session: sessionId,
+      id: createChatId(sessionId),
+      agent: session.agent,
+      text: readPrompt(prompt),
+    }
+    const parts = {
+      space: this.#served.space,
+      permissions: this.#permissions,
+      kinds: this.#kinds,
+      notify: (update: SessionUpdate): void => this.#notify(sessionId, update),
+    }
+    const running = runPrompt(parts, asked, AbortSignal.any([abort.signal, signal]))
+    this.#prompts.add(running)
+    try {
+      return { stopReason: await running }
+    } finally {
+      this.#prompts.delete(running)
+      session.prompt = undefined
+    }
+  }
+
+  /** The agents of the space as modes of a session. `wanted`: the one that it asks, if there is such a one. */
+  async #readModes(wanted?: string): Promise<SessionModeState> {
+    const { space, to } = this.#served
+    const { participants } = await space.subscribe({}) // Who is there now, and what they are.
+    const others = participants.filter(({ id }) => id !== space.id)
+    const agents = others.filter(({ id, kind }) => id === to || !unasked.has(kind))
+    const present = agents.filter(({ status }) => status === 'present')
+    const names = agents.map(({ id }) => id)
+    if (to !== undefined && !names.includes(to))
+      throw new Error(`nobody here is called ${to}; the agents of this space are: ${names.join(', ')}`)
+    const current = [wanted, to, present[0]?.id, names[0]].find(
+      (id) => id !== undefined && names.includes(id),
+    )
+    if (current === undefined)
+      throw new Error('this space has no agent; meup acp --to asks another participant')
+    const availableModes = agents.map(({ id, status }) => ({
+      id,
+      name: id,
+      ...(status === 'away' && { description: 'away' }),
+    }))
+    return { currentModeId: current, availableModes }
+  }
+
+  #getSession(id: string): Session {
+    const session = this.#sessions.get(id)
+    if (session === undefined) throw RequestError.sessionNotFound(id)
+    return session
+  }
+
+  #notify(sessionId: string, update: SessionUpdate): void {
+    const { client } = this.#connection
+    // A client that has gone gets nothing more.
+    client.notify(methods.client.session.update, { sessionId, update }).catch(() => {})
+  }
+}
+
+const inProgress = (): RequestError =>
+  RequestError.invalidRequest(undefined, 'a prompt of this session is in progress')
+
+/** A handler whose errors tell the client why. */
+const answer =
+  <Params, Response>(handle: (context: AgentRequestContext<Params>) => Promise<Response>) =>
+  async (context: AgentRequestContext<Params>): Promise<Response> => {
+    try {
+      return await handle(context)
+    } catch (error) {
+      throw toRequestError(error)
+    }
+  }

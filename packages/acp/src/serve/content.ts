@@ -1,0 +1,63 @@
+import type { ContentBlock, PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
+import { defaultGuard, guarded, isObject, printable } from '@meup/folds'
+
+/** What a prompt says, as one text: files that the client has read follow it, others are named by their links. */
+export function readPrompt(blocks: readonly ContentBlock[]): string {
+  const said = blocks.map(describeBlock).join(' ').trim()
+  return [said, ...blocks.flatMap(quoteResource)].join('\n\n')
+}
+
+function describeBlock(block: ContentBlock): string {
+  if (block.type === 'text') return block.text
+  if (block.type === 'resource_link') return `[${block.name}](${block.uri})`
+  if (block.type === 'resource') return `[${nameOf(block.resource.uri)}](${block.resource.uri})`
+  return `(${block.type} left out)`
+}
+
+function quoteResource(block: ContentBlock): string[] {
+  if (block.type !== 'resource' || !('text' in block.resource)) return []
+  const { uri, text } = block.resource
+  const runs = text.match(/`+/g) ?? []
+  const fence = '`'.repeat(Math.max(2, ...runs.map(({ length }) => length)) + 1)
+  return [`${nameOf(uri)}:\n${fence}\n${text.trimEnd()}\n${fence}`]
+}
+
+const nameOf = (uri: string): string => uri.split('/').at(-1) || uri
+
+export type Chunk = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk'
+
+/** Texts of participants, without what could disguise them. */
+export const chunk = (sessionUpdate: Chunk, text: string, messageId?: string): SessionUpdate => ({
+  sessionUpdate,
+  content: { type: 'text', text: printable(text) },
+  ...(messageId !== undefined && { messageId }),
+})
+
+/** A client joins the chunks of thoughts that follow each other. */
+export const thoughtChunk = (text: string): SessionUpdate => chunk('agent_thought_chunk', `${text}\n\n`)
+
+export const textContent = (text: string): ToolCallContent => ({
+  type: 'content',
+  content: { type: 'text', text: printable(text) },
+})
+
+/** The changes of files in arguments or in a result: `{ diffs: [{ path, oldText, newText }] }`. */
+export function readDiffs(value: unknown): ToolCallContent[] {
+  const diffs = isObject(value) && Array.isArray(value.diffs) ? value.diffs.filter(isObject) : []
+  const mask = (text: string): string => guarded(text, defaultGuard)
+  return diffs.flatMap(({ path, oldText, newText }): ToolCallContent[] => {
+    if (typeof path !== 'string' || typeof newText !== 'string') return []
+    const before = typeof oldText === 'string' ? mask(oldText) : null
+    return [{ type: 'diff', path: printable(path), oldText: before, newText: mask(newText) }]
+  })
+}
+
+/** The plan of a thought, from `metadata.plan: [{ content, status }]`. */
+export function readPlan({ metadata }: Readonly<Record<string, unknown>>): PlanEntry[] | undefined {
+  if (!isObject(metadata) || !Array.isArray(metadata.plan)) return undefined
+  return metadata.plan.filter(isObject).map(({ content, status }) => ({
+    content: printable(String(content)),
+    priority: 'medium',
+    status: status === 'in_progress' || status === 'completed' ? status : 'pending',
+  }))
+}

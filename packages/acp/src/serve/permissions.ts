@@ -1,0 +1,121 @@
+import {
+  type AgentContext,
+  methods,
+  type PermissionOption,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk'
+import type { OpenProposal, Settlement, SpaceClient } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/protocol'
+import { textContent, thoughtChunk } from './content.js'
+import { formatError } from './errors.js'
+import { describeProposal, formatSettlement } from './tool-calls.js'
+
+/** The result is for the proposer: it may take as long as it takes. */
+const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
+
+interface PermissionsParts {
+  readonly space: SpaceClient
+  readonly client: AgentContext
+  readonly notify: (session: string, update: SessionUpdate) => void
+  readonly log: (line: string) => void
+}
+
+/**
+ * Asks the user of the client what to do about proposals, and carries that out. The first decision counts, wherever it was made: a
+ * question that is decided elsewhere is cancelled, and a late answer changes nothing.
+ */
+export class Permissions {
+  readonly #parts: PermissionsParts
+  /** Proposals that the client is asked about. */
+  readonly #asked = new Map<string, AbortController>()
+  /** Proposals whose end is to be shown, and in which session: those that no turn in progress shows. */
+  readonly #followed = new Map<string, string>()
+
+  constructor(parts: PermissionsParts) {
+    this.#parts = parts
+    parts.space.proposals.on('settled', (proposal, settlement) => this.#onSettled(proposal, settlement))
+  }
+
+  /** Shows and asks all that waits for this participant and for which nobody is asked yet, until aborted. */
+  askAll(session: string, signal: AbortSignal): void {
+    const { space, notify } = this.#parts
+    for (const proposal of space.proposals.list()) {
+      const { id } = proposal
+      if (this.#asked.has(id) || !space.proposals.mayApprove(id)) continue
+      notify(session, { sessionUpdate: 'tool_call', ...describeProposal(proposal), status: 'pending' })
+      this.follow(session, id)
+      this.ask(session, id, signal)
+    }
+  }
+
+  /** Asks about one proposal, if this participant may decide it, until it is decided or aborted. */
+  ask(session: string, id: string, signal: AbortSignal): void {
+    const { proposals } = this.#parts.space
+    const proposal = proposals.get(id)
+    if (proposal === undefined || this.#asked.has(id) || !proposals.mayApprove(id)) return
+    const settled = new AbortController()
+    this.#asked.set(id, settled)
+    this.#decide(session, proposal, AbortSignal.any([settled.signal, signal]))
+      .catch((error: unknown) => {
+        // Somebody else was faster, and that is shown.
+        if (error instanceof ProtocolError && proposals.get(id) === undefined) return
+        this.#parts.log(`${id} was not decided by the user: ${formatError(error)}`)
+      })
+      .finally(() => this.#asked.delete(id))
+  }
+
+  /** Shows in this session how the proposal ends. */
+  follow(session: string, id: string): void {
+    if (this.#parts.space.proposals.get(id) !== undefined) this.#followed.set(id, session)
+  }
+
+  async #decide(session: string, proposal: OpenProposal, signal: AbortSignal): Promise<void> {
+    const { space, client, notify } = this.#parts
+    const { id, from } = proposal
+    const toolCall = { ...describeProposal(proposal), status: 'pending' } as const
+    const options = this.#options(proposal, toolCall.title)
+    const asked: Promise<RequestPermissionResponse> = client.request(
+      methods.client.session.requestPermission,
+      { sessionId: session, toolCall, options },
+      { cancellationSignal: signal, stopWaitingOnCancel: true },
+    )
+    const { outcome } = await asked.catch((error: unknown) => {
+      if (signal.aborted) return { outcome: { outcome: 'cancelled' } as const }
+      throw error
+    })
+    if (outcome.outcome === 'cancelled' || signal.aborted) return
+    if (outcome.optionId === 'reject_once') await space.proposals.reject(id, { reason: 'disagree' })
+    else if (outcome.optionId === 'allow_once') await space.proposals.approve(id, unhurried)
+    else if (outcome.optionId === 'allow_always') {
+      const { id: grant } = await space.proposals.allowAlways(id)
+      notify(session, thoughtChunk(`${from} may do this from now on (grant ${grant})`))
+    }
+  }
+
+  #options({ id, from }: OpenProposal, title: string): PermissionOption[] {
+    const { proposals } = this.#parts.space
+    const always = `Always allow ${from} to use ${title}, with any arguments`
+    return [
+      option('allow_once', 'Allow'),
+      ...(proposals.mayAllowAlways(id) ? [option('allow_always', always)] : []),
+      ...(proposals.mayReject(id) ? [option('reject_once', 'Reject')] : []),
+    ]
+  }
+
+  #onSettled({ id }: OpenProposal, settlement: Settlement): void {
+    this.#asked.get(id)?.abort(formatSettlement(settlement))
+    const session = this.#followed.get(id)
+    if (session === undefined) return
+    this.#followed.delete(id)
+    const status = settlement.state === 'approved' ? 'completed' : 'failed'
+    const content = [textContent(formatSettlement(settlement))]
+    this.#parts.notify(session, { sessionUpdate: 'tool_call_update', toolCallId: id, status, content })
+  }
+}
+
+const option = (kind: PermissionOption['kind'], name: string): PermissionOption => ({
+  optionId: kind,
+  kind,
+  name,
+})

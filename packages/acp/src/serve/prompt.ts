@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
+import { type AnyEnvelope, ConnectionError, type SpaceClient } from '@meup/agent-sdk'
+import { Kind } from '@meup/protocol'
+import { thoughtChunk } from './content.js'
+import type { Permissions } from './permissions.js'
+import type { ToolKinds } from './tool-calls.js'
+import { TurnUpdates } from './turn-updates.js'
+
+interface PromptParts {
+  readonly space: SpaceClient
+  readonly permissions: Permissions
+  readonly kinds: ToolKinds
+  readonly notify: (update: SessionUpdate) => void
+}
+
+export interface Prompt {
+  /** Session of the client. */
+  readonly session: string
+  /** Of the chat. */
+  readonly id: string
+  readonly agent: string
+  readonly text: string
+}
+
+/** Milliseconds in which an agent that has given up may say why; and in which the space is to have it that a question is taken back. */
+const [graceMs, takeBackMs] = [2000, 1000]
+
+/**
+ * Asks an agent, and shows its turn until it has answered. Aborted, it takes the question back. Over a restart of the gateway it
+ * goes on. Rejects where the question is refused, the client is closed, or the log was replaced.
+ */
+export async function runPrompt(
+  parts: PromptParts,
+  prompt: Prompt,
+  signal: AbortSignal,
+): Promise<StopReason> {
+  const { space, permissions, notify } = parts
+  const { session, id, agent, text } = prompt
+  const { epoch, id: name } = space.welcome.space
+  const turn = new TurnUpdates({ id, from: space.id, agent }, { space: name, epoch }, parts.kinds)
+  const over = new AbortController()
+  let isAsked = false
+  const ended = new Promise<StopReason>((resolve, reject) => {
+    let grace: ReturnType<typeof setTimeout> | undefined
+    const onEnvelope = (envelope: AnyEnvelope): void => {
+      for (const update of turn.apply(envelope)) notify(update)
+      if (turn.proposals.includes(envelope.id)) permissions.ask(session, envelope.id, over.signal)
+      const { end } = turn
+      if (end === 'given up') grace ??= setTimeout(() => resolve('end_turn'), graceMs)
+      else if (end !== undefined) resolve(end === 'cancelled' ? 'cancelled' : 'end_turn')
+      else if (grace !== undefined) {
+        clearTimeout(grace)
+        grace = undefined
+      }
+    }
+    const onClosed = (error: Error | undefined): void =>
+      reject(error ?? new ConnectionError('closed', 'the connection to the space was closed'))
+    const onLost = (): void => reject(new Error('the log of the space was replaced; ask again'))
+    const onAbort = (): void => resolve('cancelled')
+    space.on('envelope', onEnvelope).on('closed', onClosed).on('lost', onLost)
+    signal.addEventListener('abort', onAbort)
+    over.signal.addEventListener('abort', () => {
+      clearTimeout(grace)
+      space.off('envelope', onEnvelope).off('closed', onClosed).off('lost', onLost)
+      signal.removeEventListener('abort', onAbort)
+    })
+    if (signal.aborted) onAbort()
+    if (space.ended !== undefined) onClosed(space.ended.error)
+    permissions.askAll(session, over.signal)
+    const ask = async (): Promise<void> => {
+      await whenHere(parts, agent, over.signal)
+      isAsked = true
+      const payload = { message: text, format: 'markdown' }
+      await space.sendWhenAllowed({ kind: Kind.chat, id, to: [agent], payload }, over.signal)
+    }
+    ask().catch(reject)
+  })
+  try {
+    const reason = await ended
+    if (signal.aborted && isAsked) await takeBack(space, prompt)
+    return reason
+  } finally {
+    over.abort('the prompt has ended')
+    for (const proposal of turn.proposals) permissions.follow(session, proposal)
+    for (const update of turn.close()) notify(update)
+  }
+}
+
+/** An agent gets what is said while it is here. */
+async function whenHere({ space, notify }: PromptParts, agent: string, signal: AbortSignal): Promise<void> {
+  if (!space.participants.some(({ id, status }) => id === agent && status === 'away')) return
+  notify(thoughtChunk(`waiting for ${agent} to join`))
+  await space.whenPresent([agent], { signal, timeoutMs: Number.POSITIVE_INFINITY })
+}
+
+async function takeBack(space: SpaceClient, { id, agent }: Prompt): Promise<void> {
+  const payload = { reason: 'the asker has cancelled it' }
+  const draft = { kind: Kind.chatCancel, to: [agent], correlationId: id, payload }
+  if (!space.can(draft)) return
+  // A gateway that is away has it later.
+  await Promise.race([space.send(draft).catch(() => {}), delay(takeBackMs, undefined, { ref: false })])
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { SessionInfo, SessionUpdate } from '@agentclientprotocol/sdk'
+import type { AnyEnvelope, SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
+import { brief, getMessage } from '@meup/folds'
+import { Kind } from '@meup/protocol'
+import { chunk } from './content.js'
+import type { ToolKinds } from './tool-calls.js'
+import { TurnUpdates } from './turn-updates.js'
+
+/** Turns of a session that are replayed, and envelopes that are read of each. */
+const [maxTurns, maxTurnEnvelopes] = [50, 10_000]
+/** Chats that are searched for sessions. */
+const maxChatsSearched = 1000
+const maxTitleChars = 80
+
+/**
+ * A session is kept nowhere but in the log: its id has the seq after which it began, and the ids of its chats begin with that of
+ * the session. Whom it asks is whom its last chat was for.
+ */
+export const createSessionId = (head: number): string => `acp-${head}-${randomBytes(6).toString('hex')}`
+
+export const createChatId = (session: string): string => `${session}-${randomBytes(8).toString('hex')}`
+
+const pattern = /^acp-(\d{1,16})-[0-9a-f]{12}(?=-|$)/
+
+/** The seq after which a session began; `undefined` = this is no id of a session. */
+export function getSessionStart(id: string): number | undefined {
+  const [session, start] = pattern.exec(id) ?? []
+  return session === id ? Number(start) : undefined
+}
+
+/** What the history of a space is read with. */
+export type History = Pick<HttpClient, 'readLog'>
+
+/** The latest chats of a session, oldest first. */
+export async function readChats(history: History, asker: string, session: string): Promise<AnyEnvelope[]> {
+  const chats: AnyEnvelope[] = []
+  const after = getSessionStart(session)
+  for await (const chat of history.readLog({ kind: Kind.chat, from: asker, after, order: 'desc' })) {
+    if (pattern.exec(chat.id)?.[0] !== session) continue
+    chats.unshift(chat)
+    if (chats.length === maxTurns) break
+  }
+  return chats
+}
+
+/** The updates of what was said, thought and called about these chats. */
+export async function* replay(
+  history: History,
+  space: SpaceClient,
+  kinds: ToolKinds,
+  chats: readonly AnyEnvelope[],
+): AsyncGenerator<SessionUpdate, void> {
+  const { epoch, id: name } = space.welcome.space
+  for (const [index, { id, from, to = [], seq = 0, payload }] of chats.entries()) {
+    const question = { id, from, agent: to[0] ?? '' }
+    const turn = new TurnUpdates(question, { space: name, epoch }, kinds)
+    yield chunk('user_message_chunk', getMessage({ ...payload }), id)
+    let left = maxTurnEnvelopes
+    // One prompt of a session ends before the next one.
+    for await (const envelope of history.readLog({ after: seq - 1, before: chats[index + 1]?.seq })) {
+      yield* turn.apply(envelope)
+      if (turn.end === 'answered' || turn.end === 'cancelled' || --left === 0) break
+    }
+    yield* turn.close()
+  }
+}
+
+/** The latest sessions of a participant, by what it has said. A space has no folders: they are of the folder that is asked for. */
+export async function listSessions(history: History, asker: string, cwd: string): Promise<SessionInfo[]> {
+  const sessions = new Map<string, SessionInfo>()
+  let left = maxChatsSearched
+  for await (const { id, ts, payload } of history.readLog({
+    kind: Kind.chat,
+    from: asker,
+    order: 'desc',
+    limit: maxChatsSearched,
+  })) {
+    const sessionId = pattern.exec(id)?.[0]
+    if (sessionId !== undefined) {
+      const { updatedAt = ts } = sessions.get(sessionId) ?? {}
+      const title = brief(getMessage({ ...payload }), maxTitleChars)
+      sessions.set(sessionId, { sessionId, cwd, title, updatedAt })
+    }
+    if (--left === 0) break
+  }
+  return [...sessions.values()]
+}

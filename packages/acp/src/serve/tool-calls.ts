@@ -1,0 +1,106 @@
+import type { ToolCall, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk'
+import type { OpenProposal, Settlement, SpaceClient } from '@meup/agent-sdk'
+import {
+  defaultGuard,
+  getParameters,
+  guarded,
+  guardedToolName,
+  isObject,
+  onOneLine,
+  redact,
+} from '@meup/folds'
+import { readDiffs, textContent } from './content.js'
+
+/** A call, or the proposal of one. */
+export interface CallFields {
+  readonly id: string
+  /** Who proposes it; absent: it is made. */
+  readonly proposer?: string
+  readonly to?: readonly string[] | undefined
+  /** Guarded. */
+  readonly tool: string
+  readonly rationale?: string | null | undefined
+  /** As in the log. */
+  readonly parameters: unknown
+}
+
+type ShownCall = Pick<ToolCall, 'toolCallId' | 'title' | 'rawInput'> & { readonly content: ToolCallContent[] }
+
+/** What a client shows of a call: arguments as all views of the space have them, changes of files whole. */
+export function describeCall({ id, proposer, to, tool, rationale, parameters }: CallFields): ShownCall {
+  const { value } = redact(parameters, defaultGuard)
+  const isWhole = JSON.stringify(value) === JSON.stringify(parameters)
+  const asks = proposer === undefined ? 'Why' : `${proposer} asks`
+  const why = rationale ?? (proposer === undefined ? '' : 'no reason given')
+  return {
+    toolCallId: id,
+    title: onOneLine([...(to === undefined ? [] : [to.join(',')]), tool].join('/')),
+    rawInput: value,
+    content: [
+      ...(why === '' ? [] : [textContent(`${asks}: ${why}`)]),
+      ...readDiffs(parameters),
+      ...(proposer === undefined || isWhole
+        ? []
+        : [textContent('Arguments are masked or cut here; the page of the space shows all of them.')]),
+    ],
+  }
+}
+
+export const describeProposal = ({ id, from, to, rationale, ...payload }: OpenProposal): ShownCall =>
+  describeCall({
+    id,
+    proposer: from,
+    to,
+    tool: guardedToolName(payload, defaultGuard),
+    rationale,
+    parameters: getParameters(payload),
+  })
+
+/** What became of a proposal, and who decided. */
+export function formatSettlement(settlement: Settlement): string {
+  const { state } = settlement
+  if (state === 'approved') return `approved by ${settlement.by}`
+  if (state === 'expired') return 'expired: nobody decided in time'
+  const { reason, message } = settlement
+  const why = guarded(message === undefined ? reason : `${reason} (${message})`, defaultGuard)
+  return state === 'rejected' ? `rejected by ${settlement.by}: ${why}` : `withdrawn: ${why}`
+}
+
+const kinds: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch']
+
+/** The kind that a coding agent gives a call of its own tool. */
+export function readKind({ params }: Readonly<Record<string, unknown>>): ToolKind | undefined {
+  const meta = isObject(params) && isObject(params._meta) ? params._meta : {}
+  return kinds.find((kind) => kind === meta.kind)
+}
+
+/**
+ * Kinds of tools, by what they say of themselves. A participant is asked for its tools when one of them is called first; until it
+ * has answered, the kinds are not known.
+ */
+export class ToolKinds {
+  readonly #space: SpaceClient
+  readonly #known = new Map<string, ReadonlyMap<string, ToolKind>>()
+
+  constructor(space: SpaceClient) {
+    this.#space = space
+    space.on('tools', () => this.#known.clear())
+  }
+
+  get(participant: string, tool: string): ToolKind {
+    const tools = this.#known.get(participant)
+    if (tools === undefined) void this.#ask(participant)
+    return tools?.get(tool) ?? 'other'
+  }
+
+  async #ask(participant: string): Promise<void> {
+    this.#known.set(participant, new Map())
+    const tools = await this.#space.tools([participant]).catch(() => [])
+    this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
+  }
+}
+
+function toKind({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>> = {}): ToolKind {
+  if (readOnlyHint === true) return 'read'
+  return destructiveHint === true ? 'edit' : 'other'
+}

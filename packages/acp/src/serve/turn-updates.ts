@@ -1,0 +1,215 @@
+import type { SessionUpdate, ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk'
+import type { AnyEnvelope } from '@meup/agent-sdk'
+import {
+  AskedTurn,
+  cancelledText,
+  cut,
+  defaultGuard,
+  getMessage,
+  isObject,
+  isWithheld,
+  LiveAnswers,
+  printable,
+  type Question,
+  readResult,
+  type ToolDecision,
+  type TurnOptions,
+  type TurnRecord,
+} from '@meup/folds'
+import { correlations, Kind, namespaceOf } from '@meup/protocol'
+import { AnswerText } from './answer-text.js'
+import { readDiffs, readPlan, textContent, thoughtChunk } from './content.js'
+import { describeCall, formatSettlement, readKind, type ToolKinds } from './tool-calls.js'
+
+/** How a turn ended: `given up` by its agent, from which an answer may still come. */
+export type TurnEnd = 'answered' | 'cancelled' | 'given up'
+
+/** Characters of a tool result. */
+const maxResultChars = 65_536
+
+/**
+ * One turn of an agent as session updates of ACP, live or from the log: apply the envelopes that this participant may read, in log
+ * order and from the question on.
+ */
+export class TurnUpdates {
+  readonly #question: Question
+  readonly #turn: AskedTurn
+  readonly #kinds: ToolKinds
+  readonly #drafts = new LiveAnswers()
+  readonly #answer: AnswerText
+  /** What is shown of the calls, by their ids. */
+  readonly #calls = new Map<string, ToolCallContent[]>()
+  /** What they are, where they say so themselves. */
+  readonly #ownKinds = new Map<string, ToolKind>()
+  readonly #approved = new Set<string>()
+  readonly #settled = new Set<string>()
+
+  constructor(question: Question, options: TurnOptions, kinds: ToolKinds) {
+    this.#question = question
+    this.#turn = new AskedTurn(question, options)
+    this.#kinds = kinds
+    this.#answer = new AnswerText(question.id)
+  }
+
+  /** `undefined` while it goes on. */
+  get end(): TurnEnd | undefined {
+    if (this.#turn.isTakenBack) return 'cancelled'
+    const { answer, state } = this.#turn.record ?? { answer: null, state: 'running' }
+    if (answer !== null) return 'answered'
+    return state === 'cancelled' || state === 'abandoned' ? 'given up' : undefined
+  }
+
+  /** Proposals of the turn that nobody has decided. */
+  get proposals(): string[] {
+    return this.#open.filter((call) => this.#isWaiting(call)).map(({ id }) => id)
+  }
+
+  apply(envelope: AnyEnvelope): SessionUpdate[] {
+    const { kind } = envelope
+    if (kind === Kind.chatDelta) return this.#onDelta(envelope)
+    if (kind === Kind.chatAcknowledge) return this.#onAcknowledge(envelope)
+    const isOurs = this.#turn.apply({ ...envelope })
+    const { record } = this.#turn
+    if (!isOurs || record === undefined) return []
+    return [...this.#onThought(envelope), ...this.#onCall(record, envelope), ...this.#onAnswer(envelope)]
+  }
+
+  /** The last updates, where no more of the turn is read. What waits for a decision goes on waiting. */
+  close(): SessionUpdate[] {
+    const left = this.#open.filter((call) => !this.#isWaiting(call))
+    const { reason } = this.#turn
+    const why = reason === null ? '' : `: ${reason}`
+    return [
+      ...left.map((call) => this.#settle(call, 'failed', 'there was no result when the turn ended')),
+      ...(this.end === 'given up' ? this.#answer.complete(`${this.#question.agent} has given up${why}`) : []),
+    ]
+  }
+
+  get #open(): ToolDecision[] {
+    const { decisions = [] } = this.#turn.record ?? {}
+    return decisions.filter(({ id }) => this.#calls.has(id) && !this.#settled.has(id))
+  }
+
+  #isWaiting(call: ToolDecision): boolean {
+    return isProposal(call) && !this.#approved.has(call.id)
+  }
+
+  #onDelta({ from, correlationId, ...delta }: AnyEnvelope): SessionUpdate[] {
+    const { id, agent } = this.#question
+    if (from !== agent || correlationId !== id) return []
+    if (!this.#drafts.apply({ ...delta, from, correlationId })) return []
+    return this.#drafts.list().flatMap(({ text }) => this.#answer.grow(printable(text)))
+  }
+
+  /** Such as `queued`. */
+  #onAcknowledge(envelope: AnyEnvelope): SessionUpdate[] {
+    const { id, agent } = this.#question
+    const { status } = envelope.payload as { readonly status?: unknown }
+    const isOurs = envelope.from === agent && correlations(envelope).includes(id)
+    return isOurs && typeof status === 'string' ? [thoughtChunk(`${agent}: ${status}`)] : []
+  }
+
+  /** Also what others think in the runs of the turn, with their names. */
+  #onThought({ kind, from, payload }: AnyEnvelope): SessionUpdate[] {
+    if (namespaceOf(kind) !== namespaceOf(Kind.reasoningThought) || kind === Kind.reasoningCancel) return []
+    const plan = readPlan({ ...payload })
+    if (plan !== undefined) return [{ sessionUpdate: 'plan', entries: plan }]
+    const text = isWithheld({ ...payload }) ? '' : getMessage({ ...payload }).trim()
+    if (text === '' || this.#answer.has(text)) return []
+    return [thoughtChunk(from === this.#question.agent ? text : `${from}: ${text}`)]
+  }
+
+  #onCall({ decisions }: TurnRecord, envelope: AnyEnvelope): SessionUpdate[] {
+    return decisions.flatMap((call) => {
+      if (this.#settled.has(call.id)) return []
+      const isNew = !this.#calls.has(call.id)
+      return [
+        ...(isNew ? [this.#begin(call, envelope)] : []),
+        ...this.#onApproval(call, envelope),
+        ...(call.outcome === null ? [] : [this.#finish(call, envelope)]),
+      ]
+    })
+  }
+
+  #begin(call: ToolDecision, { payload }: AnyEnvelope): SessionUpdate {
+    const { id, source, toolName: tool, rationale, parameters } = call
+    const isRefused = source.kind === Kind.systemDecision
+    const { content, ...shown } = describeCall({
+      ...{ id, tool, rationale, parameters },
+      ...(isProposal(call) && { proposer: source.from }),
+      ...(!isRefused && { to: source.to }),
+    })
+    this.#calls.set(id, content)
+    const kind = readKind({ ...payload })
+    if (kind !== undefined) this.#ownKinds.set(id, kind)
+    const status = isProposal(call) ? 'pending' : 'in_progress'
+    return { sessionUpdate: 'tool_call', ...shown, ...this.#kindOf(call), status, content: [...content] }
+  }
+
+  /** Somebody makes the proposed request, and so approves it. */
+  #onApproval(call: ToolDecision, envelope: AnyEnvelope): SessionUpdate[] {
+    const isApproval = envelope.kind === Kind.mcpRequest && correlations(envelope).includes(call.id)
+    if (!isApproval) return []
+    this.#approved.add(call.id)
+    const approved = { state: 'approved', by: envelope.from, requestId: envelope.id } as const
+    return [this.#update(call, 'in_progress', [textContent(formatSettlement(approved))])]
+  }
+
+  #finish(call: ToolDecision, { kind, from, payload }: AnyEnvelope): SessionUpdate {
+    if (call.isAnswered) return this.#showResult(call, { ...payload })
+    if (kind === Kind.mcpReject)
+      return this.#settle(call, 'failed', formatSettlement({ state: 'rejected', by: from, ...payload }))
+    if (kind === Kind.mcpWithdraw)
+      return this.#settle(call, 'failed', formatSettlement({ state: 'withdrawn', ...payload }))
+    if (kind === Kind.systemDecision) return this.#settle(call, 'failed', payload.message)
+    if (call.cancelled !== null) return this.#settle(call, 'failed', cancelledText(call.cancelled))
+    const isExpired = call.outcome === 'rejected'
+    return this.#settle(call, 'failed', isExpired ? formatSettlement({ state: 'expired' }) : 'abandoned')
+  }
+
+  #showResult(call: ToolDecision, payload: Readonly<Record<string, unknown>>): SessionUpdate {
+    const { structuredContent, ...result } = isObject(payload.result) ? payload.result : {}
+    const diffs = readDiffs(structuredContent)
+    // What is shown as changes is not shown as JSON as well.
+    const { outcome, text } = readResult(diffs.length > 0 ? { ...payload, result } : payload, defaultGuard)
+    const status = outcome === 'error' ? 'failed' : 'completed'
+    return this.#settle(call, status, cut(text, maxResultChars), diffs)
+  }
+
+  #settle(
+    call: ToolDecision,
+    status: ToolCallStatus,
+    text: string,
+    more: ToolCallContent[] = [],
+  ): SessionUpdate {
+    this.#settled.add(call.id)
+    return this.#update(call, status, [...more, ...(text === '' ? [] : [textContent(text)])])
+  }
+
+  /** An update replaces the content that was sent. */
+  #update(call: ToolDecision, status: ToolCallStatus, more: readonly ToolCallContent[]): SessionUpdate {
+    const content = this.#calls.get(call.id) ?? []
+    content.push(...more)
+    const toolCallId = call.id
+    return {
+      sessionUpdate: 'tool_call_update',
+      ...{ toolCallId, status },
+      ...this.#kindOf(call),
+      content: [...content],
+    }
+  }
+
+  #kindOf({ id, source, toolName }: ToolDecision): { kind: ToolKind } {
+    const [participant] = source.kind === Kind.systemDecision ? [] : (source.to ?? [])
+    const known = participant === undefined ? 'other' : this.#kinds.get(participant, toolName)
+    return { kind: this.#ownKinds.get(id) ?? known }
+  }
+
+  #onAnswer({ kind, id }: AnyEnvelope): SessionUpdate[] {
+    const answer = this.#turn.record?.answer
+    const isHere = kind === Kind.chat && answer?.source.id === id
+    return isHere ? this.#answer.complete(printable(answer.text ?? '')) : []
+  }
+}
+
+const isProposal = ({ source }: ToolDecision): boolean => source.kind === Kind.mcpProposal

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, createHttpClient, withTarget } from '../lib/connection.js'
+import { omitUndefined } from '../lib/options.js'
+import { printNotice } from '../lib/output.js'
+import { enterWithProposals } from '../lib/proposals.js'
+
+interface AcpFlags extends ConnectionFlags {
+  readonly to?: string
+}
+
+/** `meup acp`: the agents of a space for editors and other clients of ACP. */
+export function addAcp(program: Command): void {
+  withTarget(program.command('acp'))
+    .description('be an ACP agent on stdin and stdout, for an editor whose user asks the agents of a space')
+    .option('--to <participant>', 'whom new sessions ask (default: the first agent of the space)')
+    .action(serveAcp)
+}
+
+/** Resolves when the client has gone, or on SIGINT or SIGTERM. Nothing but ACP is written to stdout. */
+async function serveAcp({ to, ...flags }: AcpFlags): Promise<void> {
+  const http = createHttpClient(flags)
+  // Loaded first, because replayed envelopes are delivered as soon as the space is entered; no other command needs it.
+  const server = await import('@meup/acp/serve')
+  const space = await enterWithProposals(http, flags)
+  const signalled = new Promise<undefined>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
+  })
+  const serving = server.serveAcp({ space, http, log: printNotice, ...omitUndefined({ to }) })
+  const error = await Promise.race([serving.ended, signalled])
+  await serving.close()
+  if (error !== undefined) throw error
+}
