@@ -10,7 +10,8 @@ import {
   TranscriptFile,
 } from '@meup/agent-sdk/transcript/file'
 import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
-import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { exitCodes } from '../failure/exit-codes.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
 /** Which transcripts, and how they are printed. */

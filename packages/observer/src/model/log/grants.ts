@@ -1,4 +1,5 @@
 import {
+  findCapabilityWarnings,
   type GrantedCapabilities,
   GrantLog,
   getGrantedCapabilities,
@@ -82,6 +83,15 @@ export function readCapabilities(text: string): Capability[] {
     .split('\n')
     .map((line) => line.trim())
     .flatMap((line, index) => (line === '' ? [] : [readCapability(line, index + 1)]))
+}
+
+/** Warnings about such lines; none while one of them is no capability yet. */
+export function findWarnings(text: string, participants: readonly string[]): string[] {
+  try {
+    return findCapabilityWarnings(readCapabilities(text), participants)
+  } catch {
+    return []
+  }
 }
 
 function readCapability(line: string, number: number): Capability {
