@@ -226,7 +226,8 @@ export const failures = {
   wrong_setting: {
     when: 'agents',
     says: '{participant} ended: exit 78, a setting of it is wrong',
-    cause: 'It lacks a setting, such as the key of a model, and says which above. It starts again when its files change.',
+    cause:
+      'It lacks a setting, such as the key of a model, and says which above. It starts again when its files change.',
     remedy: 'set that in the environment of `meup up`, and start it again',
   },
   missing_key: {

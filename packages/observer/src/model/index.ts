@@ -34,7 +34,7 @@ export {
 export { hueOf, initialsOf } from './hues.js'
 export type { Mark, Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
-export { capabilityText, findWarnings, GrantIndex, readCapabilities } from './log/grants.js'
+export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
 export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
 export { type Pause, printablePause } from './log/pauses.js'

@@ -1,5 +1,4 @@
 import {
-  findCapabilityWarnings,
   type GrantedCapabilities,
   GrantLog,
   getGrantedCapabilities,
@@ -83,15 +82,6 @@ export function readCapabilities(text: string): Capability[] {
     .split('\n')
     .map((line) => line.trim())
     .flatMap((line, index) => (line === '' ? [] : [readCapability(line, index + 1)]))
-}
-
-/** Warnings about such lines; none while one of them is no capability yet. */
-export function findWarnings(text: string, participants: readonly string[]): string[] {
-  try {
-    return findCapabilityWarnings(readCapabilities(text), participants)
-  } catch {
-    return []
-  }
 }
 
 function readCapability(line: string, number: number): Capability {

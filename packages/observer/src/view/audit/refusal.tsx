@@ -1,7 +1,8 @@
-import { explainCapability, formatCapability, isObject, onOneLine } from '@meup/folds'
+import { formatCapability, isObject, onOneLine } from '@meup/folds'
 import type { DecisionPayload, Envelope, Subject } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { isReady } from '../../connect/regular-expressions.js'
+import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -11,10 +12,11 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   const payload = decision.payload as Partial<DecisionPayload>
   const [id = ''] = decision.to ?? []
   const granted = useGranted(id)
-  if (payload.reasonCode !== 'capability_violation' || granted === undefined || !isReady([granted]))
-    return null
+  const help = useCapabilityHelp()
+  const isKnown = help !== undefined && granted !== undefined && isReady([granted])
+  if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
-  const { sentences, missing } = explainCapability(granted, readAttempt(payload, owner))
+  const { sentences, missing } = help.explainCapability(granted, readAttempt(payload, owner))
   return (
     <section aria-label="Which capability it lacks">
       <h3>As of now</h3>

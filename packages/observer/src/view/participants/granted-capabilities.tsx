@@ -7,9 +7,10 @@ import {
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilityText, clockText, expiry, findWarnings, readCapabilities } from '../../model/index.js'
+import { capabilityText, clockText, expiry, readCapabilities } from '../../model/index.js'
 import { Problem, Said, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { useCapabilityHelp } from './use-capability-help.js'
 
 /** So many capabilities are listed at first. */
 const maxListed = 20
@@ -105,12 +106,11 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
 /** What is misspelt in capabilities, or allows more than it seems to, while they are written. */
 export function CapabilityWarnings({ text }: { text: string }): VNode {
   const { session } = useSpace()
+  const people = session.model.people.map(({ id }) => id)
+  const warnings = useCapabilityHelp()?.findWarnings(text, people) ?? []
   return (
     <>
-      {findWarnings(
-        text,
-        session.model.people.map(({ id }) => id),
-      ).map((warning) => (
+      {warnings.map((warning) => (
         <p key={warning} class="warn" role="status">
           ⚠ {warning}
         </p>
