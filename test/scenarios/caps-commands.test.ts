@@ -133,7 +133,7 @@ test('whoever is paused does nothing until it is resumed', async () => {
   const { run, enter } = await openShop()
   const helper = await enter('helper')
   const paused = await run('pause', 'helper', '--for', '1h', '--reason', 'wait')
-  expect(paused).toEqual({ code: 0, stdout: '', stderr: 'paused; meup resume helper lets go on\n' })
+  expect(paused).toEqual({ code: 0, stdout: '', stderr: 'paused; meup resume helper ends that\n' })
   await vi.waitFor(() => expect(helper.paused).toMatchObject({ by: 'ana', reason: 'wait' }), within)
   const [resumed] = linesOf(await run('resume', 'helper', '--json'))
   expect(resumed).toMatchObject({ kind: 'participant.resume', to: ['helper'] })

@@ -16,6 +16,7 @@ import {
 import { hasStrace, mountSmallDisk, tracing } from '../support/faults.js'
 import { repositoryRoot } from '../support/files.js'
 import { serveModel } from '../support/model-server.js'
+import { snippetsOf } from '../support/snippets.js'
 import { needing } from '../verifies.js'
 
 /** What a newcomer does wrong, and what must come of it. */
@@ -567,6 +568,18 @@ const toPattern = (says: string): RegExp =>
       .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
       .join('.+'),
   )
+
+test('the example of the page about them is what is said', async () => {
+  const snippet = snippetsOf('docs/troubleshooting.md').find(({ language }) => language === 'console')
+  const [command = '', ...said] = (snippet?.text ?? '').trimEnd().split('\n')
+  const helper = '  helper: { kind: agent, capabilities: [mcp.proposal, { tool: "files/read_*" }] }'
+  const { cwd, run } = inFolder({
+    'space.yaml': config('  files: { kind: agent }').replace(/^ {2}helper: .*$/m, helper),
+  })
+  await startMeup('gateway', cwd)
+  const { stdout } = await run(...command.replace('$ meup ', '').split(' '))()
+  expect(stdout.trimEnd().split('\n')).toEqual(said)
+})
 
 test('there is a mistake for each failure of the table', () => {
   const shown = new Set(Object.values(mistakes).map(({ row }) => row))

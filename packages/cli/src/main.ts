@@ -33,7 +33,7 @@ const program = new Command('meup')
   .option('-C <folder>', 'do everything in this folder')
   .hook('preAction', (command) => changeDirectory(command.opts().C))
   .exitOverride()
-  .showHelpAfterError('(meup --help tells more)')
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'meup: ')) })
 
 addInit(program)
 addRunCommands(program)
@@ -56,11 +56,12 @@ addSpace(program)
 addToken(program)
 addDoctor(program)
 addCompletion(program)
-addVerbose(program)
+helpWithErrors(program, program.name())
 
-/** Every command shows the stack of an error on request. */
-function addVerbose(command: Command): void {
-  command.commands.forEach(addVerbose)
+/** Every command names its help when it is called wrongly, and shows the stack of an error on request. */
+function helpWithErrors(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help tells more)`)
+  for (const each of command.commands) helpWithErrors(each, `${path} ${each.name()}`)
   const isThere = command.options.some(({ long }) => long === '--verbose')
   if (command.commands.length === 0 && !isThere)
     command.addOption(new Option('--verbose', 'with the stack of an error').hideHelp())

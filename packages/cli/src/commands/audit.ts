@@ -124,7 +124,9 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   const steps = await readSteps(http, limit, flags)
   if (steps.length === 0 && !(await isThere(http, flags))) {
     process.exitCode = exitCodes.error
-    printNotice(`there is no turn ${flags.turn} of ${flags.thread}`)
+    printNotice(
+      `there is no turn ${flags.turn} of ${flags.thread}; meup audit trail --thread ${flags.thread} shows those that are`,
+    )
     return
   }
   for (const step of steps.reverse()) {

@@ -27,7 +27,8 @@ export function addCall(program: Command): void {
       const args = parseObject(json, 'the arguments')
       const times = parseTimeouts(flags)
       const [, owner] = /^([^/]+)\/./.exec(tool) ?? []
-      if (owner === undefined) throw new UsageError(`name the tool as participant/tool, not ${tool}`)
+      if (owner === undefined)
+        throw new UsageError(`name the tool as participant/tool, such as files/read_text_file, not ${tool}`)
       const space = await enterSpace(flags)
       const interruption = new AbortController()
       process.once('SIGINT', () => interruption.abort('interrupted'))

@@ -77,7 +77,7 @@ function pauseParticipants(
     mustKnow(space, ids)
     const pause = await space.pause(ids, omitUndefined({ reason, timeoutSeconds }))
     if (flags.json) printJson(pause)
-    else printNotice(`paused; meup resume ${ids.join(' ')} lets go on`)
+    else printNotice(`paused; meup resume ${ids.join(' ')} ends that`)
   })
 }
 
