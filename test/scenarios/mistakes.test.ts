@@ -64,7 +64,7 @@ const running =
     inFolder(files, env).run(...args)
 
 /** Starts the space, then `meup` beside it. */
-const beside =
+const nextTo =
   (
     args: readonly string[],
     { elsewhere = false, env = {} }: { elsewhere?: boolean; env?: Record<string, string> } = {},
@@ -251,7 +251,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'a space that runs already': {
     row: 'already_running',
-    prepare: beside(['up']),
+    prepare: nextTo(['up']),
     code: 1,
     cause: /this space runs already at http:\/\/127\.0\.0\.1:\d+ \(pid \d+\)/,
     next: /enter it with meup join/,
@@ -343,13 +343,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'a token file that is not there': {
     row: 'missing_file',
-    prepare: beside(['send', 'x', '--token-file', 'nothing']),
+    prepare: nextTo(['send', 'x', '--token-file', 'nothing']),
     code: 2,
     cause: /there is no nothing/,
     next: /check the name/,
   },
   'an empty file given as a token': {
-    prepare: beside(['send', 'x', '--token-file', '/dev/null']),
+    prepare: nextTo(['send', 'x', '--token-file', '/dev/null']),
     code: 2,
     cause: /\/dev\/null is empty/,
     next: /meup token list/,
@@ -389,35 +389,35 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'no token': {
     row: 'no_token',
-    prepare: beside(['send', 'x'], { elsewhere: true }),
+    prepare: nextTo(['send', 'x'], { elsewhere: true }),
     code: 4,
     cause: /A token is required/,
     next: /--as, or its token with --token-file or MEUP_TOKEN/,
   },
   'a wrong token': {
     row: 'wrong_token',
-    prepare: beside(['send', 'x'], { elsewhere: true, env: { MEUP_TOKEN: 'nobody-has-this-token' } }),
+    prepare: nextTo(['send', 'x'], { elsewhere: true, env: { MEUP_TOKEN: 'nobody-has-this-token' } }),
     code: 4,
     cause: /Invalid token for space "demo"/,
     next: /meup token list/,
   },
   'a space that is not there': {
     row: 'unknown_space',
-    prepare: beside(['send', 'x', '--space', 'dmeo', '--as', 'ana']),
+    prepare: nextTo(['send', 'x', '--space', 'dmeo', '--as', 'ana']),
     code: 1,
     cause: /There is no space dmeo/,
     next: /Check the name/,
   },
   'an agent that is not there': {
     row: 'unknown_participant',
-    prepare: beside(['ask', 'Hello?', '--to', 'reviwer']),
+    prepare: nextTo(['ask', 'Hello?', '--to', 'reviwer']),
     code: 1,
     cause: /nobody is called reviwer/,
     next: /did you mean reviewer\?/,
   },
   'a proposal that is not there': {
     row: 'unknown_proposal',
-    prepare: beside(['proposals', 'approve', 'nothing']),
+    prepare: nextTo(['proposals', 'approve', 'nothing']),
     code: 1,
     cause: /no proposal nothing is in the log/,
     next: /meup proposals ls shows what is open/,
@@ -431,7 +431,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'asking an agent that is away': {
     row: 'no_answer',
-    prepare: beside(['ask', 'Hello?', '--to', 'helper', '--timeout', '300ms']),
+    prepare: nextTo(['ask', 'Hello?', '--to', 'helper', '--timeout', '300ms']),
     code: 6,
     cause: /no sign of helper within 0\.3 s/,
     next: /allow more with --timeout/,
