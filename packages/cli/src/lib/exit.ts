@@ -67,12 +67,11 @@ function explainError(error: unknown): string {
     return `${error.message}; ${getRemedy('unreachable')}`
   if (error instanceof ConnectionError && error.code === 'timeout')
     return `${error.message.replace(/\d+ ms$/, (ms) => formatDuration(Number.parseInt(ms, 10)))}; ${getRemedy('no_answer')}`
-  if (error instanceof ProtocolError && error.code === 'unauthorized') {
-    // The gateway advises those who write clients.
-    const [what = ''] = error.message.split('. ')
-    const remedy = getRemedy(what.includes('required') ? 'no_token' : 'wrong_token')
-    return `${what}; ${remedy} (${error.code})`
-  }
+  if (!(error instanceof ProtocolError)) return formatError(error)
+  // The gateway advises those who write clients.
+  const [what = ''] = error.message.split('. ')
+  if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`
+  if (what.startsWith('Invalid token')) return `${what}; ${getRemedy('wrong_token')} (${error.code})`
   return formatError(error)
 }
 
