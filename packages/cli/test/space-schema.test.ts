@@ -1,11 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createSpaceSchema } from '../../../scripts/space-schema.js'
+import { temporaryFolder } from '../../../test/support/cli.js'
 import { filesUnder } from '../../../test/support/files.js'
 import { readText } from '../../../test/support/packages.js'
 import { snippetsOf } from '../../../test/support/snippets.js'
+import { placeSchema, schemaLine } from '../src/operator/editor-schema.js'
 import { spaceYaml } from '../src/operator/init.js'
 import { spaceTemplate } from '../src/operator/space.js'
 
@@ -77,4 +81,18 @@ test.for([
   ['version: 1\nspace: demo\ndefaults: { capabilities: chat }', /^\/defaults\/capabilities must be array/],
 ] as const)('%j is marked', ([text, problem]) => {
   expect(problemsIn(text)).toContainEqual(expect.stringMatching(problem))
+})
+
+test('a space.yaml names the schema of its packages, or a copy in its folder', () => {
+  const folder = temporaryFolder()
+  expect(placeSchema(folder)).toBe('# yaml-language-server: $schema=./space.schema.json\n')
+  expect(JSON.parse(readFileSync(join(folder, 'space.schema.json'), 'utf8'))).toEqual(schema)
+  const installed = temporaryFolder()
+  mkdirSync(join(installed, 'node_modules'))
+  symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(installed, 'node_modules/meup'))
+  expect(placeSchema(installed)).toBe(schemaLine)
+  expect(readdirSync(installed)).toEqual(['node_modules'])
+  expect(spaceYaml({ space: 'x', person: 'ana', agent: 'bot', listen: '127.0.0.1:0' })).toMatch(
+    /^# yaml-language-server: \$schema=\.\/node_modules\/meup\/schema\/space\.schema\.json\n/,
+  )
 })

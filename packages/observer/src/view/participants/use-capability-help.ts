@@ -10,9 +10,9 @@ export function useCapabilityHelp(): CapabilityHelp | undefined {
   useEffect(() => {
     if (loaded !== undefined) return
     import('../../model/capability-help.js').then(
-      (module) => {
-        help = module
-        setLoaded(module)
+      ({ explainCapability, findWarnings }) => {
+        help = { explainCapability, findWarnings }
+        setLoaded(help)
       },
       (error: unknown) => console.info('capabilities are not explained:', error),
     )
