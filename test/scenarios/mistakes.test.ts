@@ -452,6 +452,15 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     cause: /the tool server "files" did not start: it exited with code 3/,
     next: /run the command by hand/,
   },
+  'a coding agent that is none': {
+    row: 'failed_agent',
+    prepare: running(['up'], {
+      'space.yaml': config('  coder: { kind: acp, command: node, args: [-e, "process.exit(3)"] }'),
+    }),
+    code: 1,
+    cause: /node did not start as a coding agent: it ended at once: exit 3/,
+    next: /check args in space\.yaml/,
+  },
   'a tool server elsewhere that is not there': {
     row: 'unreachable_server',
     prepare: running(['up'], {

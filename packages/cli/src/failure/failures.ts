@@ -204,6 +204,12 @@ export const failures = {
     cause: 'Its command ends at once, or speaks no MCP. What it printed stands above.',
     remedy: 'run the command by hand in the folder of `space.yaml` to see why',
   },
+  failed_agent: {
+    when: 'agents',
+    says: '{command} did not start as a coding agent: {reason}',
+    cause: 'The command ends at once, or speaks no ACP; most need an argument for that.',
+    remedy: 'run the command by hand, and check `args` in `space.yaml`',
+  },
   unreachable_server: {
     when: 'agents',
     says: 'the tool server "{participant}" at {url} is not available: {reason}',

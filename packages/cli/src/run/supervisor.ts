@@ -126,10 +126,11 @@ function explainStartError(cause: unknown, program: Program, participant: string
     const { command, reason } = cause
     return new Failure('missing_program', { participant, command, reason }, { cause })
   }
-  // The bridge names its server.
-  if (!(cause instanceof Error) || !cause.message.startsWith('the tool server')) return cause
-  const remedy = getRemedy('url' in program ? 'unreachable_server' : 'failed_server')
-  return new Error(`${cause.message}; ${remedy}`, { cause })
+  // The bridges say what has not started.
+  if (!(cause instanceof Error) || !/^the tool server|did not start/.test(cause.message)) return cause
+  const remedy =
+    program.kind === 'acp' ? 'failed_agent' : 'url' in program ? 'unreachable_server' : 'failed_server'
+  return new Error(`${cause.message}; ${getRemedy(remedy)}`, { cause })
 }
 
 /** A tool server, or a coding agent: it joins through a bridge. */
