@@ -5,6 +5,7 @@
 //
 // The stamp lists the size and time of every input of the last complete build. An interrupted build leaves none.
 
+import '../packages/cli/bin/check-node.js'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -1,10 +1,11 @@
 /**
- * Writes the tables of the docs that the code determines, between `<!-- generated: name -->` and `<!-- end -->`.
- * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
+ * Writes what the code determines: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, and the JSON Schema
+ * of space.yaml. `pnpm lint` runs this after a build, and CI fails where something was not committed.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import { agUi } from '@meup/ag-ui'
+import { type FailureRow, failures } from '../packages/cli/src/failure/failures.js'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import type { Route } from '../packages/gateway/src/http/route.js'
@@ -17,6 +18,7 @@ import {
   markdownTable,
   rateTable,
 } from '../protocol/scripts/spec-tables.js'
+import { createSpaceSchema } from './space-schema.js'
 
 const code = (text: string): string => `\`${text}\``
 
@@ -24,6 +26,19 @@ const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
   ...gatewayRoutes.routes,
   ...agUi.routes,
 ]
+
+/** Failures of one section: what is printed, the cause, and the next step. `<name>` stands for a value. */
+const failureTable = (when: FailureRow['when']) => (): string =>
+  markdownTable(
+    ['message', 'cause', 'what to do'],
+    Object.values<FailureRow>(failures)
+      .filter((row) => row.when === when)
+      .map(({ says, cause, remedy }) => [
+        code(says.replace(/\{(\w+)\}/g, '<$1>')),
+        cause,
+        remedy.replace(/\{(\w+)\}/g, '`<$1>`'),
+      ]),
+  )
 
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'protocol/SPEC.md': {
@@ -45,6 +60,12 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           agent.limits,
         ]),
       ),
+  },
+  'docs/troubleshooting.md': {
+    start: failureTable('start'),
+    files: failureTable('files'),
+    connect: failureTable('connect'),
+    agents: failureTable('agents'),
   },
   'docs/http.md': {
     routes: () =>
@@ -79,3 +100,7 @@ for (const [path, generated] of Object.entries(tables)) {
   }
   writeFileSync(file, text)
 }
+
+const schema = new URL('../packages/cli/schema/space.schema.json', import.meta.url)
+mkdirSync(new URL('.', schema), { recursive: true })
+writeFileSync(schema, `${JSON.stringify(createSpaceSchema(), undefined, 2)}\n`)

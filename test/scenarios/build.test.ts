@@ -52,8 +52,10 @@ beforeAll(() => {
     mkdirSync(join(root, dirname(path)), { recursive: true })
     writeFileSync(join(root, path), text)
   }
-  mkdirSync(join(root, 'scripts'))
-  copyFileSync(join(repositoryRoot, 'scripts/build.mjs'), join(root, 'scripts/build.mjs'))
+  for (const path of ['scripts/build.mjs', 'packages/cli/bin/check-node.js']) {
+    mkdirSync(join(root, dirname(path)), { recursive: true })
+    copyFileSync(join(repositoryRoot, path), join(root, path))
+  }
   mkdirSync(join(root, 'node_modules'))
   symlinkSync(join(repositoryRoot, 'node_modules/esbuild'), join(root, 'node_modules/esbuild'))
   for (const [folder, tool] of [

@@ -12,12 +12,13 @@ describe('caps', { timeout: 60_000 }, () => {
     const id = granted.stdout.trim()
     expect(granted).toMatchObject({ code: 0, stderr: `meup caps revoke ${id} takes it back\n` })
     const { stdout } = await run('caps', 'ls', 'helper')
-    expect(stdout).toMatch(/^helper {2}configured +chat mcp\.proposal mcp\.withdraw\n/)
-    const [, second = ''] = stdout.split('\n')
+    const [first, second = ''] = stdout.split('\n')
+    expect(first).toBe('helper may send messages; propose calls; send mcp.withdraw (configured)')
     expect(second).toMatch(
-      /^helper {2}granted by ana +\S+ {2}chat\.acknowledge \{.*\} until 20\S+Z — to\]0;x help$/,
+      /^helper may send chat\.acknowledge; make requests .* to shop \(granted by ana until 20\S+Z, \S+: to\]0;x help\)$/,
     )
-    expect(second).toContain(` ${id} `)
+    expect(second).toContain(` ${id}: `)
+    expect((await run('caps')).stdout).toContain(stdout)
 
     const exceeds = await run('caps', 'grant', 'helper', 'mcp.*', '--as', 'guard')
     expect(exceeds).toMatchObject({ code: 5, stderr: expect.stringContaining('grant_exceeds_own') })
@@ -32,7 +33,44 @@ describe('caps', { timeout: 60_000 }, () => {
     })
     expect(await run('caps', 'ls', 'nobody')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('it knows ana, helper, guard, shop'),
+      stderr: expect.stringContaining('nobody is called nobody; did you mean ana, helper, guard, shop?'),
+    })
+  })
+
+  test('explain says which capability decides, or which would', async () => {
+    const { run, enter } = await openShop()
+    const ana = await enter('ana')
+    const { id } = await ana.grant('helper', [{ tool: 'shop/buy' }])
+    const explain = async (...args: string[]) => (await run('caps', 'explain', ...args)).stdout.split('\n')
+    expect(await explain('ana', 'mcp.request', 'shop/buy')).toEqual([
+      'ana may call buy of shop: its configuration lets it do everything.',
+      '',
+    ])
+    expect(await explain('helper', 'mcp.request shop/buy')).toEqual([
+      `helper may call buy of shop: the grant ${id} of ana lets it call buy of shop.`,
+      '',
+    ])
+    const json =
+      '{"kind":"mcp/request","to":"shop","payload":{"method":"tools/call","params":{"name":"steal"}}}'
+    await ana.pause(['helper'])
+    expect(await explain('helper', json)).toEqual([
+      'helper may not call steal of shop.',
+      'What it holds for mcp.request does not cover that: call buy of shop.',
+      'It may propose it, for somebody else to approve.',
+      'ana has paused it: until it is resumed, it may only answer.',
+      `{"tool":"shop/steal"} would allow it. Add it in space.yaml, or: meup caps grant helper '{"tool":"shop/steal"}'`,
+      '',
+    ])
+    const [explained] = linesOf(await run('caps', 'explain', 'guard', 'chat', 'ana', '--json'))
+    expect(explained).toEqual({
+      participant: 'guard',
+      allowed: false,
+      sentences: ['guard may not send messages to ana.', 'It holds nothing for chat.'],
+      missing: { kind: 'chat', to: 'ana' },
+    })
+    expect(await run('caps', 'explain', 'gaurd', 'chat')).toMatchObject({
+      code: 1,
+      stderr: 'meup: nobody is called gaurd; did you mean guard?\n',
     })
   })
 
@@ -95,7 +133,7 @@ test('whoever is paused does nothing until it is resumed', async () => {
   const { run, enter } = await openShop()
   const helper = await enter('helper')
   const paused = await run('pause', 'helper', '--for', '1h', '--reason', 'wait')
-  expect(paused).toEqual({ code: 0, stdout: '', stderr: 'paused; meup resume helper lets go on\n' })
+  expect(paused).toEqual({ code: 0, stdout: '', stderr: 'paused; meup resume helper ends that\n' })
   await vi.waitFor(() => expect(helper.paused).toMatchObject({ by: 'ana', reason: 'wait' }), within)
   const [resumed] = linesOf(await run('resume', 'helper', '--json'))
   expect(resumed).toMatchObject({ kind: 'participant.resume', to: ['helper'] })
@@ -116,7 +154,7 @@ test('whoever is invited enters with the token that is shown, until it is kicked
   const said = await meup(['send', 'hello', '--url', running.url, '--space', 'demo', '--json'], asVisitor)
   expect(linesOf(said)).toMatchObject([{ from: 'visitor', payload: { message: 'hello' } }])
   expect((await run('caps', 'ls', 'visitor')).stdout).toMatch(
-    /^visitor {2}granted by ana {2}\S+ {2}chat until 20\S+\n$/,
+    /^visitor may send messages \(granted by ana until 20\S+, \S+\)\n$/,
   )
 
   const kicked = await run('kick', 'visitor')

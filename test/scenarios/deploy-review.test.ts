@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,11 +8,13 @@ import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace, type TestSpace } from '@meup/agent-sdk/testing'
 import { type Bridge, bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, type Capability, contextRoot, Kind } from '@meup/protocol'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { parseDiff } from '../../examples/deploy-review/src/analysis/diff.js'
 import { review as reviewPerformance } from '../../examples/deploy-review/src/performance-review.js'
 import { review as reviewSecurity } from '../../examples/deploy-review/src/security-review.js'
+import { takePort } from '../support/cli.js'
+import { copyDeployReview } from '../support/example-folder.js'
 import { repositoryRoot } from '../support/files.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
@@ -281,4 +283,29 @@ test('pnpm start --once prints the question, the reasoning and both answers, and
   expect(lines).toContainEqual(
     expect.stringMatching(/^security-agent: Security: I recommend against deploying/),
   )
+})
+
+test('pnpm start takes the next free port, and says in one sentence that the space runs already', async () => {
+  const port = await takePort()
+  const folder = copyDeployReview(port)
+  const start = (): { said: { stdout: string; stderr: string }; ended: Promise<number | null> } => {
+    const child = spawn(process.execPath, [join(folder, 'dist/start.js')])
+    onTestFinished(() => void child.kill('SIGTERM'))
+    const said = { stdout: '', stderr: '' }
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].on('data', (chunk: Buffer) => {
+        said[stream] += chunk
+      })
+    return { said, ended: new Promise((resolve) => child.on('close', resolve)) }
+  }
+  const { said } = start()
+  await expect.poll(() => said.stdout).toMatch(/runs on http:\/\/127\.0\.0\.1:\d+\. In another terminal/)
+  expect(said.stdout).not.toContain(`127.0.0.1:${port}.`)
+  expect(said.stderr).toContain(`127.0.0.1:${port}, where space.yaml has this gateway listen, is in use`)
+  const second = start()
+  expect(await second.ended).toBe(1)
+  expect(second.said).toMatchObject({
+    stdout: '',
+    stderr: expect.stringMatching(/^meup: this space runs already at .*; enter it with meup join, .*\n$/),
+  })
 })

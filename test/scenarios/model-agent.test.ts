@@ -177,11 +177,13 @@ test('three lines in it are your model, as its README says', lengthy, async () =
   expect((await ana.ask('Can we deploy?', { to: ['bot'] })).text).toBe('Do not deploy.')
 })
 
+const elseScript = 'set it, or leave MODEL out to run the example with a script'
+
 test.for([
-  ['anthropic/claude', 'MODEL=anthropic/claude needs ANTHROPIC_API_KEY'],
-  ['google/gemini', 'MODEL=google/gemini needs AI_GATEWAY_API_KEY'],
-  ['openai-compatible/qwen3', 'MODEL=openai-compatible/qwen3 needs MODEL_BASE_URL'],
-  ['gpt', 'MODEL=gpt needs a vendor: vendor/name'],
+  ['anthropic/claude', `MODEL=anthropic/claude needs ANTHROPIC_API_KEY; ${elseScript}`],
+  ['google/gemini', `MODEL=google/gemini needs AI_GATEWAY_API_KEY; ${elseScript}`],
+  ['openai-compatible/qwen3', `MODEL=openai-compatible/qwen3 needs MODEL_BASE_URL; ${elseScript}`],
+  ['gpt', 'MODEL=gpt needs a vendor; write vendor/name, such as openai/gpt'],
 ])(
   'MODEL=%s alone ends it with one line, before anything starts',
   lengthy,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
-import { enterAs, openPageGateway, pictures } from '../support/page.js'
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 test(
   'who may do what is seen, given and taken back on the page',
@@ -53,6 +53,49 @@ test(
     for (const _ of ['out of the field', 'out of the panel']) await ana.key('Escape')
     await ana.hides('May do')
     for (const page of [ana, eve]) expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'what is misspelt in a capability is warned of while it is written, before anything is granted',
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const ana = await drivePage(chromium)
+    await enterAs(ana, gateway.url, 'ana')
+    await ana.click('.who', 'planner')
+    await ana.shows('Grant more')
+    await ana.type('.grant textarea', 'chatt')
+    await ana.shows('⚠ "chatt" is no kind of MEUP; did you mean "chat"?')
+    await ana.evaluate(`document.querySelector('.grant textarea').select()`)
+    await ana.type('.grant textarea', '{"tool":"deplyo/release"}')
+    await ana.shows('⚠ "deplyo" is no participant of this space; did you mean "deploy"?')
+    await ana.hides('no kind of MEUP')
+    await ana.evaluate(`document.querySelector('.grant textarea').select()`)
+    await ana.type('.grant textarea', '{"tool":"deploy/release"}')
+    await ana.hides('⚠')
+    expect(ana.problems).toEqual([])
+  }),
+)
+
+test(
+  'the details of a refusal say which capability is lacking, and lead to what is held',
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway({ more: { clerk: ['chat', { tool: 'repo/lint' }] } })
+    const { planner } = await crew(gateway)
+    await planner.tools()
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'clerk')
+    const clerk = await gateway.enter('clerk')
+    await expect(clerk.call('repo/read_diff', {})).rejects.toMatchObject({ code: 'capability_violation' })
+    await page.shows(/mcp\.request read_diff denied/)
+    await page.key('k')
+    await page.key('Enter')
+    await page.shows('clerk may not call read_diff of repo.')
+    await page.shows('What it holds for mcp.request does not cover that: call lint of repo.')
+    await page.shows('{"tool":"repo/read_diff"} would allow it.')
+    await page.click('button', 'What clerk may do')
+    await page.shows(/May do[\s\S]*configured[\s\S]*call lint of repo/)
+    expect(page.problems).toEqual([])
   }),
 )
 

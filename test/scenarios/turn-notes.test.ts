@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { serve } from '@meup/gateway'
 import { createTestGateway, FakeClock, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
-import { repositoryRoot } from '../support/files.js'
+import { meup, startMeup } from '../support/cli.js'
+import { copyDeployReview } from '../support/example-folder.js'
 import { newsroom, newsroomCast } from '../support/newsroom.js'
 import { fileNotes, reviewNotes } from '../support/notes/deploy-review.js'
 import { newsroomNotes } from '../support/notes/newsroom.js'
@@ -87,19 +86,8 @@ test('so in a story of runs that go wrong, of agents that wait for people, and o
   expect(await exportFor('reader')('intern', '1')).not.toContain('find_quote')
 })
 
-/** A copy of the example, at any free address. */
-function exampleFolder(): string {
-  const example = join(repositoryRoot, 'examples/deploy-review')
-  const config = readFileSync(join(example, 'space.yaml'), 'utf8').replace('127.0.0.1:8080', '127.0.0.1:0')
-  const folder = temporaryFolder({ 'space.yaml': config })
-  for (const name of ['dist', 'repo', 'package.json'])
-    cpSync(join(example, name), join(folder, name), { recursive: true })
-  symlinkSync(join(example, 'node_modules'), join(folder, 'node_modules'))
-  return folder
-}
-
 test('so in a run of deploy-review', { timeout: 120_000 }, async () => {
-  const cwd = exampleFolder()
+  const cwd = copyDeployReview()
   await startMeup('up', cwd)
   const question = 'Should we deploy this auth change?'
   await promisify(execFile)(process.execPath, [join(cwd, 'dist/start.js'), '--once', question])

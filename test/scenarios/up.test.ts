@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { commandLine, meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, spawnMeup, startMeup, takePort, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 
 const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
@@ -158,13 +158,59 @@ test('with --json each line is an object', async () => {
       expect.objectContaining({
         participant: 'bot',
         stream: 'stdout',
-        line: 'ready to say one',
+        text: 'ready to say one',
         level: 30,
       }),
-      expect.objectContaining({ participant: 'other', stream: 'stderr', line: 'x', level: 40 }),
+      expect.objectContaining({ participant: 'other', stream: 'stderr', text: 'x', level: 40 }),
       expect.objectContaining({ participant: 'other', reason: 'exit 0' }),
     ]),
   )
+})
+
+test('with --json a stack is one event, in its place before the end of its program', async () => {
+  const folder = temporaryFolder({
+    'space.yaml': config('  bot: { kind: process, command: node, args: [bot.mjs], watch: false }'),
+    'bot.mjs': `console.error('first'); setTimeout(() => { throw new Error('broken') }, 500)`,
+  })
+  const { said } = spawnMeup(['up', '--json'], folder)
+  await expect.poll(() => said.stderr).toMatch(/bot ended/)
+  const logged = said.stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const end = logged.findIndex(({ reason }) => reason === 'exit 1')
+  expect(logged.slice(0, end)).toEqual([
+    expect.objectContaining({ participant: 'bot', stream: 'stderr', text: 'first' }),
+    expect.objectContaining({
+      participant: 'bot',
+      stream: 'stderr',
+      text: expect.stringMatching(/bot\.mjs:1\n[\s\S]*\nError: broken\n {4}at [\s\S]*\nNode\.js v/),
+    }),
+  ])
+})
+
+test('up takes the next free port if that of space.yaml is in use, and says so; gateway does not', async () => {
+  const port = await takePort()
+  const yaml = config('').replace('127.0.0.1:0', `127.0.0.1:${port}`)
+  const folder = temporaryFolder({ 'space.yaml': yaml })
+  const { said } = spawnMeup(['up'], folder)
+  await expect.poll(() => said.stderr).toMatch(/^listening on /m)
+  const [, listening = ''] = /^listening on http:\/\/127\.0\.0\.1:(\d+)/m.exec(said.stderr) ?? []
+  expect(Number(listening)).toBeGreaterThan(port)
+  expect(said.stderr).toMatch(
+    new RegExp(`^! 127\\.0\\.0\\.1:${port}, where .* listen, is in use; it takes port ${listening}$`, 'm'),
+  )
+  expect((await enter(folder)).id).toBe('ana')
+  expect(await meup(['gateway'], { cwd: temporaryFolder({ 'space.yaml': yaml }) })).toMatchObject({
+    code: 1,
+    stderr: `meup: 127.0.0.1:${port} is in use; stop that program, or choose another port with --listen or gateway.listen\n`,
+  })
+})
+
+test('a stack is printed with --verbose alone', async () => {
+  const args = ['send', 'x', '--url', 'http://127.0.0.1:9', '--space', 'demo']
+  expect((await meup(args)).stderr.trim().split('\n')).toHaveLength(1)
+  expect((await meup([...args, '--verbose'])).stderr).toMatch(/^meup: no gateway answers[\s\S]*^\s+at /m)
 })
 
 /** An MCP server that answers once there is a file. */
@@ -212,7 +258,7 @@ test.for(['process', 'mcp'])('a %s that cannot be started ends the space with on
   const { code, stdout, stderr } = await meup(['up'], { cwd })
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr.trim().split('\n').at(-1)).toBe(
-    'meup: bot: cannot start "no-such-program": the command was not found on the PATH of its environment',
+    'meup: bot: cannot start "no-such-program": the command was not found on the PATH of its environment; install it, or correct the command in space.yaml',
   )
   expect(stderr).not.toMatch(/^\s+at /m)
 })

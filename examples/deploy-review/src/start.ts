@@ -4,7 +4,9 @@
  */
 import { fileURLToPath } from 'node:url'
 import { ConnectionError, connect, type SpaceClient } from '@meup/agent-sdk'
-import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
+import { Conversation, loadConfig, operatorLog, reportError, untilSignal, up } from 'meup'
+
+type Config = ReturnType<typeof loadConfig>
 
 const agents = ['security-agent', 'perf-agent']
 const timeoutMs = 60_000
@@ -17,9 +19,14 @@ if (flag !== -1 && !question) {
 }
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
-const config = loadConfig(`${folder}/space.yaml`)
+try {
+  const config = loadConfig(`${folder}/space.yaml`)
+  await (question === undefined ? stay(config) : askOnce(config, question))
+} catch (error) {
+  reportError(error)
+}
 
-if (question === undefined) {
+async function stay(config: Config): Promise<void> {
   const running = await up(config, operatorLog('warn'))
   console.log(`The space deploy-review runs on ${running.url}. In another terminal:
 
@@ -29,8 +36,10 @@ if (question === undefined) {
 
 Ctrl+C stops it.`)
   await untilSignal(running.close)
-} else {
-  const seat = await takeSeat()
+}
+
+async function askOnce(config: Config, question: string): Promise<void> {
+  const seat = await takeSeat(config)
   try {
     await ask(seat.ana, question)
   } finally {
@@ -40,7 +49,7 @@ Ctrl+C stops it.`)
 }
 
 /** In the space that runs here already, or else in one that runs for this question, at any free address. */
-async function takeSeat(): Promise<{ ana: SpaceClient; close(): Promise<void> }> {
+async function takeSeat(config: Config): Promise<{ ana: SpaceClient; close(): Promise<void> }> {
   try {
     return { ana: await connect({ as: 'ana', directory: folder }), close: async () => {} }
   } catch (error) {

@@ -22,7 +22,11 @@ export function chooseModel(env: Environment): ChosenModel {
   const value = env[needs]
   if (name !== '' && value) return choose(name, value, env)
   if (name !== '' && AI_GATEWAY_API_KEY && vendor !== compatible) return { model: MODEL }
-  console.error(name === '' ? `MODEL=${MODEL} needs a vendor: vendor/name` : `MODEL=${MODEL} needs ${needs}`)
+  console.error(
+    name === ''
+      ? `MODEL=${MODEL} needs a vendor; write vendor/name, such as openai/${MODEL}`
+      : `MODEL=${MODEL} needs ${needs}; set it, or leave MODEL out to run the example with a script`,
+  )
   return process.exit(wrongConfiguration)
 }
 

@@ -1,5 +1,6 @@
 export { ConfigError } from './config/config-error.js'
 export { loadConfig } from './config/load.js'
+export { reportError } from './lib/exit.js'
 export { type OperatorLog, operatorLog } from './lib/logger.js'
 export { Conversation } from './render/conversation.js'
 export { untilSignal } from './run/run.js'

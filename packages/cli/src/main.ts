@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { addAcp } from './commands/acp.js'
 import { addAsk } from './commands/ask.js'
 import { addAudit } from './commands/audit.js'
@@ -18,12 +18,13 @@ import { addSearch } from './commands/search.js'
 import { addSend } from './commands/send.js'
 import { addTranscript } from './commands/transcript.js'
 import { addJoin, addWatch } from './commands/watch.js'
-import { exitCodes, formatError, getExitCode, UsageError } from './lib/exit.js'
-import { printNotice } from './lib/output.js'
+import { exitCodes } from './failure/exit-codes.js'
+import { reportError, UsageError } from './lib/exit.js'
 
 function changeDirectory(folder: string | undefined): void {
   if (folder === undefined) return
-  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  if (!existsSync(folder))
+    throw new UsageError(`there is no folder ${folder}; check the name, or make a space in it with meup init`)
   process.chdir(folder)
 }
 
@@ -33,7 +34,7 @@ const program = new Command('meup')
   .option('-C <folder>', 'do everything in this folder')
   .hook('preAction', (command) => changeDirectory(command.opts().C))
   .exitOverride()
-  .showHelpAfterError('(meup --help tells more)')
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'meup: ')) })
 
 addInit(program)
 addRunCommands(program)
@@ -57,6 +58,16 @@ addSpace(program)
 addToken(program)
 addDoctor(program)
 addCompletion(program)
+helpWithErrors(program, program.name())
+
+/** Every command names its help when it is called wrongly, and shows the stack of an error on request. */
+function helpWithErrors(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help tells more)`)
+  for (const each of command.commands) helpWithErrors(each, `${path} ${each.name()}`)
+  const isThere = command.options.some(({ long }) => long === '--verbose')
+  if (command.commands.length === 0 && !isThere)
+    command.addOption(new Option('--verbose', 'with the stack of an error').hideHelp())
+}
 
 // A reader that closes the pipe, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -72,7 +83,6 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
-    printNotice(`meup: ${formatError(error)}`)
-    process.exitCode = getExitCode(error)
+    reportError(error)
   }
 }

@@ -46,15 +46,25 @@ describe('node', () => {
   })
 })
 
+/** Seconds from now at which other clocks are. */
 test.for([
   [{ present: undefined, past: undefined }, true],
-  [{ present: 998_000, past: 900_000 }, true],
-  [{ present: 1_003_000, past: 1_002_000 }, true],
-  [{ present: 900_000, past: undefined }, false],
-  [{ present: 1_100_000, past: undefined }, false],
-  [{ present: undefined, past: 1_100_000 }, false],
-] as const)('the clock beside %j: %s', ([others, ok]) => {
-  expect(clockCheck(1_000_000, others).ok).toBe(ok)
+  [{ present: -2, past: -100 }, true],
+  [{ present: 3, past: 2 }, true],
+  [{ present: -100, past: undefined }, false],
+  [{ present: 100, past: undefined }, false],
+  [{ present: undefined, past: 100 }, false],
+] as const)('the clock beside others that are off by %j seconds: %s', ([{ present, past }, ok]) => {
+  const now = Date.UTC(2026, 5)
+  const at = (seconds: number | undefined) => (seconds === undefined ? undefined : now + seconds * 1000)
+  expect(clockCheck(now, { present: at(present), past: at(past) }).ok).toBe(ok)
+})
+
+test('a clock that is before this software was written is wrong, whatever others say', () => {
+  expect(clockCheck(60_000, { present: 60_000, past: undefined })).toMatchObject({
+    ok: false,
+    detail: 'it is 1970-01-01T00:01:00.000Z here',
+  })
 })
 
 describe('modes', () => {

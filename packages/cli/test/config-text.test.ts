@@ -24,7 +24,7 @@ describe('what is no YAML', () => {
     [`${head}x: [*]\n`, '3:5 an alias needs a name; put text that begins with * in quotes'],
     [`${head}x: [a, *b]\n`, '3:8 there is no anchor &b above; put text that begins with * in quotes'],
     [`${head}? [a]\n: 1\n`, '3:3 a key must be text'],
-    [`${head}\tx: 1\n`, '3:1 this is not YAML: Tabs are not allowed as indentation'],
+    [`${head}\tx: 1\n`, '3:1 lines are indented with spaces in YAML; replace the tab'],
     [
       `${head}x: { a: \${A}, b: 1 }\ny: 2\n`,
       '3:10 this does not belong here; put text that holds { } [ ] , : or # in quotes',

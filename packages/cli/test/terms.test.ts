@@ -62,7 +62,7 @@ describe('what begins so', () => {
   test('is asked for where it is several; not all of many are named', () => {
     expect(() => findByPrefix(items, 'a', 'grant')).toThrow('a may be any grant of ab, abc, abd')
     const many = Array.from({ length: 11 }, (_, at) => ({ id: `x${at}` }))
-    expect(() => findByPrefix(many, 'x', 'grant')).toThrow(/x9, …$/)
-    expect(() => findByPrefix(many.slice(1), 'x', 'grant')).toThrow(/x10$/)
+    expect(() => findByPrefix(many, 'x', 'grant')).toThrow(/x9, …; give more of its id$/)
+    expect(() => findByPrefix(many.slice(1), 'x', 'grant')).toThrow(/x10; give more of its id$/)
   })
 })

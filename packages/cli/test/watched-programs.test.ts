@@ -89,14 +89,16 @@ test('a program that fails without having been changed follows its restart polic
 test('a program that ends for its configuration is started by the next save alone', async () => {
   const { start, getLines, save, said } = running({ 'a.mjs': `console.error('no key'); process.exit(78)` })
   await start('a')
-  await expect.poll(() => said).toEqual(['a ended: exit 78; restarting when its files change'])
+  await expect
+    .poll(() => said)
+    .toEqual(['a ended: exit 78, a setting of it is wrong; restarting when its files change'])
   save('a.mjs', script('mended'))
   await expect
     .poll(() => getLines('a'))
     .toEqual(['a stderr no key', expect.stringMatching(/^a stdout mended/)])
   const unwatched = running({ 'b.mjs': 'process.exit(78)' })
   await unwatched.start('b', { watch: false, restart: 'always' })
-  await expect.poll(() => unwatched.said).toEqual(['b ended: exit 78'])
+  await expect.poll(() => unwatched.said).toEqual(['b ended: exit 78, a setting of it is wrong'])
 })
 
 test('a program that has ended as it should is started again by a save', async () => {

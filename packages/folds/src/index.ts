@@ -1,5 +1,9 @@
 export { type LiveAnswer, LiveAnswers, remainingAnswer } from './answers.js'
 export { Bounded, Oldest } from './bounded.js'
+export * from './capabilities/explain.js'
+export { getNarrowestCapability } from './capabilities/narrowest.js'
+export * from './capabilities/sentence.js'
+export { findCapabilityWarnings } from './capabilities/warnings.js'
 export {
   type ContextFold,
   type ContextOptions,
@@ -31,11 +35,13 @@ export { type Match, TextSearch } from './search.js'
 export * from './source.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
+export { suggest } from './suggest.js'
 export {
   brief,
   cut,
   formatDuration,
   getMessage,
+  hasUnseen,
   head,
   inlineJson,
   isObject,
@@ -44,6 +50,7 @@ export {
   printable,
   printableJson,
   reasonText,
+  unseen,
 } from './text.js'
 export * from './traces.js'
 export * from './transcript.js'

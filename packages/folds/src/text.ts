@@ -49,6 +49,16 @@ const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 export const printable = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(invisible, (char) => (char === '\n' || char === '\t' ? char : ''))
 
+/** What would not be seen, or would move what is seen. */
+export const unseen = /[\p{Cc}\p{Cf}\p{DI}\u2028\u2029\u2800]/gu
+
+/** Whether a value has a text in which something is not seen as it is; line breaks and tabs are. */
+export function hasUnseen(value: unknown): boolean {
+  if (typeof value === 'string') return value.replace(/[\n\t]/g, '').search(unseen) !== -1
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some((entry) => entry.some(hasUnseen))
+}
+
 /** The same on one line. */
 export const onOneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
 

@@ -1,4 +1,4 @@
-import { capabilitySentence, SpaceModel } from '@meup/observer/model'
+import { SpaceModel } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -74,32 +74,6 @@ test('a list of tools in several parts is one list', () => {
       .tools.list('tools')
       .map(({ name }) => name),
   ).toEqual([...tools.map(({ name }) => name), 'fifth'])
-})
-
-test.for<[capability: Parameters<typeof capabilitySentence>[0], sentence: string]>([
-  ['chat', 'send messages'],
-  ['files/read_*', 'call files/read_*'],
-  ['acme.note', 'send acme.note'],
-  [{ kind: 'mcp.request', to: 'files' }, 'make requests (such as calls of tools) to files'],
-  ['constructor', 'send constructor'],
-  [
-    { tool: 'files/read', arguments: { path: ['a/*', '!a/secret'] } },
-    'call read of files where path is a/*, but not a/secret',
-  ],
-  [{ tool: 'files/read', arguments: { 'pa\u200bth': 'a' } }, 'call read of files where "path" is a'],
-  [
-    {
-      kind: 'mcp.request',
-      to: 'files',
-      payload: { method: 'tools/call', params: { name: 'edit', arguments: { path: ['a/*', 'b'] } } },
-    },
-    'call edit of files where path is a/* or b',
-  ],
-  [{ tool: 'files/edit', arguments: { path: 'a' } }, 'call edit of files where path is a'],
-  [{ kind: ['chat', 'mcp.proposal'], context: 'run/**' }, 'send messages or propose calls in run/**'],
-  [{ kind: 'chat', payload: { format: 'markdown' } }, 'send messages where {"format":"markdown"}'],
-])('a capability is a sentence: %j', ([capability, sentence]) => {
-  expect(capabilitySentence(capability)).toBe(sentence)
 })
 
 test('who is paused is known until the end of the pause, or until it is resumed', () => {

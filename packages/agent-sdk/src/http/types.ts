@@ -1,5 +1,5 @@
 import type { DetailedDecision, Match, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
-import type { AnyEnvelope, ContextInfo, Detail, ParticipantInfo } from '@meup/protocol'
+import type { AnyEnvelope, ContextInfo, Detail, ParticipantDetails } from '@meup/protocol'
 
 /** Where a space is read, and as whom. */
 export interface HttpTarget {
@@ -45,7 +45,7 @@ export interface LogPage extends LogPosition {
 }
 
 export interface ParticipantList extends LogPosition {
-  readonly participants: readonly ParticipantInfo[]
+  readonly participants: readonly ParticipantDetails[]
 }
 
 /** A context that reasoning opened, and what is nested in it. */

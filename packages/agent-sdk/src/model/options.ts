@@ -61,10 +61,16 @@ export type ResolvedOptions = Required<
   readonly limits: Required<AgentLimits>
 }
 
+/** An error that was put into words, as those of providers are, needs no stack. */
+function printError(error: unknown): void {
+  const isExplained = error instanceof Error && error.cause !== undefined
+  console.error('agent error:', isExplained ? error.message : error)
+}
+
 /** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
-  const { clock = systemClock, onError: report = (error) => console.error('agent error:', error) } = options
+  const { clock = systemClock, onError: report = printError } = options
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }

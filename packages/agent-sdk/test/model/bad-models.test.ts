@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import type { AgentOptions } from '@meup/agent-sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   calling,
   completion,
@@ -20,6 +20,22 @@ const providers: readonly [name: string, at: (baseURL: string) => Partial<AgentO
   ['openai', (baseURL) => ({ model: createOpenAI({ baseURL, apiKey: 'wrong' }).responses('gpt-5') })],
   ['another', (baseURL) => ({ model: 'qwen3', baseURL, apiKey: 'wrong' })],
 ]
+
+test('no key at all is told in one line, with what to set; it is printed without a stack', async () => {
+  for (const name of ['AI_GATEWAY_API_KEY', 'VERCEL_OIDC_TOKEN', 'ANTHROPIC_API_KEY'])
+    vi.stubEnv(name, undefined)
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+    printed.mockRestore()
+  })
+  await using here = await stage([])
+  void here.desk.agent({ model: 'anthropic/claude', tools: [] })
+  const { text } = await here.ana.ask('Hello?', { to: ['desk'] })
+  const sentence = 'anthropic/claude needs a valid key: set AI_GATEWAY_API_KEY where the agent runs'
+  expect(text).toBe(`I could not answer: ${sentence}`)
+  expect(printed.mock.calls).toEqual([['agent error:', sentence]])
+})
 
 describe.for(providers)('%s', ([name, at]) => {
   const asked = async (...replies: readonly ModelReply[]) => {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AuditStep, ConnectionError, type ContextNode, HttpClient } from '@meup/agent-sdk/http'
 import { ProtocolError } from '@meup/protocol'
+import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
-import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { printJson, printNotice } from '../lib/output.js'
 import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
 

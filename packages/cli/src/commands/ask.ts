@@ -3,7 +3,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { LiveAnswers, printable } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { parseTimeSpan } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -42,8 +42,9 @@ export function addAsk(program: Command): void {
     })
 }
 
-/** Agents answer what is asked while they are here. Who is unknown is for the gateway to refuse. */
+/** Agents answer what is asked while they are here. */
 async function whenHere(space: SpaceClient, ids: readonly string[] = [], timeoutMs: number): Promise<void> {
+  mustKnow(space, ids)
   const away = space.participants.flatMap(({ id, status }) =>
     ids.includes(id) && status === 'away' ? [id] : [],
   )

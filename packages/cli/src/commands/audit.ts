@@ -16,8 +16,9 @@ import {
 import { type Command, Option } from 'commander'
 import type { SqliteFlags } from '../audit/export-sqlite.js'
 import { formatLinks } from '../audit/reasoning-log.js'
+import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { exitCodes, UsageError } from '../lib/exit.js'
+import { UsageError } from '../lib/exit.js'
 import { parseCount, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { readRequestedTurns } from '../lib/turns.js'
@@ -123,7 +124,9 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   const steps = await readSteps(http, limit, flags)
   if (steps.length === 0 && !(await isThere(http, flags))) {
     process.exitCode = exitCodes.error
-    printNotice(`there is no turn ${flags.turn} of ${flags.thread}`)
+    printNotice(
+      `there is no turn ${flags.turn} of ${flags.thread}; meup audit trail --thread ${flags.thread} shows those that are`,
+    )
     return
   }
   for (const step of steps.reverse()) {

@@ -1,6 +1,6 @@
 import { printable } from '@meup/folds'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { parseObject, parseSeconds } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
@@ -26,11 +26,14 @@ export function addCall(program: Command): void {
     .action(async (tool: string, json: string, flags: CallFlags) => {
       const args = parseObject(json, 'the arguments')
       const times = parseTimeouts(flags)
-      if (!/^[^/]+\/.+/.test(tool)) throw new UsageError(`name the tool as participant/tool, not ${tool}`)
+      const [, owner] = /^([^/]+)\/./.exec(tool) ?? []
+      if (owner === undefined)
+        throw new UsageError(`name the tool as participant/tool, such as files/read_text_file, not ${tool}`)
       const space = await enterSpace(flags)
       const interruption = new AbortController()
       process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
+        mustKnow(space, [owner])
         const { content, data, text } = await space.call(tool, args, {
           ...times,
           ...(flags.why && { why: flags.why }),

@@ -1,33 +1,56 @@
 import {
   brief,
+  capabilitySentence,
+  explainCapability,
+  findCapabilityWarnings,
   formatCapabilities,
+  formatCapability,
   type GrantedCapabilities,
   GrantLog,
   getGrantedCapabilities,
   grantKinds,
   type LoggedGrant,
+  onOneLine,
 } from '@meup/folds'
-import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { findCapabilityWarnings, parseCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, createHttpClient, withConnection, withSpace } from '../lib/connection.js'
+import { parseAttempt, parseCapabilities } from '../lib/capabilities.js'
+import {
+  type ConnectionFlags,
+  createHttpClient,
+  mustKnow,
+  withConnection,
+  withSpace,
+} from '../lib/connection.js'
 import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
-import { print, printJson, printNotice, table } from '../lib/output.js'
+import { print, printJson, printNotice } from '../lib/output.js'
 import { formatTrustEvent } from '../render/conversation.js'
 
 /** `meup caps …`. */
 export function addCaps(program: Command): void {
   const group = program
     .command('caps')
-    .description('show, give and take back capabilities, and see what was refused')
+    .description('show, explain, give and take back capabilities, and see what was refused')
     .addHelpText(
       'after',
       `\nA capability is a kind, such as chat or 'mcp.*', or JSON: '{"kind":"mcp.request","to":"files"}'`,
     )
-  withConnection(group.command('ls').alias('list'), 'print participants as JSON, one a line')
-    .description('show who holds what, and who granted it')
+  withConnection(
+    group.command('ls', { isDefault: true }).alias('list'),
+    'print participants as JSON, one a line, with the exact capabilities',
+  )
+    .description('say who may do what, and who granted it; so does meup caps alone')
     .argument('[participant]', 'who')
     .action(listCapabilities)
+  withConnection(group.command('explain'), 'print one JSON object')
+    .description('say which capability lets somebody send something, or what would')
+    .argument('<participant>', 'who')
+    .argument('<what...>', 'a kind, a kind and whom or which tool it is for, or an envelope as JSON')
+    .addHelpText(
+      'after',
+      '\nmeup caps explain ana mcp.request files/edit_file\nmeup caps explain ana \'{"kind":"chat","to":["ben"]}\'',
+    )
+    .action(explainAttempt)
   withConnection(group.command('grant'), 'print the grant as one JSON object')
     .description('give somebody what you hold; prints the id of the grant')
     .argument('<participant>', 'to whom')
@@ -66,24 +89,56 @@ export interface GrantFlags extends ReasonFlags {
 
 /** `meup caps ls` */
 async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
-  const log = await readGrants(flags)
   const { participants } = await createHttpClient(flags).readParticipants()
-  const all = getGrantedCapabilities(participants, log, Date.now())
+  if (participant !== undefined) mustKnow({ participants }, [participant])
+  const all = getGrantedCapabilities(participants, await readGrants(flags), Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
-  if (wanted.length === 0) {
-    const known = all.map(({ id }) => id).join(', ')
-    throw new ProtocolError('participant_not_found', `the space knows no ${participant}; it knows ${known}`)
-  }
   if (flags.json) for (const each of wanted) printJson(each)
-  else for (const line of table(wanted.flatMap(toRows))) print(line)
+  else for (const line of wanted.flatMap(capabilityLines)) print(line)
+}
+
+/** `meup caps explain` */
+async function explainAttempt(
+  participant: string,
+  words: readonly string[],
+  flags: ConnectionFlags,
+): Promise<void> {
+  const attempt = parseAttempt(words)
+  const { participants } = await createHttpClient(flags).readParticipants()
+  mustKnow({ participants }, [participant])
+  const all = getGrantedCapabilities(participants, await readGrants(flags), Date.now())
+  const paused = participants.find(({ id }) => id === participant)?.paused
+  for (const granted of all.filter(({ id }) => id === participant)) {
+    const { isAllowed, sentences, missing } = explainCapability(granted, attempt)
+    const all = [
+      ...sentences,
+      ...(paused === undefined
+        ? []
+        : [`${paused.by} has paused it: until it is resumed, it may only answer.`]),
+    ]
+    if (flags.json) {
+      printJson({ participant, allowed: isAllowed, sentences: all, ...(missing && { missing }) })
+      return
+    }
+    for (const sentence of all) print(sentence)
+    if (missing === undefined) return
+    const capability = formatCapability(missing)
+    const word = typeof missing === 'string' ? capability : `'${capability.replaceAll("'", "'\\''")}'`
+    print(
+      `${onOneLine(capability)} would allow it. Add it in space.yaml, or: meup caps grant ${participant} ${onOneLine(word)}`,
+    )
+    for (const warning of findCapabilityWarnings([attempt.kind], [])) printNotice(`warning: ${warning}`)
+  }
 }
 
 /** `meup caps grant` */
 function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)
-  for (const warning of findCapabilityWarnings(capabilities)) printNotice(`warning: ${warning}`)
   return withSpace(flags, async (space) => {
+    mustKnow(space, [recipient])
+    const ids = space.participants.map(({ id }) => id)
+    for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
     const grant = await space.grant(recipient, capabilities, terms)
     if (flags.json) return void printJson(grant)
     print(grant.id)
@@ -130,19 +185,23 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
   throw new ProtocolError('not_found', message)
 }
 
-/** Columns: participant, origin, id of the grant, capabilities. */
-function toRows({ id, configured, grants, others }: GrantedCapabilities): string[][] {
-  const rows = [
-    ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
-    ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),
-    ...(others.length > 0 ? [['of unknown origin', '', formatCapabilities(others)]] : []),
+/** Sentences with the origin of each list of capabilities. */
+function capabilityLines({ id, configured, grants, others }: GrantedCapabilities): string[] {
+  const line = (capabilities: readonly Capability[], origin: string): string[] =>
+    capabilities.length === 0
+      ? []
+      : [`${id} may ${capabilities.map(capabilitySentence).join('; ')} (${origin})`]
+  const lines = [
+    ...line(configured, 'configured'),
+    ...grants.flatMap((grant) => line(grant.capabilities, grantText(grant))),
+    ...line(others, 'of unknown origin'),
   ]
-  return (rows.length > 0 ? rows : [['', '', 'nothing']]).map((row) => [id, ...row])
+  return lines.length > 0 ? lines : [`${id} may do nothing but answer`]
 }
 
-function grantText({ capabilities, expiresAt, reason }: LoggedGrant): string {
+function grantText({ id, grantor, expiresAt, reason }: LoggedGrant): string {
   const until = expiresAt === undefined ? '' : ` until ${expiresAt}`
-  return `${formatCapabilities(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
+  return `granted by ${grantor}${until}, ${id}${reason ? `: ${brief(reason, 200)}` : ''}`
 }
 
 interface LogFlags extends ConnectionFlags {

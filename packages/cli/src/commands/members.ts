@@ -1,6 +1,7 @@
+import { findCapabilityWarnings } from '@meup/folds'
 import type { Command } from 'commander'
 import { parseCapabilities } from '../lib/capabilities.js'
-import { resolveTarget, withConnection, withSpace } from '../lib/connection.js'
+import { mustKnow, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
 import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { buildTerms, type GrantFlags, type ReasonFlags } from './caps.js'
@@ -42,6 +43,8 @@ function inviteParticipant(id: string, words: readonly string[], flags: GrantFla
   const terms = buildTerms(flags)
   const { url, space: name } = resolveTarget(flags)
   return withSpace(flags, async (space) => {
+    const ids = space.participants.map((each) => each.id)
+    for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
     const invitation = await space.invite(id, capabilities, terms)
     if (flags.json) return void printJson(invitation)
     if (invitation.token === undefined)
@@ -57,6 +60,7 @@ function inviteParticipant(id: string, words: readonly string[], flags: GrantFla
 function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
   const untilTs = parseExpiry({ for: span })
   return withSpace(flags, async (space) => {
+    mustKnow(space, [id])
     const kick = await space.kick(id, omitUndefined({ reason, untilTs }))
     if (flags.json) return void printJson(kick)
     printNotice(`${id} is kept out until ${untilTs ?? 'it is invited again'}`)
@@ -70,15 +74,17 @@ function pauseParticipants(
 ): Promise<void> {
   const timeoutSeconds = span === undefined ? undefined : parseTimeSpan(span, '--for') / 1000
   return withSpace(flags, async (space) => {
+    mustKnow(space, ids)
     const pause = await space.pause(ids, omitUndefined({ reason, timeoutSeconds }))
     if (flags.json) printJson(pause)
-    else printNotice(`paused; meup resume ${ids.join(' ')} lets go on`)
+    else printNotice(`paused; meup resume ${ids.join(' ')} ends that`)
   })
 }
 
 /** `meup resume` */
 function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
   return withSpace(flags, async (space) => {
+    mustKnow(space, ids)
     const resumption = await space.resume(ids, reason)
     if (flags.json) printJson(resumption)
   })

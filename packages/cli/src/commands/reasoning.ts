@@ -1,7 +1,7 @@
 import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
+import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { exitCodes } from '../lib/exit.js'
 import { getStdoutStyle, print, printJson, printNotice } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { parseObject } from '../lib/options.js'
 import { print, printJson } from '../lib/output.js'
@@ -26,11 +26,12 @@ export function addSend(program: Command): void {
       const payload = buildPayload(message, flags.payload)
       const space = await enterSpace(flags)
       try {
-        const { to, kind, context, reply } = flags
+        const { to = [], kind, context, reply } = flags
+        mustKnow(space, to)
         const accepted = await space.send({
           kind,
           payload,
-          ...(to && { to }),
+          ...(to.length > 0 && { to }),
           ...(context && { context }),
           ...(reply && { correlationId: reply }),
         })

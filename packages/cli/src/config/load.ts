@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { imitationsIn } from '@meup/protocol'
+import { getRemedy } from '../failure/failure.js'
 import { type Config, toAuth, toGateway, toSpaceEntry } from './config.js'
 import { ConfigError } from './config-error.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
@@ -91,7 +92,8 @@ function check(value: unknown, report: (finding: Finding) => void): Checked | un
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file; write one, or name another with --config',
+  ENOENT: `there is no such file; ${getRemedy('no_config')}`,
+  EACCES: `this user may not read it; ${getRemedy('forbidden_file')}`,
   EISDIR: 'this is a folder; name the file in it',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'this is not UTF-8 text; save it as that',
 }

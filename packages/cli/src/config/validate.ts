@@ -1,7 +1,7 @@
+import { suggest } from '@meup/folds'
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import type { ProblemInside } from './shapes.js'
-import { suggest } from './suggest.js'
 import type { Finding, Path } from './yaml-source.js'
 
 /** Whether the value matches the schema; reports every mistake. */
@@ -79,7 +79,9 @@ function offeredKeys({ properties }: TSchema): string[] {
 }
 
 function unknownKey(path: Path, known: readonly string[]): Finding {
-  const meant = suggest(path.at(-1) ?? '', known)
+  const key = path.at(-1) ?? ''
+  if (/^\/[/*]/.test(key)) return { path, message: 'a comment begins with # in YAML', at: 'key' }
+  const meant = suggest(key, known)
   const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`
   return { path, message: `is not known here; ${hint}`, at: 'key' }
 }

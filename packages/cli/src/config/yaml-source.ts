@@ -92,6 +92,7 @@ const advice: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'an alias needs a name; put text that begins with * in quotes',
   MULTIPLE_DOCS: 'a second document begins here; put everything into one',
   NON_STRING_KEY: 'a key must be text',
+  TAB_AS_INDENT: 'lines are indented with spaces in YAML; replace the tab',
   UNEXPECTED_TOKEN: 'this does not belong here; put text that holds { } [ ] , : or # in quotes',
 }
 

@@ -4,6 +4,7 @@ import { escapePattern } from '@meup/agent-sdk/watch'
 import {
   brief,
   defaultGuard,
+  findCapabilityWarnings,
   formatCapabilities,
   getParameters,
   isObject,
@@ -15,9 +16,8 @@ import {
 } from '@meup/folds'
 import { expiry, terms } from '@meup/observer/model'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
-import { suggest } from '../config/suggest.js'
-import { findCapabilityWarnings, parseCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
+import { parseCapabilities } from '../lib/capabilities.js'
+import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { findByPrefix, omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
@@ -232,16 +232,9 @@ export class CommandRunner {
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
 
-  /** Throws `UsageError` for a name that nobody has. */
+  /** Throws `Failure` for a name that nobody has. */
   #known(names: readonly string[]): readonly string[] {
-    const ids = this.#context.space.participants.map(({ id }) => id)
-    for (const name of names) {
-      if (ids.includes(name)) continue
-      const meant = suggest(name, ids)
-      throw new UsageError(
-        `nobody is called ${name}; ${meant === undefined ? '/participants lists them' : `did you mean ${meant}?`}`,
-      )
-    }
+    mustKnow(this.#context.space, names)
     return names
   }
 
@@ -261,10 +254,11 @@ export class CommandRunner {
     this.#known([recipient])
     const capabilities = [...tools, ...(others.length > 0 ? parseCapabilities(others) : [])]
     const expiresAt = parseExpiry({ for: span })
-    for (const warning of findCapabilityWarnings(capabilities))
-      this.#context.view.notify(`warning: ${warning}`)
-    const { id } = await this.#context.space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
-    this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
+    const { space, view } = this.#context
+    const ids = space.participants.map(({ id }) => id)
+    for (const warning of findCapabilityWarnings(capabilities, ids)) view.notify(`warning: ${warning}`)
+    const { id } = await space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
+    view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
   }
 
   async #pause(words: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { thinkingLevels } from '@meup/agent-sdk'
-import { suggest } from '../config/suggest.js'
+import { suggest } from '@meup/folds'
 import { table } from '../lib/output.js'
 
 interface SlashCommand {

@@ -7,7 +7,9 @@ import {
   type SpaceClient,
 } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
+import { brief, onOneLine, suggest } from '@meup/folds'
 import type { Command } from 'commander'
+import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
 import { omitUndefined } from './options.js'
 import { readGatewayFile } from './running-gateway.js'
@@ -72,14 +74,34 @@ function defaultPerson(space: string | undefined): string | undefined {
 }
 
 function readToken(file: string): string {
+  const token = readText(file).trim()
+  if (token === '') throw new UsageError(`${file} is empty; meup token list shows where the tokens are`)
+  return token
+}
+
+function readText(path: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new UsageError(
-      `the token file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    throw new Failure('missing_file', { path }, { cause })
   }
 }
+
+/** Throws `Failure` for a name that nobody of the space has. */
+export function mustKnow(
+  { participants }: Pick<SpaceClient, 'participants'>,
+  names: readonly string[],
+): void {
+  const ids = participants.map(({ id }) => id)
+  const name = names.find((each) => !ids.includes(each))
+  if (name === undefined) return
+  const meant = suggest(name, ids) ?? brief(ids.join(', '), maxListChars)
+  throw new Failure('unknown_participant', { name: onOneLine(name), meant: onOneLine(meant) })
+}
+
+/** Characters of the names that are offered for an unknown one. */
+const maxListChars = 200
 
 /** Enters the space that the flags name, runs `act`, and leaves. */
 export async function withSpace(

@@ -1,22 +1,11 @@
 import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
-import { brief } from '@meup/folds'
+import { brief, formatDuration } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import { ConfigError } from '../config/config-error.js'
 import { TokenError } from '../config/tokens.js'
-
-/** Exit codes. */
-export const exitCodes = {
-  ok: 0,
-  error: 1,
-  usage: 2,
-  unreachable: 3,
-  auth: 4,
-  denied: 5,
-  timeout: 6,
-  rejected: 7,
-  auditMismatch: 8,
-  interrupted: 130,
-} as const
+import { exitCodes } from '../failure/exit-codes.js'
+import { describeFailure, Failure, getRemedy } from '../failure/failure.js'
+import { printNotice } from './output.js'
 
 /** The command was called wrongly. */
 export class UsageError extends Error {
@@ -46,7 +35,15 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
   withdrawn: exitCodes.error,
 }
 
+/** Prints an error for people, with its stack if `--verbose` is given, and makes this process exit with its code. */
+export function reportError(error: unknown): void {
+  printNotice(`meup: ${explainError(error)}`)
+  if (process.argv.includes('--verbose') && error instanceof Error) printNotice(error.stack ?? '')
+  process.exitCode = getExitCode(error)
+}
+
 export function getExitCode(error: unknown): number {
+  if (error instanceof Failure) return error.exitCode
   const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
   if (isUsage) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error
@@ -55,14 +52,34 @@ export function getExitCode(error: unknown): number {
   return exitCodes.error
 }
 
-/** Formats an error as one line: what happened, and what to do. */
+/** Formats an error as one line. */
 export function formatError(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ProposalError) return brief(error.message, 500)
   if (error instanceof ToolError) return `the tool failed: ${error.message}`
   if (!(error instanceof Error)) return String(error)
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    return `${error.message}; another gateway may be running: stop it, or use --listen with another port`
-  }
-  return error.message
+  return describeSystemError(error) ?? error.message
+}
+
+/** The same, with what to do about it in the words of this command. */
+function explainError(error: unknown): string {
+  if (error instanceof ConnectionError && error.code === 'unreachable')
+    return `${error.message}; ${getRemedy('unreachable')}`
+  if (error instanceof ConnectionError && error.code === 'timeout')
+    return `${error.message.replace(/\d+ ms$/, (ms) => formatDuration(Number.parseInt(ms, 10)))}; ${getRemedy('no_answer')}`
+  if (!(error instanceof ProtocolError)) return formatError(error)
+  // The gateway advises those who write clients.
+  const [what = ''] = error.message.split('. ')
+  if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`
+  if (what.startsWith('Invalid token')) return `${what}; ${getRemedy('wrong_token')} (${error.code})`
+  return formatError(error)
+}
+
+/** An error of the file system as a sentence; `undefined` for others. */
+function describeSystemError({ code = '', path }: NodeJS.ErrnoException): string | undefined {
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code))
+    return describeFailure('full_disk', { path: path ?? 'a file' })
+  if (path === undefined) return undefined
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return describeFailure('forbidden_file', { path })
+  return code === 'ENOENT' ? describeFailure('missing_file', { path }) : undefined
 }

@@ -3,6 +3,9 @@ import { type LogLevel, type OperatorLog, secretNames } from './logger.js'
 
 const secrets = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
+/** Lines that follow each other on stderr within so many milliseconds are one event, such as a stack; up to so many characters. */
+const [blockMs, maxBlockChars] = [20, 64 * 1024]
+
 /** The operator's log as JSON lines on stderr. A file of its own, so that pino is loaded only if needed. */
 export function jsonLog(level: LogLevel): OperatorLog {
   const isSilent = level === 'silent'
@@ -10,13 +13,38 @@ export function jsonLog(level: LogLevel): OperatorLog {
     { level: isSilent ? 'silent' : 'info', base: null, redact: secrets },
     pino.destination({ dest: 2, sync: true }),
   )
+  const blocks = new Map<string, { text: string; readonly timer: NodeJS.Timeout }>()
+  const flush = (participant: string): void => {
+    const block = blocks.get(participant)
+    if (block === undefined) return
+    clearTimeout(block.timer)
+    blocks.delete(participant)
+    all.warn({ participant, stream: 'stderr', text: block.text }, 'output')
+  }
+  const flushAll = (): void => [...blocks.keys()].forEach(flush)
+  process.once('exit', flushAll)
+  /** Logs after what was printed before. */
+  const inOrder =
+    (write: (fields: object, message: string) => void) =>
+    (fields: object, message: string): void => {
+      flushAll()
+      write(fields, message)
+    }
   return {
-    info: level === 'info' ? (fields, message) => all.info(fields, message) : () => {},
-    notice: (fields, message) => all.info(fields, message),
-    warn: (fields, message) => all.warn(fields, message),
-    error: (fields, message) => all.error(fields, message),
+    info: level === 'info' ? inOrder((fields, message) => all.info(fields, message)) : () => {},
+    notice: inOrder((fields, message) => all.info(fields, message)),
+    warn: inOrder((fields, message) => all.warn(fields, message)),
+    error: inOrder((fields, message) => all.error(fields, message)),
     output({ participant, stream, text }) {
-      all[stream === 'stderr' ? 'warn' : 'info']({ participant, stream, line: text }, 'output')
+      if (stream === 'stdout') return all.info({ participant, stream, text }, 'output')
+      const block = blocks.get(participant)
+      if (block !== undefined && block.text.length + text.length < maxBlockChars) {
+        block.text += `\n${text}`
+        block.timer.refresh()
+        return
+      }
+      flush(participant)
+      blocks.set(participant, { text, timer: setTimeout(() => flush(participant), blockMs) })
     },
   }
 }

@@ -6,15 +6,17 @@ import { UsageError } from './exit.js'
 /** Reads a positive whole number. `flag`: the option, for errors. */
 export function parseCount(text: string, flag: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new UsageError(`${flag} takes a whole number, not ${text}`)
+  throw new UsageError(`${flag} takes a whole number such as 20, not ${text}`)
 }
 
 /** Reads a number of seconds. */
 export function parseSeconds(text: string, flag: string): number {
   const value = Number(text)
   if (value > 0) return value
-  throw new UsageError(`${flag} takes seconds, not ${text}`)
+  throw new UsageError(`${flag} takes seconds such as 60, not ${text}`)
 }
+
+const example = `'{"path":"README.md"}'`
 
 /** Reads a JSON object. */
 export function parseObject(json: string, flag: string): object {
@@ -22,10 +24,13 @@ export function parseObject(json: string, flag: string): object {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new UsageError(`${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(
+      `${flag}: this is not JSON: ${reason}; in a shell it stands in single quotes: ${example}`,
+    )
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError(`${flag} takes a JSON object, such as '{"path":"README.md"}'`)
+    throw new UsageError(`${flag} takes a JSON object, such as ${example}`)
   }
   return value
 }
@@ -41,7 +46,8 @@ export function findByPrefix<Item extends { readonly id: string }>(
   const [first, ...others] = start === '' ? [] : items.filter(({ id }) => id.startsWith(start))
   if (first === undefined || others.length === 0) return first
   const ids = [first, ...others].slice(0, 10).map(({ id }) => id)
-  throw new UsageError(`${start} may be any ${what} of ${ids.join(', ')}${others.length > 9 ? ', …' : ''}`)
+  const all = `${ids.join(', ')}${others.length > 9 ? ', …' : ''}`
+  throw new UsageError(`${start} may be any ${what} of ${all}; give more of its id`)
 }
 
 /** Reads `30s`, `5m`, `2h` or `7d` and returns milliseconds. */

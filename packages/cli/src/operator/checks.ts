@@ -1,12 +1,14 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { inspectLog, LogError, type LogReport } from '@meup/gateway'
 import { type Check, fail, pass } from '../config/check.js'
 import type { Config } from '../config/config.js'
 import { logPath } from '../config/storage.js'
 import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
+import { getRemedy } from '../failure/failure.js'
+import { isClockWrong } from '../lib/clock.js'
 import { findCommand } from '../lib/executables.js'
+import { tryToListen } from '../lib/ports.js'
 import { acceptsToken, fetchHealth, type GatewayFile } from '../lib/running-gateway.js'
 import type { Address } from './settings.js'
 import { formatListen } from './settings.js'
@@ -107,7 +109,7 @@ export function clockCheck(
   now: number,
   { present, past }: { present: number | undefined; past: number | undefined },
 ): Check {
-  const advice = 'set the clock, and keep it right with a time service'
+  const advice = getRemedy('wrong_clock')
   const time = (at: number): string => new Date(at).toISOString()
   if (present !== undefined && Math.abs(now - present) > tolerance) {
     return fail('clock', `it is ${time(now)} here, and ${time(present)} at the gateway`, advice)
@@ -115,6 +117,7 @@ export function clockCheck(
   if (past !== undefined && past - now > tolerance) {
     return fail('clock', `it is ${time(now)} here, but the log has something of ${time(past)}`, advice)
   }
+  if (isClockWrong(now)) return fail('clock', `it is ${time(now)} here`, advice)
   return pass('clock', time(now))
 }
 
@@ -157,14 +160,6 @@ export async function portCheck(config: Config, running: GatewayFile | undefined
   return error.code === 'EADDRINUSE'
     ? fail('port', `${address} is held by another program`, `stop it, or ${advice}`)
     : fail('port', `${address} cannot be listened on: ${error.message}`, advice)
-}
-
-function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', resolve)
-    server.listen(port, host, () => server.close(() => resolve(undefined)))
-  })
 }
 
 /** Checks that the commands of programs can be found. */

@@ -8,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { createInterface, type Interface } from 'node:readline/promises'
 import { stringify } from 'yaml'
@@ -16,6 +15,8 @@ import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
+import { findFreePort } from '../lib/ports.js'
+import { schemaLine } from './editor-schema.js'
 import { deriveNames } from './space.js'
 import { changeTokens } from './tokens.js'
 
@@ -110,9 +111,6 @@ function commandsFor(directory: string): string[] {
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 
-/** Ports to try, in this order. */
-const [firstPort, ports] = [8080, 20]
-
 /** Proposes names for this folder, and a free port. */
 export async function proposeNames(folder: string): Promise<Names> {
   const { space, human } = deriveNames(folder)
@@ -120,7 +118,8 @@ export async function proposeNames(folder: string): Promise<Names> {
     space,
     person: human,
     agent: human === 'reviewer' ? 'agent' : 'reviewer',
-    listen: await freeAddress(),
+    // A usual port if possible.
+    listen: `127.0.0.1:${(await findFreePort('127.0.0.1', 8080)) ?? 0}`,
   }
 }
 
@@ -139,21 +138,6 @@ export function validateNames(names: Names): string | undefined {
     throw error
   }
 }
-
-/** A loopback address with a free port: a usual one if possible. */
-async function freeAddress(): Promise<string> {
-  for (let port = firstPort; port < firstPort + ports; port++) {
-    if (await isFree(port)) return `127.0.0.1:${port}`
-  }
-  return '127.0.0.1:0'
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 
 const questions: readonly (readonly [name: keyof Names, question: string])[] = [
   ['space', 'Name of the space'],
@@ -201,7 +185,7 @@ interface Names {
 
 /** The configuration of a first space: you, an agent that runs with it, and a tool that reads files. */
 export const spaceYaml = ({ space, person, agent, listen }: Names): string => `\
-# Who is in the space, and what each may do. "meup up" runs it; "meup space validate" checks it.
+${schemaLine}# Who is in the space, and what each may do. "meup up" runs it; "meup space validate" checks it.
 version: 1
 space: ${text(space)}
 gateway:

@@ -8,6 +8,7 @@ import { formatStorage } from '../config/storage.js'
 import { findOrigin, type Path, readWrittenText, type Source } from '../config/yaml-source.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { table } from '../lib/output.js'
+import { formatAddress } from '../lib/ports.js'
 import type { GatewayFile } from '../lib/running-gateway.js'
 
 /** An effective setting and its origin. */
@@ -169,8 +170,7 @@ export function summaryLines(path: string, { listen, storage, spaces }: Summary)
 const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
   several ? ['spaces', config.name, 'participants'] : ['participants']
 
-export const formatListen = ({ gateway: { host, port } }: Config): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
+export const formatListen = ({ gateway }: Config): string => formatAddress(gateway)
 
 /** A value and its origin. */
 export interface Sourced {

@@ -4,9 +4,11 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
+import { exitCodes } from '../failure/exit-codes.js'
 import { findConfigWarnings } from '../lib/capabilities.js'
-import { exitCodes, UsageError } from '../lib/exit.js'
+import { UsageError } from '../lib/exit.js'
 import { print, printNotice } from '../lib/output.js'
+import { placeSchema } from './editor-schema.js'
 import { summarize, summaryLines } from './settings.js'
 
 /** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
@@ -15,7 +17,8 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const names = deriveNames(folder)
   mkdirSync(dirname(file), { recursive: true })
   try {
-    writeFileSync(file, spaceTemplate(names), { flag: 'wx' })
+    writeFileSync(file, '', { flag: 'wx' }) // Nothing else is written where it is there already.
+    writeFileSync(file, placeSchema(dirname(file)) + spaceTemplate(names))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     throw new UsageError(`${file} is there already; edit it, or name another folder`)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type ImportedRow, readBody, readLogged } from '@meup/gateway'
 import { type AnyEnvelope, type Envelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 
 /** A line of a recording. */
 export type RecordedItem =
@@ -51,7 +51,7 @@ export async function openRecording(file: string | undefined, flags: ConnectionF
     await handle.close()
     return await createRecording(file, await spoolToTempFile(createReadStream(file)))
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`nothing can be played: ${formatError(error)}`)
   }
 }
 

@@ -1,8 +1,9 @@
 import { formatDuration } from '@meup/folds'
 import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
 import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
+import { exitCodes } from '../failure/exit-codes.js'
 import type { ConnectionFlags } from '../lib/connection.js'
-import { exitCodes, UsageError } from '../lib/exit.js'
+import { UsageError } from '../lib/exit.js'
 import {
   createDimmer,
   createHighlighter,

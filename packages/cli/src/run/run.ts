@@ -1,9 +1,9 @@
-import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
+import { exitCodes } from '../failure/exit-codes.js'
+import { describeFailure } from '../failure/failure.js'
 import { ownCommand } from '../lib/executables.js'
-import { exitCodes } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
 import { print, printNotice } from '../lib/output.js'
@@ -22,13 +22,13 @@ export interface RunFlags {
 /** Runs the gateway, alone or with the programs of its configuration, until a signal ends it. */
 export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<void> {
   const { json = false } = flags
-  const file = resolve(flags.config)
-  const read = (): Config => withListen(loadConfig(file), flags.listen)
+  const read = (): Config => withListen(loadConfig(flags.config), flags.listen)
   const terminal = findTerminal()
   const config = read()
   const log = await logFor(config, flags)
-  const launching = command === 'up' ? launch(config, log) : undefined
-  const starting = launching ?? startGateway(config, log)
+  const launching =
+    command === 'up' ? launch(config, log, { mayMove: flags.listen === undefined }) : undefined
+  const starting = launching ?? startGateway(config, log, { mayMove: false })
   const reloading = reloadOnDemand(starting, read, { json, terminal })
   const running = await starting
   const stopping = new AbortController()
@@ -77,7 +77,7 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 }
 
 /** Milliseconds between checks of who has joined, and until the missing ones are reported. */
-const [lookMs, lateMs] = [50, 10_000]
+const [lookMs, lateMs] = [50, 5000]
 
 /** Reports which programs are starting, and when all have joined. Rejects if one cannot start. */
 async function announceStarting(
@@ -89,11 +89,16 @@ async function announceStarting(
     if (json) event(name, { participants })
     else if (participants.length > 0) printNotice(text)
   }
+  const isMissing = ({ space, participant }: Member): boolean => !isPresent(space, participant)
+  const reportMissing = (): void => {
+    const names = list(getNames(programs.filter(isMissing)))
+    if (!json) printNotice(describeFailure('waiting', { participants: names }))
+  }
   say('starting', `starting ${list(participants)}`)
-  await started
+  const late = setTimeout(reportMissing, lateMs)
+  await started.finally(() => clearTimeout(late))
   if (signal.aborted) return
   if (json) event('started', { participants })
-  const isMissing = ({ space, participant }: Member): boolean => !isPresent(space, participant)
   const began = Date.now()
   let missing = programs.filter(isMissing)
   while (missing.length > 0 && Date.now() - began < lateMs) {
@@ -103,10 +108,7 @@ async function announceStarting(
   }
   if (missing.length === 0)
     say('ready', `${list(participants)} ${participants.length === 1 ? 'is' : 'are'} up`)
-  else if (!json)
-    printNotice(
-      `${list(getNames(missing))} ${missing.length === 1 ? 'has' : 'have'} not joined the space yet`,
-    )
+  else reportMissing()
 }
 
 const event = (name: string, fields: object): void => void print(JSON.stringify({ event: name, ...fields }))

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Authenticator, Identity, Logger, Served, ServeOptions } from '@meup/gateway'
+import type { Authenticator, Identity, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
 import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
 import { pageDirectory } from '@meup/observer'
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
@@ -7,9 +7,12 @@ import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
 import { loadBackend } from '../config/storage.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
+import { describeFailure, Failure } from '../failure/failure.js'
 import { findConfigWarnings } from '../lib/capabilities.js'
+import { isClockWrong } from '../lib/clock.js'
 import { formatError, UsageError } from '../lib/exit.js'
-import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
+import { explainListenError, findFreePort, formatAddress, tryToListen } from '../lib/ports.js'
+import { findGateway, removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
 import { traceSpaces } from './tracing.js'
 
 /** space → participant → token */
@@ -35,16 +38,30 @@ export interface RunningGateway {
   close(): Promise<void>
 }
 
+export interface StartOptions {
+  /** Whether it takes the next free port if the configured one is in use. */
+  readonly mayMove: boolean
+}
+
 /** Opens the log, the tokens and the address of a configuration. */
-export async function startGateway(config: Config, logger: Logger): Promise<RunningGateway> {
+export async function startGateway(
+  config: Config,
+  logger: Logger,
+  { mayMove }: StartOptions,
+): Promise<RunningGateway> {
   let current = config
   for (const warning of findConfigWarnings(config)) logger.warn({}, warning)
+  if (isClockWrong(Date.now()))
+    logger.warn({}, describeFailure('wrong_clock', { time: new Date().toISOString() }))
   let tokens = readTokens(config, logger)
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
   const openStore = await loadBackend(config.storage, logger)
   // The threads of the store start while the gateway is loaded.
-  const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
+  const [opened, loaded] = await Promise.allSettled([
+    openOwnStore(openStore, config),
+    import('@meup/gateway/server'),
+  ])
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
   const { createGateway, combineAuthenticators, serve, tokenAuthenticator } = loaded.value
@@ -56,10 +73,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   let served: Served
   try {
     const modules = [async () => (await import('@meup/ag-ui')).agUi]
-    served = await serve({ gateway, logger, modules, ...config.gateway, ...findPage(logger) })
+    const port = mayMove ? await choosePort(config, logger) : config.gateway.port
+    served = await serve({ gateway, logger, modules, ...config.gateway, port, ...findPage(logger) })
   } catch (error) {
     await gateway.close()
-    throw error
+    throw explainListenError(error, formatAddress(config.gateway))
   }
   const { url } = served
   const announce = (): void => {
@@ -116,6 +134,41 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       await closeTracing()
     },
   }
+}
+
+/** Opens the log; if another gateway has it, says which. */
+async function openOwnStore(open: () => Promise<LogStore>, config: Config): Promise<LogStore> {
+  try {
+    return await open()
+  } catch (error) {
+    if ((error as { code?: string }).code === 'locked') await mustNotRun(config, { cause: error })
+    throw error
+  }
+}
+
+/** The configured port, or the next free one. */
+async function choosePort(config: Config, logger: Logger): Promise<number> {
+  const { host, port } = config.gateway
+  if ((await tryToListen(host, port))?.code !== 'EADDRINUSE') return port
+  await mustNotRun(config, { port })
+  const free = await findFreePort(host, port + 1)
+  if (free === undefined) return port
+  logger.warn(
+    {},
+    `${formatAddress(config.gateway)}, where space.yaml has this gateway listen, is in use; it takes port ${free}`,
+  )
+  return free
+}
+
+/** Throws `Failure` if the gateway of this folder runs already; at this port, where one is given. */
+async function mustNotRun(
+  { directory }: Config,
+  { port, cause }: { readonly port?: number; readonly cause?: unknown },
+): Promise<void> {
+  const running = await findGateway(directory)
+  if (running === undefined || (port !== undefined && Number(new URL(running.url).port) !== port)) return
+  const { url, pid } = running
+  throw new Failure('already_running', { url, pid: String(pid) }, { cause })
 }
 
 function readTokens(

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { connect } from '@meup/agent-sdk'
 import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
 import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
+import { Failure, getRemedy } from '../failure/failure.js'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 import { type Keeper, keepRunning, type Running } from './keep-running.js'
 import { findSources, SourceWatch } from './sources.js'
@@ -113,11 +114,23 @@ export function startProgram(
       : keepServer(program, connection, free)
   return {
     started: started.catch((error: unknown) => {
-      if (!(error instanceof CannotStartError)) throw error
-      throw new Error(`${connection.participant}: ${error.message}`, { cause: error })
+      throw explainStartError(error, program, connection.participant)
     }),
     close,
   }
+}
+
+/** What to do about a program that does not start; other errors stay as they are. */
+function explainStartError(cause: unknown, program: Program, participant: string): unknown {
+  if (cause instanceof CannotStartError) {
+    const { command, reason } = cause
+    return new Failure('missing_program', { participant, command, reason }, { cause })
+  }
+  // The bridges say what has not started.
+  if (!(cause instanceof Error) || !/^the tool server|did not start/.test(cause.message)) return cause
+  const remedy =
+    program.kind === 'acp' ? 'failed_agent' : 'url' in program ? 'unreachable_server' : 'failed_server'
+  return new Error(`${cause.message}; ${getRemedy(remedy)}`, { cause })
 }
 
 /** A tool server, or a coding agent: it joins through a bridge. */
@@ -264,7 +277,8 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     ended: child.exited.then(async ({ code, signal }) => {
       await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
       const isFinal = code === wrongConfiguration
-      return { failed: code !== 0, isFinal, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
+      const ending = signal === null ? `exit ${code}` : `killed by ${signal}`
+      return { failed: code !== 0, isFinal, reason: isFinal ? `${ending}, a setting of it is wrong` : ending }
     }),
     close: async (termGraceMs) => {
       await child.close(termGraceMs === undefined ? {} : { termGraceMs })

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js'
 import type { OperatorLog } from '../lib/logger.js'
-import { type RunningGateway, startGateway } from './start-gateway.js'
+import { type RunningGateway, type StartOptions, startGateway } from './start-gateway.js'
 import type { ProgramAssignment, Supervisor } from './supervisor.js'
 
 /** A gateway and its programs. */
@@ -20,11 +20,11 @@ export interface Member {
 }
 
 /**
- * Runs the gateway of a configuration and its programs. Rejects if a program cannot be started. After a reload, failures are
- * logged, and the next reload tries again.
+ * Runs the gateway of a configuration and its programs, on the next free port if the configured one is in use. Rejects if a program
+ * cannot be started. After a reload, failures are logged, and the next reload tries again.
  */
 export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
-  const running = await launch(config, log)
+  const running = await launch(config, log, { mayMove: true })
   try {
     await running.started
     return running
@@ -35,8 +35,12 @@ export async function up(config: Config, log: OperatorLog): Promise<RunningGatew
 }
 
 /** The same, but resolves as soon as the gateway listens. */
-export async function launch(config: Config, log: OperatorLog): Promise<RunningSpaces> {
-  const gateway = await startGateway(config, log)
+export async function launch(
+  config: Config,
+  log: OperatorLog,
+  options: StartOptions,
+): Promise<RunningSpaces> {
+  const gateway = await startGateway(config, log, options)
   let isClosing = false
   const loading = import('./supervisor.js').then(({ listAssignments, Supervisor }) => ({
     fleet: new Supervisor(log),

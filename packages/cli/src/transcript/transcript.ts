@@ -10,7 +10,8 @@ import {
   TranscriptFile,
 } from '@meup/agent-sdk/transcript/file'
 import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
-import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { exitCodes } from '../failure/exit-codes.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
 /** Which transcripts, and how they are printed. */
@@ -75,7 +76,10 @@ async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
 
 function findFiles({ folder = findFolder(), agent }: Flags): string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
-  if (names.length === 0) throw new UsageError(`there are no transcripts in ${folder}`)
+  if (names.length === 0)
+    throw new UsageError(
+      `there are no transcripts in ${folder}; an agent with a model writes one where it runs, or --folder names another folder`,
+    )
   const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
   if (chosen.length > 0) return chosen.map((name) => join(folder, name))
   const all = names.map((name) => basename(name, '.db')).join(', ')

@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline'
 import { printable } from '@meup/folds'
-import { exitCodes } from '../lib/exit.js'
+import { exitCodes } from '../failure/exit-codes.js'
 import { print, printNotice } from '../lib/output.js'
 import { type FooterParts, renderFooter } from './footer.js'
 import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'

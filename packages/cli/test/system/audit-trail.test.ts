@@ -90,7 +90,7 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
 
   // That there is no such turn is told, that it has no such steps is not.
   const turn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
-  const stderr = 'there is no turn 999 of bot\n'
+  const stderr = 'there is no turn 999 of bot; meup audit trail --thread bot shows those that are\n'
   expect(await turn('999')).toEqual({ code: 1, stdout: '', stderr })
   expect(await turn('3', '--phase', 'plan')).toEqual({ code: 0, stdout: '', stderr: '' })
 })

@@ -51,7 +51,7 @@ export class CannotStartError extends Error {
   constructor(
     readonly command: string,
     readonly code: string,
-    reason: string,
+    readonly reason: string,
   ) {
     super(`cannot start "${command}": ${reason}`)
   }

@@ -1,6 +1,6 @@
-import { isObject, printable } from '@meup/folds'
+import { hasUnseen, isObject, printable } from '@meup/folds'
 import { diffLines } from 'diff'
-import { countText, hasUnseen, nameText } from './text.js'
+import { countText, nameText } from './text.js'
 
 /** A part of arguments or of a result, by how it is shown. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart

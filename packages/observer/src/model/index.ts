@@ -33,7 +33,6 @@ export {
 } from './filter/visibility.js'
 export { hueOf, initialsOf } from './hues.js'
 export type { Mark, Waiting } from './inbox.js'
-export { capabilitySentence } from './log/capability-sentence.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
 export { getLineId } from './log/lines.js'

@@ -9,6 +9,7 @@ import {
   payloadText,
   printable,
   redact,
+  unseen,
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
@@ -108,16 +109,6 @@ export function hashToBucket(text: string, buckets: number): number {
 
 /** A string, or what stands between strings. */
 const parts = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
-
-/** What would not be seen, or would move what is seen. */
-const unseen = /[\p{Cc}\p{Cf}\p{DI}\u2028\u2029\u2800]/gu
-
-/** Whether a value has a text in which something is not seen as it is; line breaks and tabs are. */
-export function hasUnseen(value: unknown): boolean {
-  if (typeof value === 'string') return value.replace(/[\n\t]/g, '').search(unseen) !== -1
-  if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some((entry) => entry.some(hasUnseen))
-}
 
 /** JSON on many lines, every number and every text as it was written; what cannot be seen is spelled out. */
 export function indentJson(json: string): string {

@@ -6,6 +6,7 @@ type Ai = Pick<
   | 'APICallError'
   | 'InvalidResponseDataError'
   | 'JSONParseError'
+  | 'LoadAPIKeyError'
   | 'RetryError'
   | 'TypeValidationError'
   | 'UnsupportedModelVersionError'
@@ -35,6 +36,10 @@ function explain(ai: Ai, error: unknown, of: FailingModel, tries: number): Error
     const remedy = 'install the version of ai that its provider is made for beside @meup/agent-sdk'
     return say(`the installed version of ai does not know ${of.model} of ${of.provider}: ${remedy}`)
   }
+  if (ai.LoadAPIKeyError.isInstance(error)) return say(error.message)
+  // It lists its ways to get a key on many lines.
+  if (Object(error).name === 'GatewayAuthenticationError')
+    return say(`${of.model} needs a valid key: set AI_GATEWAY_API_KEY where the agent runs`)
   if (!ai.APICallError.isInstance(error)) return asError(error)
   const { statusCode, message, responseHeaders } = error
   if (statusCode === undefined) return say(`${of.provider} cannot be reached${often}: ${message}`)

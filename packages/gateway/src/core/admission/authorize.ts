@@ -1,12 +1,5 @@
-import {
-  type Capability,
-  checkMetered,
-  type Envelope,
-  getKindRule,
-  isKnownKind,
-  Kind,
-  namespaceOf,
-} from '@meup/protocol'
+import { getNarrowestCapability } from '@meup/folds'
+import { checkMetered, getKindRule, isKnownKind, Kind, namespaceOf } from '@meup/protocol'
 import type { Admission, AdmissionContext, Exemption, Outcome, Right } from './context.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
 import {
@@ -19,9 +12,6 @@ import {
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
 import { answersAddressed, notificationRights, reportsOnCall, responseRights } from './rights/requests.js'
-
-/** Characters of the name of a tool. */
-const maxToolChars = 128
 
 /** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
 const rights: { readonly [K in Kind]?: readonly Right[] } = {
@@ -53,16 +43,6 @@ function rightsOf(kind: string): readonly Right[] {
 /** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
 const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
 
-/** The narrowest capability that would allow it, in the short form of section 4 for a tool. */
-function missingFor({ kind, to, payload }: Envelope): Capability {
-  const { method, params } = payload as { readonly method?: unknown; readonly params?: unknown }
-  const { name } = Object(params) as { readonly name?: unknown }
-  const [first, ...others] = to ?? []
-  if (kind === Kind.mcpRequest && method === 'tools/call' && typeof name === 'string' && others.length === 0)
-    return { tool: `${first ?? '*'}/${name.slice(0, maxToolChars)}` }
-  return first === undefined ? kind : { kind, to: others.length === 0 ? first : [first, ...others] }
-}
-
 /** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
 export function authorize(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope } = admission
@@ -74,7 +54,10 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
     return {
       code: 'capability_violation',
       message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to somebody who may.`,
-      details: { capabilities: space.state.participants.capabilities(from), missing: missingFor(envelope) },
+      details: {
+        capabilities: space.state.participants.capabilities(from),
+        missing: getNarrowestCapability(envelope),
+      },
     }
   }
   for (const right of rightsOf(kind)) {

@@ -62,6 +62,12 @@ export class ToolCatalog {
     return this.#byOwner.has(owner)
   }
 
+  /** Who has a tool of this name, if it is one alone. */
+  findOwner(name: string): string | undefined {
+    const owners = [...this.#byOwner].filter(([, { tools }]) => tools.has(name))
+    return owners.length === 1 ? owners[0]?.[0] : undefined
+  }
+
   list(owner: string): readonly ToolInfo[] {
     const { whole, tools } = this.#byOwner.get(owner) ?? { whole: 0, tools: new Map() }
     return [...tools.values()].filter(({ seq }) => seq >= whole)

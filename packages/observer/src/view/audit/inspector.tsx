@@ -1,5 +1,5 @@
 import { printable } from '@meup/folds'
-import { correlations, type Envelope } from '@meup/protocol'
+import { correlations, type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
@@ -8,6 +8,7 @@ import { getFullSize, indentJson, sizeText } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { Refusal } from './refusal.js'
 
 /** Everything about one envelope. */
 export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
@@ -51,6 +52,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
         <Links name="answered by" ids={session.model.log.answersTo(id)} />
       </dl>
       {rationale !== undefined && <Said kind="reason" text={printable(rationale)} />}
+      {kind === Kind.systemDecision && <Refusal decision={envelope} />}
       <ExactJson envelope={envelope} />
     </aside>
   )

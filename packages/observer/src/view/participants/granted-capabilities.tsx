@@ -1,10 +1,16 @@
-import { type LoggedGrant, type GrantedCapabilities as ParticipantRights, printable } from '@meup/folds'
+import {
+  capabilitySentence,
+  type LoggedGrant,
+  type GrantedCapabilities as ParticipantRights,
+  printable,
+} from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilitySentence, capabilityText, clockText, expiry, readCapabilities } from '../../model/index.js'
+import { capabilityText, clockText, expiry, readCapabilities } from '../../model/index.js'
 import { Problem, Said, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { useCapabilityHelp } from './use-capability-help.js'
 
 /** So many capabilities are listed at first. */
 const maxListed = 20
@@ -97,6 +103,22 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
   )
 }
 
+/** What is misspelt in capabilities, or allows more than it seems to, while they are written. */
+export function CapabilityWarnings({ text }: { text: string }): VNode {
+  const { session } = useSpace()
+  const people = session.model.people.map(({ id }) => id)
+  const warnings = useCapabilityHelp()?.findWarnings(text, people) ?? []
+  return (
+    <>
+      {warnings.map((warning) => (
+        <p key={warning} class="warn" role="status">
+          ⚠ {warning}
+        </p>
+      ))}
+    </>
+  )
+}
+
 /** Local date and time. */
 const untilText = (ts: string): string =>
   new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
@@ -153,6 +175,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
+      <CapabilityWarnings text={text} />
       <Term minutes={minutes} set={setMinutes}>
         For how long
       </Term>

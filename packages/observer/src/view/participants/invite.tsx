@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import { readCapabilities } from '../../model/index.js'
 import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { CapabilityWarnings } from './granted-capabilities.js'
 
 /** What most people and agents are invited to do. */
 const presets = [
@@ -97,6 +98,7 @@ function InviteDialog({ close }: { close: () => void }): VNode {
               onInput={(event) => setCapabilities(event.currentTarget.value)}
             />
           </label>
+          <CapabilityWarnings text={capabilities} />
           <Problem error={problem} />
           <button type="submit" class="primary">
             Invite

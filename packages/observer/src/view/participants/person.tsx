@@ -1,13 +1,11 @@
-import { grantKinds } from '@meup/folds'
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useReducer } from 'preact/hooks'
-import { readHistory } from '../../connect/history.js'
-import { clockText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
+import { clockText, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Control } from './control.js'
 import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
 import { Tools } from './tools.js'
+import { useGranted } from './use-granted.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {
@@ -107,19 +105,7 @@ function Seen({ id }: { id: string }): VNode {
 
 /** What it may do and by whom; with what gives it more. */
 function Rights({ id }: { id: string }): VNode {
-  const { session, act } = useSpace()
-  const { model, http } = session
-  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
-  const grants = useMemo(() => new GrantIndex(model.log), [model])
-  useEffect(() => {
-    act('What was granted before could not be read', async () => {
-      const { envelopes } = await readHistory(http, { kind: grantKinds })
-      grants.setEarlier(envelopes)
-      redraw()
-    })
-  }, [grants])
-  const people = model.members.infos()
-  const granted = grants.getCapabilities(id, people, model.gatewayTime(Date.now()))
+  const granted = useGranted(id)
   return (
     <section class="rights" aria-label={`What ${id} may do`}>
       <h3>May do</h3>

@@ -1,6 +1,5 @@
-import { isObject, onOneLine } from '@meup/folds'
 import { type Capability, Kind, READ_TARGETED } from '@meup/protocol'
-import { hasUnseen } from '../text.js'
+import { hasUnseen, isObject, onOneLine } from '../text.js'
 
 /** What kinds stand for, as one says what somebody may do. */
 const deeds: Readonly<Record<string, string>> = {

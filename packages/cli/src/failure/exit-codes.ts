@@ -1,0 +1,13 @@
+/** Exit codes. */
+export const exitCodes = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  unreachable: 3,
+  auth: 4,
+  denied: 5,
+  timeout: 6,
+  rejected: 7,
+  auditMismatch: 8,
+  interrupted: 130,
+} as const

@@ -1,0 +1,35 @@
+import { exitCodes } from './exit-codes.js'
+import { type FailureName, type FailureRow, failures } from './failures.js'
+
+type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never
+
+/** A value for each `{name}` of a row. */
+type Values<Name extends FailureName> = Readonly<
+  Record<Placeholder<(typeof failures)[Name]['says'] | (typeof failures)[Name]['remedy']>, string>
+>
+
+/** A failure of the table. Its message is one sentence: what happened, then the next step. */
+export class Failure<Name extends FailureName = FailureName> extends Error {
+  override readonly name = 'Failure'
+  readonly exitCode: number
+
+  constructor(name: Name, values: Values<Name>, options?: ErrorOptions) {
+    super(describeFailure(name, values), options)
+    const { exit = exitCodes.error }: FailureRow = failures[name]
+    this.exitCode = exit
+  }
+}
+
+/** The sentence of a row. */
+export function describeFailure<Name extends FailureName>(name: Name, values: Values<Name>): string {
+  const texts: Readonly<Record<string, string>> = values
+  return `${failures[name].says}; ${getRemedy(name)}`.replace(
+    /\{(\w+)\}/g,
+    (_, key: string) => texts[key] ?? '',
+  )
+}
+
+/** The next step of a row. */
+export const getRemedy = (name: FailureName): string => failures[name].remedy.replaceAll('`', '')

@@ -1,0 +1,97 @@
+import { type Capability, compileCapabilities, getKindRule, Kind, type Subject } from '@meup/protocol'
+import type { GrantedCapabilities, LoggedGrant } from '../grants.js'
+import { getNarrowestCapability } from './narrowest.js'
+import { capabilitySentence } from './sentence.js'
+
+/** Why a participant may send an envelope, or why not. */
+export interface CapabilityExplanation {
+  readonly isAllowed: boolean
+  readonly sentences: readonly string[]
+  /** The narrowest capability that would allow it, if that takes one. */
+  readonly missing?: Capability
+}
+
+/** A capability and the grant that gave it; `origin` for one that no grant gave. */
+interface HeldCapability {
+  readonly capability: Capability
+  readonly grant?: LoggedGrant
+  readonly origin: string
+}
+
+/** Capabilities that are listed. */
+const maxListed = 5
+
+/**
+ * Says which capability lets a participant send an envelope, or what it holds for that kind instead. Rights beside capabilities, such
+ * as those of the owner of a context, are the gateway's to decide.
+ */
+export function explainCapability(granted: GrantedCapabilities, attempt: Subject): CapabilityExplanation {
+  const { id } = granted
+  const { kind } = attempt
+  const rule = getKindRule(kind)
+  if (rule?.gateway) return { isAllowed: false, sentences: [`Only the gateway sends ${kind}.`] }
+  if (rule?.free) return { isAllowed: true, sentences: [`${kind} needs no capability.`] }
+
+  const missing = getNarrowestCapability(attempt)
+  const deed = capabilitySentence(missing)
+  const held = listHeld(granted)
+  const decides = held.find(({ capability }) => isAllowed(capability, attempt))
+  if (decides !== undefined) {
+    const because = `${originText(decides)} lets it ${capabilitySentence(decides.capability)}`
+    return { isAllowed: true, sentences: [`${id} may ${deed}: ${because}.`] }
+  }
+  const near = held.filter(({ capability }) => isAllowed(toKind(capability), { kind, payload: {} }))
+  const mayPropose =
+    kind === Kind.mcpRequest &&
+    held.some(({ capability }) => isAllowed(capability, { ...attempt, kind: Kind.mcpProposal }))
+  const exemption = exemptions[kind]
+  return {
+    isAllowed: false,
+    missing,
+    sentences: [
+      `${id} may not ${deed}.`,
+      near.length === 0
+        ? `It holds nothing for ${kind}.`
+        : `What it holds for ${kind} does not cover that: ${nearText(near)}.`,
+      ...(mayPropose ? ['It may propose it, for somebody else to approve.'] : []),
+      ...(exemption === undefined ? [] : [`Without a capability it may ${exemption}.`]),
+    ],
+  }
+}
+
+/** What a participant may do of these kinds without a capability, because it is about what is its own [MEUP-4.1]. */
+const exemptions: Readonly<Record<string, string>> = {
+  [Kind.mcpResponse]: 'answer a request that is addressed to it',
+  [Kind.capabilityRevoke]: 'revoke what it granted itself',
+  [Kind.observeVisibility]: 'hide and show its own runs',
+}
+
+/** In the order in which the gateway asks them. */
+const listHeld = ({ configured, grants, others }: GrantedCapabilities): HeldCapability[] => [
+  ...configured.map((capability) => ({ capability, origin: 'its configuration' })),
+  ...grants.flatMap((grant) =>
+    grant.capabilities.map((capability) => ({ capability, grant, origin: 'a grant' })),
+  ),
+  ...others.map((capability) => ({ capability, origin: 'a grant that you may not see' })),
+]
+
+const isAllowed = (capability: Capability, attempt: Subject): boolean =>
+  compileCapabilities([capability]).allows(attempt).allowed
+
+/** The capability without its conditions. */
+function toKind(capability: Capability): Capability {
+  if (typeof capability === 'string') return capability
+  return 'kind' in capability ? { kind: capability.kind } : Kind.mcpRequest
+}
+
+function originText({ grant, origin }: HeldCapability): string {
+  if (grant === undefined) return origin
+  const until = grant.expiresAt === undefined ? '' : ` until ${grant.expiresAt}`
+  return `the grant ${grant.id} of ${grant.grantor}${until}`
+}
+
+function nearText(near: readonly HeldCapability[]): string {
+  const sentences = near.slice(0, maxListed).map(({ capability }) => capabilitySentence(capability))
+  const more = near.length - sentences.length
+  return [...sentences, ...(more > 0 ? [`${more} more`] : [])].join('; ')
+}

@@ -1,0 +1,82 @@
+import { type Capability, Kind, namespaceOf, type PayloadPattern } from '@meup/protocol'
+import { formatCapability } from '../describe.js'
+import { suggest } from '../suggest.js'
+import { onOneLine } from '../text.js'
+
+/** Warns about capabilities that allow something else than they seem to. `participants`: those of the space. */
+export const findCapabilityWarnings = (
+  capabilities: readonly Capability[],
+  participants: readonly string[],
+): string[] => [
+  ...capabilities.flatMap(listKinds).flatMap((kind) => explainKind(kind) ?? []),
+  ...capabilities.flatMap(listAddressees).flatMap((name) => explainAddressee(name, participants) ?? []),
+  ...findOpenCommands(capabilities),
+]
+
+function listKinds(capability: Capability): string[] {
+  if (typeof capability === 'string') return [capability]
+  return 'kind' in capability ? [capability.kind].flat() : []
+}
+
+const knownKinds: readonly string[] = Object.values(Kind)
+const knownNames = [...knownKinds, ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`))]
+
+/** Kinds may be anybody's own, so that a misspelt one is none that is refused. `reasoning/start` is `reasoning.start`. */
+function explainKind(kind: string): string | undefined {
+  const name = kind.replace(/^!/, '')
+  if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined
+  if (name.includes('/')) {
+    if (knownNames.includes(`${namespaceOf(name.replace('/', '.'))}.*`)) return undefined
+    return onOneLine(`"${name}" is a kind; the tool of that name is {"tool":${JSON.stringify(name)}}`)
+  }
+  const meant = suggest(name, knownNames)
+  return meant === undefined ? undefined : onOneLine(`"${name}" is no kind of MEUP; did you mean "${meant}"?`)
+}
+
+function listAddressees(capability: Capability): string[] {
+  if (typeof capability === 'string') return []
+  return 'kind' in capability ? [capability.to ?? []].flat() : [capability.tool.replace(/\/.*/s, '')]
+}
+
+/** Who is not known may be invited later, and is warned of only where somebody known has a similar name. */
+function explainAddressee(name: string, participants: readonly string[]): string | undefined {
+  const isPattern = /^re:|[^\w.-]/.test(name)
+  const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)
+  return meant === undefined
+    ? undefined
+    : onOneLine(`"${name}" is no participant of this space; did you mean "${meant}"?`)
+}
+
+/** Names of tool arguments that are shell commands. */
+const commandArguments = ['command', 'cmd', 'script']
+
+/** Globs over shell commands also match what follows `;`. */
+const findOpenCommands = (capabilities: readonly Capability[]): string[] =>
+  capabilities.flatMap((capability) =>
+    commandPatterns(capability)
+      .filter(isGlob)
+      .map((pattern) => {
+        const also = `${pattern.replace(/\*+|\?/g, '')}; rm -rf .`
+        return onOneLine(
+          `${formatCapability(capability)}: "${pattern}" also allows "${also}"; give whole commands, or "re:" and a regular expression`,
+        )
+      }),
+  )
+
+function commandPatterns(capability: Capability): string[] {
+  if (typeof capability === 'string') return []
+  const asked =
+    'kind' in capability
+      ? getField(getField(capability.payload, 'params'), 'arguments')
+      : capability.arguments
+  return commandArguments
+    .flatMap((name) => getField(asked, name) ?? [])
+    .filter((pattern) => typeof pattern === 'string')
+}
+
+const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
+  typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern) ? pattern[name] : undefined
+
+/** Exclusions and regular expressions are not globs. */
+const isGlob = (pattern: string): boolean =>
+  !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)

@@ -1,0 +1,50 @@
+import { formatCapability, isObject, onOneLine } from '@meup/folds'
+import type { DecisionPayload, Envelope, Subject } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { isReady } from '../../connect/regular-expressions.js'
+import { useCapabilityHelp } from '../participants/use-capability-help.js'
+import { useGranted } from '../participants/use-granted.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** Which capability a refused envelope lacked, by what its sender holds now. */
+export function Refusal({ decision }: { decision: Envelope }): VNode | null {
+  const { session, showPanel } = useSpace()
+  const payload = decision.payload as Partial<DecisionPayload>
+  const [id = ''] = decision.to ?? []
+  const granted = useGranted(id)
+  const help = useCapabilityHelp()
+  const isKnown = help !== undefined && granted !== undefined && isReady([granted])
+  if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
+  const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
+  const { sentences, missing } = help.explainCapability(granted, readAttempt(payload, owner))
+  return (
+    <section aria-label="Which capability it lacks">
+      <h3>As of now</h3>
+      {sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      {missing !== undefined && (
+        <p>
+          <code>{onOneLine(formatCapability(missing))}</code> would allow it.{' '}
+          <button type="button" class="link" onClick={() => showPanel({ at: 'person', id })}>
+            What {id} may do…
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** What was refused. Whom a call was for is not logged, and is known of tools that one participant alone has. */
+function readAttempt(
+  { attemptedKind = '', attemptedTool, attemptedArguments }: Partial<DecisionPayload>,
+  owner: string | undefined,
+): Subject {
+  if (attemptedTool === undefined) return { kind: attemptedKind, payload: {} }
+  const params = {
+    name: attemptedTool,
+    ...(isObject(attemptedArguments) && { arguments: attemptedArguments }),
+  }
+  const to = owner === undefined ? {} : { to: [owner] }
+  return { kind: attemptedKind, ...to, payload: { method: 'tools/call', params } }
+}

@@ -1,0 +1,21 @@
+import { useEffect, useState } from 'preact/hooks'
+
+type CapabilityHelp = typeof import('../../model/capability-help.js')
+
+let help: CapabilityHelp | undefined
+
+/** What explains and checks capabilities; loaded where that is needed for the first time. */
+export function useCapabilityHelp(): CapabilityHelp | undefined {
+  const [loaded, setLoaded] = useState(help)
+  useEffect(() => {
+    if (loaded !== undefined) return
+    import('../../model/capability-help.js').then(
+      ({ explainCapability, findWarnings }) => {
+        help = { explainCapability, findWarnings }
+        setLoaded(help)
+      },
+      (error: unknown) => console.info('capabilities are not explained:', error),
+    )
+  }, [loaded])
+  return loaded
+}

@@ -1,0 +1,21 @@
+import { type GrantedCapabilities, grantKinds } from '@meup/folds'
+import { useEffect, useMemo, useReducer } from 'preact/hooks'
+import { readHistory } from '../../connect/history.js'
+import { GrantIndex } from '../../model/index.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** What a participant may do now and by whom, also by grants that are older than the loaded log. */
+export function useGranted(id: string): GrantedCapabilities | undefined {
+  const { session, act } = useSpace()
+  const { model, http } = session
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const grants = useMemo(() => new GrantIndex(model.log), [model])
+  useEffect(() => {
+    act('What was granted before could not be read', async () => {
+      const { envelopes } = await readHistory(http, { kind: grantKinds })
+      grants.setEarlier(envelopes)
+      redraw()
+    })
+  }, [grants])
+  return grants.getCapabilities(id, model.members.infos(), model.gatewayTime(Date.now()))
+}
