@@ -4,7 +4,15 @@ import type { ModelReply } from './model-server.js'
 export interface ScriptedResponse {
   readonly thought?: string
   readonly text?: string
-  readonly call?: { readonly name: string; readonly args: object }
+  readonly call?: ScriptedCall
+}
+
+interface ScriptedCall {
+  readonly name: string
+  /** A string is the input of a tool that takes no JSON. */
+  readonly args: object | string
+  /** Of tools that stand in one. */
+  readonly namespace?: string
 }
 
 type Item = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -12,18 +20,21 @@ type Event = Readonly<Record<string, unknown>> & { readonly type: string }
 
 /** These responses as OpenAI's Responses API streams them, one after the other, for `serveModel`. */
 export const toReplies = (script: readonly ScriptedResponse[]): ModelReply[] =>
-  script.map((response, step) => ({
-    body: toEvents(response, step).map(
-      (event, index) =>
-        `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
-    ),
-  }))
+  script.map((response, step) => toReply(response, step))
+
+/** One of them; no two of a conversation have the same `step`. */
+export const toReply = (response: ScriptedResponse, step: number): ModelReply => ({
+  body: toEvents(response, step).map(
+    (event, index) =>
+      `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
+  ),
+})
 
 function toEvents({ thought, text, call }: ScriptedResponse, step: number): Event[] {
   const items = [
     ...(thought === undefined ? [] : [reasoning(`rs_${step}`, thought)]),
     ...(text === undefined ? [] : [message(`msg_${step}`, text)]),
-    ...(call === undefined ? [] : [functionCall(`fc_${step}`, call.name, JSON.stringify(call.args))]),
+    ...(call === undefined ? [] : [toCall(step, call)]),
   ]
   const details = {
     input_tokens_details: { cached_tokens: 0 },
@@ -80,14 +91,31 @@ function message(id: string, text: string): Part {
   }
 }
 
-function functionCall(id: string, name: string, json: string): Part {
+const toCall = (step: number, { name, args, ...namespace }: ScriptedCall): Part =>
+  typeof args === 'string'
+    ? customCall(`ctc_${step}`, name, args)
+    : functionCall(`fc_${step}`, { name, ...namespace }, JSON.stringify(args))
+
+function functionCall(id: string, tool: object, json: string): Part {
   const type = 'response.function_call_arguments'
   return {
-    item: { type: 'function_call', id, call_id: `call_${id}`, name, arguments: json, status: 'completed' },
+    item: { type: 'function_call', id, call_id: `call_${id}`, ...tool, arguments: json, status: 'completed' },
     empty: { arguments: '' },
     events: [
       { type: `${type}.delta`, delta: json },
       { type: `${type}.done`, arguments: json },
+    ],
+  }
+}
+
+function customCall(id: string, name: string, input: string): Part {
+  const type = 'response.custom_tool_call_input'
+  return {
+    item: { type: 'custom_tool_call', id, call_id: `call_${id}`, name, input, status: 'completed' },
+    empty: { input: '' },
+    events: [
+      { type: `${type}.delta`, delta: input },
+      { type: `${type}.done`, input },
     ],
   }
 }

@@ -1,0 +1,70 @@
+import { type ModelReply, serveModel } from '../model-server.js'
+import type { ModelAnswer, ModelRequest, ModelRule, ToolUse } from './script.js'
+
+/** A call of a tool as a model writes it; a string is for tools that take no JSON. */
+export interface ToolCall {
+  readonly name: string
+  readonly namespace?: string
+  readonly args: object | string
+}
+
+/** What a model streams, in this order. */
+export interface Answer {
+  /** How many there were before it. */
+  readonly index: number
+  readonly thought?: string
+  readonly text?: string
+  readonly call?: ToolCall
+}
+
+/** What a model reads in a conversation: what the user wrote, or what a tool gave back. */
+export type Input = { readonly text: string } | { readonly result: string }
+
+/** An API of models, as far as coding agents use it. */
+export interface ModelApi {
+  /** In order; nothing of a request without tools, which asks for a title or the like. */
+  readInputs(body: unknown): readonly Input[]
+  writeAnswer(answer: Answer): ModelReply
+}
+
+/** Serves a model by rules until the test is over, and returns its URL. */
+export async function serveScript(
+  api: ModelApi,
+  rules: readonly ModelRule[],
+  toToolCall: (use: ToolUse) => ToolCall,
+): Promise<string> {
+  const { baseURL } = await serveModel((body, index) => {
+    const inputs = api.readInputs(body)
+    const { tool, ...answer } = inputs.length === 0 ? sideAnswer : choose(rules, toRequest(inputs))
+    return api.writeAnswer({ index, ...answer, ...(tool && { call: toToolCall(tool) }) })
+  })
+  return baseURL
+}
+
+function toRequest(inputs: readonly Input[]): ModelRequest {
+  const last = inputs.findLastIndex((input) => 'text' in input)
+  return {
+    lastUserText: inputs.flatMap((input) => ('text' in input ? [input.text] : [])).at(-1) ?? '',
+    toolResults: inputs.slice(last + 1).flatMap((input) => ('result' in input ? [input.result] : [])),
+  }
+}
+
+const sideAnswer: ModelAnswer = { text: 'ok' }
+
+const choose = (rules: readonly ModelRule[], request: ModelRequest): ModelAnswer =>
+  rules.find((rule) => rule.when(request)) ?? {
+    text: `The script has no answer to ${JSON.stringify(request)}`,
+  }
+
+/** A message of the user, in which results of tools come first. */
+export const toInputs = (results: readonly string[], text: string): Input[] => [
+  ...results.map((result) => ({ result })),
+  ...(text === '' ? [] : [{ text }]),
+]
+
+/** The text in what APIs call content: a string, or parts of which some are text. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.flatMap(({ text }: { readonly text?: string }) => text ?? []).join('\n')
+}
