@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { joinCodingAgent } from '@meup/acp'
+import { connect } from '@meup/agent-sdk'
+import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
+import { testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../support/cli.js'
+import { codingAgent, withAgent } from '../support/coding-agents/agents.js'
+import { type AgentName, testedAgents } from '../support/coding-agents/install.js'
+import { type ModelRule, shell } from '../support/coding-agents/script.js'
+
+/** What each calls its shell, and where it says which command it runs. */
+const shells: Record<AgentName, readonly [tool: string, field: string]> = {
+  opencode: ['bash', 'command'],
+  gemini: ['run_shell_command', 'title'],
+  codex: ['exec_command', 'command'],
+  claude: ['Bash', 'command'],
+  copilot: ['execute', 'command'],
+}
+
+/** Whoever is asked to do a thing runs one command for it. */
+const things = ['allowed', 'approved', 'rejected', 'expired', 'taken-back']
+const model: ModelRule[] = [
+  ...things.map((thing) => ({
+    when: ({ lastUserText, toolResults }: { lastUserText: string; toolResults: readonly string[] }) =>
+      lastUserText.includes(`Make ${thing}.`) && toolResults.length === 0,
+    thought: `I think about ${thing}.`,
+    text: `I make ${thing}.`,
+    tool: shell(`echo done > ${thing}.txt`),
+  })),
+  { when: () => true, text: 'That is all.' },
+]
+
+describe.for(testedAgents)('%s in a space', (name) => {
+  test(
+    'thinks visibly, and does what the space allows, and nothing else',
+    { timeout: 300_000 },
+    withAgent(name, async () => {
+      const [tool, field] = shells[name]
+      const coder: Capability[] = [
+        ...['chat', 'reasoning.*', Kind.mcpProposal, Kind.participantStatus],
+        { tool: `coder/${tool}`, arguments: { [field]: 'echo done > allowed.txt' } },
+      ]
+      const config = testSpaceConfig({ participants: { ana: ['*', 'observe.targeted'], coder } })
+      const tokens = { ana: testToken('ana'), coder: testToken('coder') }
+      const gateway = await createGateway({
+        spaces: [config],
+        store: memoryStore(),
+        authenticator: tokenAuthenticator({ [config.name]: tokens }),
+      })
+      const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+      onTestFinished(close)
+      const where = { url, space: config.name }
+      const ana = await connect({ ...where, token: tokens.ana })
+      onTestFinished(() => ana.close())
+      const log: AnyEnvelope[] = []
+      ana.on('envelope', (envelope) => log.push(envelope))
+
+      const cwd = temporaryFolder()
+      const agent = await joinCodingAgent({
+        ...(await codingAgent(name, { model, home: temporaryFolder(), cwd })),
+        cwd,
+        approvalMs: 5000,
+        connect: () => connect({ ...where, token: tokens.coder }),
+      })
+      onTestFinished(() => agent.close())
+      const has = (thing: string): boolean => existsSync(join(cwd, `${thing}.txt`))
+      const ask = async (thing: string): Promise<string> =>
+        (await ana.ask(`Make ${thing}.`, { to: ['coder'], timeoutMs: 120_000 })).text
+
+      await ask('allowed')
+      expect(has('allowed')).toBe(true)
+      expect(log.filter(({ kind }) => kind === Kind.mcpProposal)).toEqual([])
+      expect(JSON.stringify(log)).toContain('I think about allowed.')
+
+      ana.proposals.once('proposal', ({ id }) => void ana.proposals.approve(id, { timeoutMs: 60_000 }))
+      await ask('approved')
+      expect(has('approved')).toBe(true)
+
+      const reason = { reason: 'policy', message: 'not on a Thursday' }
+      ana.proposals.once('proposal', ({ id }) => void ana.proposals.reject(id, reason))
+      await ask('rejected')
+      expect(has('rejected')).toBe(false)
+
+      await ask('expired')
+      expect(has('expired')).toBe(false)
+
+      const asked = new Promise<void>((resolve) => ana.proposals.once('proposal', () => resolve()))
+      const { id } = await ana.chat('Make taken-back.', { to: ['coder'] })
+      await asked
+      await ana.send({ kind: Kind.chatCancel, to: ['coder'], correlationId: id })
+      await expect.poll(() => log.filter(({ kind }) => kind === Kind.mcpWithdraw).length).toBeGreaterThan(1)
+      expect(has('taken-back')).toBe(false)
+      expect(ana.proposals.list()).toEqual([])
+
+      const calls = log.filter(({ kind, to }) => kind === Kind.mcpRequest && to?.includes('coder'))
+      expect(calls.map(({ from, payload }) => [from, Object(payload).params.name])).toEqual([
+        ['coder', tool],
+        ['ana', tool],
+      ])
+      const headers = { authorization: `Bearer ${tokens.ana}` }
+      const read = async (path: string): Promise<string> =>
+        (await fetch(`${url}/spaces/${config.name}/${path}`, { headers })).text()
+      const markdown = await read('audit/export?format=markdown')
+      const told = [
+        'Make approved.',
+        'I think about approved.',
+        'echo done > approved.txt',
+        'not on a Thursday',
+      ]
+      for (const each of told) expect(markdown).toContain(each)
+      const { turns } = JSON.parse(await read(`turns?thread_id=${config.name}/coder`))
+      expect(turns).toHaveLength(5)
+      const { steps } = JSON.parse(await read('audit?phase=execute'))
+      expect(steps).toHaveLength(2)
+    }),
+  )
+})
