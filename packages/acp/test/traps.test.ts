@@ -260,6 +260,45 @@ describe('sessions', () => {
     expect((await bob.ask(count, { to: ['coder'] })).text).toBe('1')
   })
 
+  test('a private question is in no answer to somebody else', async () => {
+    const { space, ana } = await startCoder({ participants: { bob: ['*'] } })
+    const bob = await space.join('bob')
+    expect(
+      (await ana.ask('[["remember","the secret of ana"],["recall"]]', { to: ['coder'] })).text,
+    ).toContain('secret')
+    expect((await bob.ask('[["recall"]]', { to: ['coder'] })).text).toBe('nothing')
+    expect((await bob.ask('[["recall"]]')).text).toBe('nothing')
+  })
+
+  test('two coding agents that answer each other stop at agentHops, tools or not', async () => {
+    const script = [
+      ['ask', shell('c1', 'ls')],
+      ['progress', { toolCallId: 'c1', status: 'completed' }],
+      ['text', 'And then?'],
+    ]
+    const coder = { capabilities: [...usual, touch], behaviour: { script } }
+    const {
+      space,
+      log,
+      join: joinAs,
+    } = await startCoder({
+      ...coder,
+      limits: { agentHops: 5 },
+      participants: { other: [...usual, { tool: 'other/*' }] },
+    })
+    await joinAs(coder, 'other')
+    const first = await space.join('other')
+    await first.chat('Shall we begin?', { to: ['coder'] })
+    const refused = (): boolean =>
+      log.some(
+        ({ kind, payload }) => kind === Kind.systemDecision && Object(payload).attemptedKind === Kind.chat,
+      )
+    await expect.poll(refused).toBe(true)
+    const chats = log.filter(({ kind, from }) => kind === Kind.chat && from !== 'ana')
+    expect(chats.length).toBeLessThanOrEqual(6)
+    expect(log.filter(({ kind }) => kind === Kind.mcpRequest).length).toBeGreaterThan(2)
+  })
+
   test('is loaded again after a restart of the agent, or starts over and says so', async () => {
     const { ask, notes } = await startCoder({ behaviour: { session: { forgets: true } } })
     await ask(['exit', 1])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AnyEnvelope, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace, type TestSpace } from '@meup/agent-sdk/testing'
+import type { TestSpaceOptions } from '@meup/gateway/testing'
 import { type Capability, correlations, Kind } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 import { type CodingAgent, type CodingAgentOptions, joinCodingAgent } from '../../src/index.js'
@@ -20,6 +21,7 @@ interface Options extends Partial<CodingAgentOptions> {
   /** How the scripted agent behaves apart from its script. */
   readonly behaviour?: object
   readonly participants?: Readonly<Record<string, readonly Capability[]>>
+  readonly limits?: TestSpaceOptions['limits']
 }
 
 export interface Coder {
@@ -38,15 +40,16 @@ export interface Coder {
   ask(...steps: Step[]): Promise<string>
   /** The first envelope of this kind, once it is there. */
   seen(kind: string, holds?: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope>
-  /** Joins once more, as another process would. */
-  join(more?: Options): Promise<CodingAgent>
+  /** Joins once more, as another process would; `as`: as another participant. */
+  join(more?: Options, as?: string): Promise<CodingAgent>
 }
 
 /** A space with ana, who may do and read anything, and a scripted coding agent. */
 export async function startCoder(options: Options = {}): Promise<Coder> {
-  const { capabilities = usual, participants = {} } = options
+  const { capabilities = usual, participants = {}, limits } = options
   const space = await createTestSpace({
     participants: { ana: ['*', 'observe.targeted'], coder: [...capabilities], ...participants },
+    ...(limits && { limits }),
   })
   onTestFinished(() => space.close())
   const ana = await space.join('ana')
@@ -59,15 +62,15 @@ export async function startCoder(options: Options = {}): Promise<Coder> {
   const cwd = mkdtempSync(join(tmpdir(), 'meup-coder-'))
   const notes = join(cwd, '..', `${cwd.split('/').at(-1)}.notes`)
   const lines: string[] = []
-  const joinAgain = async (more: Options = {}): Promise<CodingAgent> => {
+  const joinAgain = async (more: Options = {}, as = 'coder'): Promise<CodingAgent> => {
     const { behaviour = {}, ...rest } = { ...options, ...more }
-    const { capabilities: _, participants: __, ...own } = rest
+    const { capabilities: _, participants: __, limits: ___, ...own } = rest
     const agent = await joinCodingAgent({
       command: process.execPath,
       args: [script, JSON.stringify(behaviour)],
       env: { PATH: process.env.PATH ?? '', NOTES: notes },
       cwd,
-      connect: () => space.join('coder', { tail: 1000 }),
+      connect: () => space.join(as, { tail: 1000 }),
       log: (line) => lines.push(line),
       ...own,
     })
