@@ -9,7 +9,7 @@ const maxOutputChars = 256 * 1024
 
 const order = ['pending', 'in_progress', 'completed', 'failed']
 
-/** One call of one of the agent's own tools, as its messages tell of it, in whatever order they come. */
+/** One call of one of the agent's own tools, as its messages describe it, in whatever order they come. */
 export class AgentCall {
   readonly id: string
   /** What the space calls the tool. */
@@ -141,7 +141,7 @@ function limitDiffs(diffs: readonly ShownDiff[]): object[] {
 
 const exitCodes = ['exit', 'exitCode', 'exit_code']
 
-/** Agents tell it in different places. */
+/** Agents give it in different places. */
 function findExitCode(value: unknown, depth: number): number | undefined {
   if (depth > 4 || typeof value !== 'object' || value === null) return undefined
   for (const [key, each] of Object.entries(value)) {

@@ -7,7 +7,7 @@ import { findAgent, type KnownAgent } from './agents.js'
 import { Approvals, getMessage } from './approvals.js'
 import { type AgentState, Session } from './session.js'
 
-/** Milliseconds that a permission stays open for a decision, unless told otherwise. */
+/** Milliseconds that a permission stays open for a decision, by default. */
 const defaultApprovalMs = 600_000
 /** Sessions that are kept; beyond that the oldest one is forgotten. */
 const maxSessions = 32
@@ -102,7 +102,7 @@ class Bridge implements CodingAgent {
       await this.close()
       throw error
     }
-    this.#tellStatus()
+    this.#announce()
     const { head } = space.welcome.space
     const answering = space.answer((turn) => this.#answer(turn), {
       trigger: (message) => (message.seq ?? 0) > head && isAsked(message, space),
@@ -197,19 +197,19 @@ class Bridge implements CodingAgent {
     await process?.kill()
   }
 
-  /** It went past the space: everybody is told, and it is stopped where that is wanted. */
+  /** It went past the space: everybody reads it, and it is stopped where that is wanted. */
   async #onUnasked({ name }: AgentCall, turn: Turn): Promise<void> {
     const isStopped = this.#options.unasked !== 'report'
     const remedy = `allow it by { tool: "${this.#space?.id}/${name}" }`
     const message = `I ran ${name} without asking, which I may not. ${
       isStopped ? `I was stopped: ${remedy}, or have me ask.` : `It is only reported here: ${remedy}.`
     }`
-    const told = this.#space?.sendWhenAllowed({
+    const announced = this.#space?.sendWhenAllowed({
       kind: Kind.chat,
       correlationId: turn.trigger.id,
       payload: { message },
     })
-    await told?.catch((error: unknown) => this.#log(`nobody could be told: ${getMessage(error)}`))
+    await announced?.catch((error: unknown) => this.#log(`nobody could be informed: ${getMessage(error)}`))
     if (!isStopped) return
     turn.abort(`it ran ${name} without asking`)
     await this.#stop(`it ran ${name} without asking, and without the capability for it`, true)
@@ -233,8 +233,8 @@ class Bridge implements CodingAgent {
     }
   }
 
-  /** For those who show who is here. Without the capability for it they are not told. */
-  #tellStatus(): void {
+  /** For those who show who is here. Without the capability for it nobody is. */
+  #announce(): void {
     const status = { kind: Kind.participantStatus, payload: this.#status }
     if (this.#space?.can(status)) this.#space.send(status).catch(() => {})
   }

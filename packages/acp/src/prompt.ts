@@ -15,7 +15,7 @@ import { type KnownAgent, nameTool } from './agents.js'
 import { type Approvals, type Decision, failed, isDenied, type OwnCall } from './approvals.js'
 import type { SpaceToolUses } from './space-tools.js'
 
-/** Characters of a reason that is taken from what was said, and of what is told of a call that was not allowed. */
+/** Characters of a reason that is taken from what was said, and of what is said of a call that was not allowed. */
 const [maxReasonChars, maxToldChars] = [300, 2000]
 /** Milliseconds in which an agent that has begun a call may still ask whether it may; some ask late. */
 const [askMs, askLateMs] = [1000, 5000]
@@ -31,7 +31,7 @@ export interface PromptParts {
   readonly agent: KnownAgent | undefined
   /** It ran a tool that it may not, and did not ask. */
   readonly onUnasked: (call: AgentCall) => void
-  /** What the operator is told. */
+  /** A line for the operator. */
   readonly log: (line: string) => void
 }
 
@@ -55,7 +55,7 @@ export class Prompt {
   readonly #calls = new Map<string, Tracked>()
   readonly #thoughts: ThoughtStream
   /** Thoughts come in the order in which they were thought, and before the calls that follow them. */
-  #telling = Promise.resolve()
+  #ordered = Promise.resolve()
   #text = ''
   /** What it wrote before the calls that are being made. */
   #said = ''
@@ -115,7 +115,7 @@ export class Prompt {
     const once = pick(options, 'allow_once')
     if (once === undefined) {
       const offered = options.map(({ kind }) => kind).join(', ') || 'nothing'
-      this.#tell(`${tracked.call.name} cannot be allowed once: the agent offers ${offered}`)
+      this.#report(`${tracked.call.name} cannot be allowed once: the agent offers ${offered}`)
       tracked.state = 'refused'
       return cancelled
     }
@@ -153,7 +153,7 @@ export class Prompt {
     }
   }
 
-  /** What comes after the answer has no end that would tell that it is whole. */
+  /** What comes after the answer has no end that would show that it is whole. */
   #pushThought(text: string): void {
     this.#thoughts.push(text)
     if (!this.#isOver || this.#late !== undefined) return
@@ -183,7 +183,7 @@ export class Prompt {
     if (tracked.state === 'logged' && call.isOver)
       tracked.end(call.getResult(this.#isCancelled ? 'after cancel' : undefined))
     if (tracked.state === 'space' && call.isOver) this.#onSpaceCallOver(tracked)
-    // Where a call was to be left undone, its end tells whether it was.
+    // Where a call was to be left undone, its end shows whether it was.
     const hasRun = tracked.state === 'refused' ? call.isCompleted && !this.#isCancelled : call.isOver
     const isUnlogged = tracked.state === 'seen' || tracked.state === 'refused'
     if (isUnlogged && hasRun) void this.#logUnasked(tracked)
@@ -251,7 +251,7 @@ export class Prompt {
     tracked.state = decision.state === 'allowed' ? 'logged' : 'refused'
     if (decision.state === 'rejected') {
       this.#rejections.push(`${tracked.call.name} was ${decision.reason}`)
-      if (!decision.reason.startsWith('rejected by')) this.#tell(`${tracked.call.name}: ${decision.reason}`)
+      if (!decision.reason.startsWith('rejected by')) this.#report(`${tracked.call.name}: ${decision.reason}`)
     }
     return decision
   }
@@ -272,7 +272,7 @@ export class Prompt {
       const { content } = call.getResult().result as { content: readonly { text: string }[] }
       const what = `${call.name} ${cut(JSON.stringify(call.arguments), maxToldChars)}`
       const came = content.map(({ text }) => cut(text, maxToldChars)).join('\n')
-      this.#tell(`ran without asking, and without the capability for it: ${what}\n${came}`.trim())
+      this.#report(`ran without asking, and without the capability for it: ${what}\n${came}`.trim())
       this.#parts.onUnasked(call)
     }
   }
@@ -293,7 +293,7 @@ export class Prompt {
   }
 
   /** Something that everybody is to know. */
-  #tell(text: string): void {
+  #report(text: string): void {
     this.#parts.log(text)
     this.#inOrder(() => this.#parts.run.thought(text, { phase: 'error' }))
   }
@@ -301,11 +301,11 @@ export class Prompt {
   /** All that was thought before. */
   #flush(): Promise<void> {
     this.#inOrder(() => this.#thoughts.end())
-    return this.#telling
+    return this.#ordered
   }
 
   #inOrder(task: () => Promise<unknown>): void {
-    this.#telling = this.#telling.then(task).then(
+    this.#ordered = this.#ordered.then(task).then(
       () => {},
       (error: unknown) => this.#onError(error),
     )

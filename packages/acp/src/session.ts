@@ -48,7 +48,7 @@ export class Session {
   #id: string | undefined
   #prompt: Prompt | undefined
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
-  /** What the agent is told first, at the next prompt. */
+  /** What the agent reads first, at the next prompt. */
   #notes: string[] = []
   #isLoading = false
   #queue = Promise.resolve()
@@ -266,7 +266,7 @@ function readUsage(response: PromptResponse): object {
   return { tokens: { input: inputTokens, output: outputTokens } }
 }
 
-/** Agents tell it as an option of the session, or as they did before there were any. */
+/** Agents give it as an option of the session, or as they did before there were any. */
 function readModel({ configOptions, ...rest }: Partial<NewSessionResponse>): string | undefined {
   const option = configOptions?.find(({ category, id }) => category === 'model' || id === 'model')
   const { models } = rest as { readonly models?: { readonly currentModelId?: string } }

@@ -17,7 +17,7 @@ import type { AgentCall } from './agent-call.js'
 import { getMessage } from './approvals.js'
 
 /** What agents call the server of the space's tools. */
-export const serverName = 'space'
+const serverName = 'space'
 
 /** Agents write the server's name before the tool's, each in its own way. */
 const prefix = new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`)
