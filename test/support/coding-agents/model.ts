@@ -9,7 +9,7 @@ export interface ToolCall {
 }
 
 /** What a model streams, in this order. */
-export interface Answer {
+interface Answer {
   /** How many there were before it. */
   readonly index: number
   readonly thought?: string
