@@ -142,7 +142,7 @@ class Bridge implements CodingAgent {
       onState: (state) => {
         this.#state = { ...this.#state, ...state }
       },
-      onUnasked: (call, turn) => void this.#onUnasked(call, turn),
+      onUnasked: (call, turn, run) => void this.#onUnasked(call, turn, run),
     })
     this.#sessions.set(key, session)
     const oldest = [...this.#sessions].find(([asker, each]) => asker !== '' && !each.isBusy)
@@ -198,7 +198,7 @@ class Bridge implements CodingAgent {
   }
 
   /** It went past the space: everybody reads it, and it is stopped where that is wanted. */
-  async #onUnasked({ name }: AgentCall, turn: Turn): Promise<void> {
+  async #onUnasked({ name }: AgentCall, turn: Turn, run: string): Promise<void> {
     const isStopped = this.#options.unasked !== 'report'
     const remedy = `allow it by { tool: "${this.#space?.id}/${name}" }`
     const message = `I ran ${name} without asking, which I may not. ${
@@ -206,7 +206,8 @@ class Bridge implements CodingAgent {
     }`
     const announced = this.#space?.sendWhenAllowed({
       kind: Kind.chat,
-      correlationId: turn.trigger.id,
+      // About the run: it is no answer to the question.
+      correlationId: run,
       payload: { message },
     })
     await announced?.catch((error: unknown) => this.#log(`nobody could be informed: ${getMessage(error)}`))

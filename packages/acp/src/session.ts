@@ -35,7 +35,8 @@ export interface SessionParts {
   /** Kills it with everything that it has started. The next `getProcess` starts it again. */
   restart(why: string): Promise<void>
   onState(state: AgentState): void
-  onUnasked(call: AgentCall, turn: Turn): void
+  /** `run`: in which it did. */
+  onUnasked(call: AgentCall, turn: Turn, run: string): void
   readonly log: (line: string) => void
 }
 
@@ -166,7 +167,7 @@ export class Session {
         const { approvals, log, onUnasked } = this.#parts
         const prompt = new Prompt({
           ...{ run, live, approvals, log, agent: known, spaceTools: this.#uses },
-          onUnasked: (call) => onUnasked(call, turn),
+          onUnasked: (call) => onUnasked(call, turn, run.context),
         })
         this.#prompt = prompt
         this.#run = () => (run.isClosed ? undefined : run)

@@ -162,4 +162,16 @@ describe('a coding agent in a space', () => {
       { by: 'coder', params: { name: 'read', arguments: { title: 'a.txt' } } },
     ])
   })
+
+  test('goes on where that is only to be reported, and its answer is still the answer', async () => {
+    const { ask, seen } = await startCoder({ unasked: 'report' })
+    const read = { toolCallId: 'c1', title: 'a.txt', kind: 'read' }
+    const steps = [
+      ['call', { ...read, status: 'in_progress' }],
+      ['progress', { toolCallId: 'c1', status: 'completed' }],
+    ] as const
+    expect(await ask(...steps, ['sleep', 300], ['text', 'Read.'])).toBe('Read.')
+    const { payload } = await seen(Kind.chat, ({ from }) => from === 'coder')
+    expect(payload).toMatchObject({ message: expect.stringContaining('{ tool: "coder/read" }') })
+  })
 })
