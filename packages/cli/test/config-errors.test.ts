@@ -27,12 +27,12 @@ test('an error gives its problems as data and as lines, in their order', () => {
       line: 5,
       column: 16,
       path: 'participants.ana.kind',
-      message: 'must be one of human, agent, mcp, process',
+      message: 'must be one of human, agent, mcp, process, acp',
     },
     { line: 6, column: 7, path: 'auth', message: 'must be a map of keys and values' },
   ])
   expect(error.message.split('\n')[1]).toBe(
-    'dir/space.yaml:5:16 participants.ana.kind: must be one of human, agent, mcp, process',
+    'dir/space.yaml:5:16 participants.ana.kind: must be one of human, agent, mcp, process, acp',
   )
 })
 
@@ -81,9 +81,9 @@ describe('keys', () => {
     expect(
       inParticipants('  ana: { knd: human }\n  bob: { kind: humn, capabilities: all, command: x }'),
     ).toEqual([
-      '4:8 participants.ana.kind: is missing; it must be one of human, agent, mcp, process',
+      '4:8 participants.ana.kind: is missing; it must be one of human, agent, mcp, process, acp',
       '4:10 participants.ana.knd: is not known here; did you mean kind?',
-      '5:16 participants.bob.kind: must be one of human, agent, mcp, process',
+      '5:16 participants.bob.kind: must be one of human, agent, mcp, process, acp',
       '5:36 participants.bob.capabilities: must be a list',
     ])
   })

@@ -43,7 +43,7 @@ describe('what is no YAML', () => {
     expect(findProblems(`${head}space: again\nparticipants:\n  a: !tagged { kind: robot }\n`)).toEqual([
       '3:1 this key is there twice; keep one of them',
       '5:6 tags have no meaning here; put text that begins with ! in quotes',
-      '5:22 participants.a.kind: must be one of human, agent, mcp, process',
+      '5:22 participants.a.kind: must be one of human, agent, mcp, process, acp',
     ])
   })
 
