@@ -104,13 +104,13 @@ describe.for(testedAgents)('%s in a space', (name) => {
       const read = async (path: string): Promise<string> =>
         (await fetch(`${url}/spaces/${config.name}/${path}`, { headers })).text()
       const markdown = await read('audit/export?format=markdown')
-      const told = [
+      const contents = [
         'Make approved.',
         'I think about approved.',
         'echo done > approved.txt',
         'not on a Thursday',
       ]
-      for (const each of told) expect(markdown).toContain(each)
+      for (const each of contents) expect(markdown).toContain(each)
       const { turns } = JSON.parse(await read(`turns?thread_id=${config.name}/coder`))
       expect(turns).toHaveLength(5)
       const { steps } = JSON.parse(await read('audit?phase=execute'))

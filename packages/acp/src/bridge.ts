@@ -206,8 +206,8 @@ class Bridge implements CodingAgent {
     }`
     const announced = this.#space?.sendWhenAllowed({
       kind: Kind.chat,
-      // About the run: it is no answer to the question.
-      correlationId: run,
+      // It is the answer only where there will be no other.
+      correlationId: isStopped ? turn.trigger.id : run,
       payload: { message },
     })
     await announced?.catch((error: unknown) => this.#log(`nobody could be informed: ${getMessage(error)}`))
