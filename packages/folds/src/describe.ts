@@ -10,7 +10,7 @@ import {
   type McpRefusalPayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
-import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
+import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
@@ -93,6 +93,9 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.chatDelta]: ({ payload }) => ['writes', '', payload.text, 'message'],
   [Kind.mcpRequest]: (envelope, guard) => {
+    const { params } = envelope.payload
+    if (isElicitation(envelope.payload) && typeof params?.message === 'string')
+      return ['asks', names(envelope.to), guarded(params.message, guard), 'call']
     const [verb, tone] = isNotification(envelope.payload)
       ? (['sends', 'other'] as const)
       : (['calls', 'call'] as const)

@@ -43,6 +43,15 @@ test('every kind reads as a sentence about somebody, and so does one that nobody
 
 test.for<[Envelope, Partial<Description>, string]>([
   [
+    envelope(
+      Kind.mcpRequest,
+      { method: 'elicitation/create', params: { message: 'Which seat?' } },
+      { to: ['ana'] },
+    ),
+    { verb: 'asks', object: 'ana', tone: 'call' },
+    'bot asks ana: Which seat?',
+  ],
+  [
     envelope(Kind.participantRestart, {}, { to: ['ana'] }),
     { verb: 'asks', object: 'ana to restart', tone: 'event' },
     'bot asks ana to restart',

@@ -9,7 +9,7 @@ import {
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
-import { getAttempt, isNotification, isRefusedCall } from '../mcp/calls.js'
+import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
 import { getOutcome } from '../mcp/result.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
@@ -102,7 +102,8 @@ export class Assigner {
       this.#cancel(envelope)
       return
     }
-    this.#addTrigger(envelope)
+    // Who is asked about a call goes on with what it called for.
+    if (!isElicitation(payload) || envelope.correlationId === undefined) this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
       // What the proposer does about the request belongs to the turn that proposed.
