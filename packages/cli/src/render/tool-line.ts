@@ -3,6 +3,7 @@ import {
   defaultGuard,
   getParameters,
   getWhy,
+  isElicitation,
   isObject,
   onOneLine,
   readResult,
@@ -30,9 +31,15 @@ export function describeCall(request: Request): ShownCall {
   const { payload } = request
   return {
     tool: onOneLine(shownToolName(payload)),
-    args: formatArguments(redact(getParameters(payload), defaultGuard).value),
+    args: formatArguments(redact(getShown(payload), defaultGuard).value),
     why: brief(getWhy({ ...request }), maxReasonChars),
   }
+}
+
+/** Of a question its text; what is to be filled in is for the one who is asked. */
+function getShown(payload: Request['payload']): unknown {
+  const { params } = payload
+  return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })
 }
 
 /** A single text as it is, several as `name=value`. */
