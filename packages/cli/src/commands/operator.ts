@@ -35,6 +35,7 @@ export function addInit(program: Command): void {
     .option('--person <name>', 'your name in it (default: as you are logged in)')
     .option('--agent <name>', 'name of the agent (default: reviewer)')
     .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
+    .option('--import <file>', 'a file with mcpServers, whose servers become participants')
     .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
     .option('--json', 'print one JSON object, and ask nothing')
     .action(async (folder: string, flags: InitFlags) =>
