@@ -253,6 +253,11 @@ export class SpaceModel {
     return sortWaiting(this.pending(now).map((proposal) => this.judge(proposal)))
   }
 
+  /** What tools ask this participant about its calls, oldest first. */
+  elicitations(participant: string | undefined): readonly Envelope[] {
+    return this.#views.elicitations.list(participant)
+  }
+
   judge(proposal: ProposalView): Waiting {
     return judge(proposal, {
       getTool: (owner, tool) => this.tools.get(owner, tool),
@@ -363,6 +368,7 @@ export class SpaceModel {
       logFilter,
       getContext: (context) => views().getContext(context),
       getProposal: (id) => views().proposals.get(id),
+      isOpenElicitation: (id) => views().elicitations.isOpen(id),
       getOrigin: (envelope) => views().getOrigin(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),
     }
