@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import type { Envelope } from '@meup/protocol'
@@ -6,9 +6,9 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/core/replay.js'
 import { byId, seqs as seqsOf } from './client.js'
-import { erasable, erase, needle, proposed, tellEverything, viewsOf } from './erasing.js'
+import { erasable, erase, needle, participants, proposed, tellEverything, viewsOf } from './erasing.js'
 import { asking, openEvents } from './http-client.js'
-import { temporaryFile } from './support.js'
+import { start, temporaryFile } from './support.js'
 
 const isRecord = ({ kind, payload }: Envelope): boolean =>
   kind === 'system.space' && payload.event === 'erased'
@@ -211,6 +211,26 @@ describe('the files of a space', () => {
       expect(files()).toEqual([])
     },
   )
+
+  test('give the same turns, steps and contexts where the index and the checkpoint are gone', async () => {
+    const path = temporaryFile('log.db')
+    const first = await erasable({ store: await sqliteStore({ path }) })
+    const { seqs } = await tellEverything(first)
+    for (const seq of seqs) await first.erase({ seq, reason })
+    await Promise.all([first.ana, first.ben, first.tool].map((client) => client.close()))
+    const views = async ({ url }: { url: string }) => {
+      const { '/participants': _, ...all } = await viewsOf(url)
+      return Object.fromEntries(Object.entries(all).filter(([view]) => !view.startsWith('/envelopes')))
+    }
+    const before = await views(first)
+    await first.close()
+    const db = new Database(path)
+    db.exec('DELETE FROM checkpoints')
+    db.close()
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}.index.db${end}`, { force: true })
+    const again = await start({ participants, store: await sqliteStore({ path }) })
+    expect(await views(again)).toEqual(before)
+  })
 
   test('keep no digest of a proposal that would confirm a guess', async () => {
     const path = temporaryFile('log.db')
