@@ -262,11 +262,11 @@ export class JetStreamLog implements EnvelopeLog {
 
   /** `undefined` = nothing of the row is in the stream. */
   async #findInStream(row: number): Promise<InStream | undefined> {
-    const { subject, rewrites } = this.#parts
+    const { subject, rewrites, replica } = this.#parts
+    if (row < this.oldest || row > replica.head) return undefined
     const tip = await subject.tip()
-    if (tip === undefined || row < this.oldest) return undefined
-    const located = await subject.locate(row, tip)
-    const original = located.head.first <= row ? located : undefined
+    const located = tip && (await subject.locate(row, tip))
+    const original = located && located.head.first <= row ? located : undefined
     const rewritten = await rewrites.find(row)
     if (original === undefined && rewritten !== undefined && isBlank(row, rewritten)) {
       await rewrites.tidy(rewritten.head.first) // A gateway may have been cut off before that.
@@ -276,7 +276,7 @@ export class JetStreamLog implements EnvelopeLog {
   }
 
   async #rewrite(row: number, { original, rewritten }: InStream): Promise<void> {
-    const { subject, rewrites } = this.#parts
+    const { subject, rewrites, follower } = this.#parts
     const batch = rewritten ?? original
     if (batch === undefined) return
     if (!isBlank(row, batch)) {
@@ -285,7 +285,12 @@ export class JetStreamLog implements EnvelopeLog {
       const data = encodeBatch(head, rows, Buffer.from(head.previous, 'hex'))
       await rewrites.keep(head.first, data, rewritten)
     }
-    if (original !== undefined) await subject.remove(original)
+    if (original === undefined) return
+    // The subject never loses its newest message, by which everybody goes.
+    await this.#inTurn(async () => {
+      if (original.at === follower.position) await this.#write([])
+    })
+    await subject.remove(original)
   }
 
   async #prune(through: number, bytes: Uint8Array): Promise<void> {
