@@ -43,6 +43,7 @@ export type {
 export { type Logger, silent } from './ports/logger.js'
 export { logStore } from './storage/log-store.js'
 export { memoryStore } from './storage/memory-log.js'
+export { backUpLogs, type CopiedLog, type RestoredLog, restoreLogs } from './storage/sqlite/backup.js'
 export {
   type ImportedLog,
   type ImportedRow,

@@ -57,6 +57,11 @@ export class Erasing implements SpaceListener {
     )
   }
 
+  /** Envelopes whose bytes are still to be removed. */
+  get pending(): number {
+    return this.#pending.size
+  }
+
   begin(): void {
     this.#run()
   }

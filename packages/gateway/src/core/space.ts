@@ -429,13 +429,20 @@ export interface SpaceReport {
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
   /** Delivered envelopes that the index of turns has still to take. */
   readonly unindexed: number
+  /** Envelopes that were erased, and whose bytes are still to be removed. */
+  readonly unerased: number
+  /** Participants who are there. */
+  readonly present: number
+  readonly openContexts: number
+  /** Proposals that somebody may still decide on. */
+  readonly openProposals: number
   readonly metrics: SpaceMetrics
 }
 
 /** `indexed`: last seq that the index of turns has. */
 export function createReport(
-  { config, stopped, delivered, sessions, waiting, metrics }: Space,
-  indexed: number,
+  { config, stopped, delivered, sessions, waiting, metrics, state, clock }: Space,
+  { indexed, unerased }: { readonly indexed: number; readonly unerased: number },
 ): SpaceReport {
   let unsentBytes = 0
   for (const { connection } of sessions) unsentBytes += connection.pending
@@ -447,6 +454,10 @@ export function createReport(
     unsentBytes,
     waiting,
     unindexed: delivered - indexed,
+    unerased,
+    present: state.participants.present().length,
+    openContexts: state.contexts.open().length,
+    openProposals: state.proposals.countOpen(clock.now()),
     metrics,
   }
 }

@@ -158,7 +158,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...hosts.values()].map(({ space, turns }) => createReport(space, turns.indexer.seq)),
+    report: () =>
+      [...hosts.values()].map(({ space, turns, erasing }) =>
+        createReport(space, { indexed: turns.indexer.seq, unerased: erasing.pending }),
+      ),
 
     isPresent: (space, participant) =>
       hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,

@@ -96,6 +96,11 @@ export class Proposals {
     })
   }
 
+  /** How many are open at this time. */
+  countOpen(now: number): number {
+    return [...this.#open.keys()].filter((id) => this.find(id, now) !== undefined).length
+  }
+
   #propose(envelope: Envelope, body: Uint8Array): void {
     const { expiresAt, uses = 1 } = envelope.payload as McpProposalPayload
     this.#open.set(envelope.id, {
