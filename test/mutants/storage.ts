@@ -123,4 +123,19 @@ export const storage: readonly Mutant[] = [
     by: 'return',
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
+  {
+    // A backup with forged rights is taken at its word.
+    package: gateway,
+    function: 'restoreLogs',
+    replace: "db.exec('DELETE FROM checkpoints')",
+    by: '',
+    tests: ['packages/gateway/test/backup.test.ts'],
+  },
+  {
+    package: gateway,
+    function: 'verifyLogs',
+    replace: 'if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)',
+    by: 'chain.add(fromStored(stored))',
+    tests: ['packages/gateway/test/backup.test.ts'],
+  },
 ]

@@ -140,7 +140,7 @@ function verifyLogs(db: Database.Database): RestoredLog[] {
     const start = getChainStart({ epoch, snapshot: readSnapshot(db, id) })
     const chain = new ChainVerifier(start)
     for (const stored of rows.iterate(id, start.through)) {
-      if (stored[0] !== chain.last + 1 || !chain.add(fromStored(stored))) throw broken(name, chain.last + 1)
+      if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)
     }
     if (chain.unrecorded !== undefined) throw broken(name, chain.unrecorded.seq)
     const tip = { seq: chain.last, hash: chain.hash }
