@@ -4,6 +4,7 @@ import {
   type Envelope,
   type EnvelopeOf,
   GATEWAY,
+  getErasure,
   isKnownKind,
   isThought,
   Kind,
@@ -181,7 +182,11 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
     return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to)]
   },
-  [Kind.systemSpace]: ({ payload }) => [`was ${payload.event}`, '', '', 'event', 'the space'],
+  [Kind.systemSpace]: (envelope) => {
+    const { by, seq, reason } = getErasure(envelope) ?? {}
+    if (by !== undefined) return ['erased', `the envelope ${seq}`, shorten(reason), 'event', by]
+    return [`was ${envelope.payload.event}`, '', '', 'event', 'the space']
+  },
 }
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const

@@ -52,6 +52,15 @@ test.for<[Envelope, Partial<Description>, string]>([
     'bot asks ana: Which seat?',
   ],
   [
+    envelope(
+      Kind.systemSpace,
+      { event: 'erased', seq: 7, id: 'x', by: 'eve', reason: 'a password' },
+      { from: 'system:gateway' },
+    ),
+    { verb: 'erased', tone: 'event' },
+    'eve erased the envelope 7 — a password',
+  ],
+  [
     envelope(Kind.participantRestart, {}, { to: ['ana'] }),
     { verb: 'asks', object: 'ana to restart', tone: 'event' },
     'bot asks ana to restart',

@@ -15,7 +15,7 @@ import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
-import { pickReasons, prunedThrough, type Settlement } from './proposal.js'
+import { findGone, pickReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
 import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
@@ -162,7 +162,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     if (envelope.kind === Kind.mcpProposal) {
       this.#add(toOpenProposal(envelope, frame), frame.length, envelope.seq ?? 0)
     } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
-    else if (envelope.kind === Kind.systemSpace) this.#onPruned(prunedThrough(envelope))
+    else if (envelope.kind === Kind.systemSpace) this.#onGone(envelope)
     else if (this.#open.size > 0) {
       for (const id of new Set(correlations(envelope))) {
         const entry = this.#open.get(id)
@@ -263,10 +263,12 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     }
   }
 
-  /** A pruned proposal cannot be decided. */
-  #onPruned(through: number): void {
+  /** A pruned or erased proposal cannot be decided. */
+  #onGone(envelope: AnyEnvelope): void {
+    const gone = findGone(envelope)
+    if (gone === undefined) return
     for (const [id, { seq }] of this.#open) {
-      if (seq <= through) this.#settle(id, { state: 'withdrawn', reason: 'pruned' })
+      if (gone.includes(id, seq)) this.#settle(id, { state: 'withdrawn', reason: gone.reason })
     }
   }
 

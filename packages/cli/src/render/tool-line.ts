@@ -12,6 +12,7 @@ import {
   shownToolName,
 } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { formatBytes } from '../lib/output.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
@@ -71,9 +72,4 @@ export function outcomeMark({ payload }: Response): string {
   const { count, unit } = size
   if (unit === 'chars') return `✓ ${formatBytes(Buffer.byteLength(text))}`
   return `✓ ${unit === 'bytes' ? formatBytes(count) : `${count.toLocaleString('en')} ${unit}`}`
-}
-
-function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

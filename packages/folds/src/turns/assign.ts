@@ -4,6 +4,7 @@ import {
   correlations,
   type DecisionPayload,
   type Envelope,
+  getErasure,
   isThought,
   Kind,
 } from '@meup/protocol'
@@ -200,6 +201,12 @@ export class Assigner {
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
   }
 
+  /** The log keeps nothing of the body of an envelope any more [MEUP-10.10]: neither does this. */
+  erasure(envelope: Envelope): void {
+    const erasure = getErasure(envelope)
+    if (erasure !== undefined) this.#calls.erase(erasure.id)
+  }
+
   snapshot(): AssignSnapshot {
     const turns = new Map<number, OpenTurn>()
     const getNumber = (turn: OpenTurn): number => {
@@ -392,4 +399,5 @@ const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) 
   [Kind.reasoningConclusion]: (assigner, envelope) => assigner.close(envelope),
   [Kind.reasoningCancel]: (assigner, envelope) => assigner.close(envelope),
   [Kind.systemDecision]: (assigner, envelope) => assigner.decision(envelope),
+  [Kind.systemSpace]: (assigner, envelope) => assigner.erasure(envelope),
 }
