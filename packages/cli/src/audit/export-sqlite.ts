@@ -141,7 +141,7 @@ class AuditExport {
     const count = this.#file.countErased(erasures)
     if (count === 0) return
     const advice = 'remove the file, and export to a new one'
-    printNotice(`✗ ${formatCount(count, 'step')} of the file tell of what was erased since: ${advice}`)
+    printNotice(`✗ the file has ${formatCount(count, 'step')} of what was erased since: ${advice}`)
   }
 
   /** Time before which steps are not kept, or were removed. */

@@ -275,7 +275,7 @@ function readHead(text: string): KnownHead {
 function formatFileVerdict(verdict: ExportVerdict): string[] {
   if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
   const { first, checked, shown, erased } = verdict
-  const withheld = checked - shown - erased.length
+  const withheld = checked - shown - new Set(erased.map(({ seq }) => seq)).size
   const rest = withheld > 0 ? `, ${withheld} of which its reader may not read` : ''
   return [
     `whole: ${checked} envelopes from seq ${first}${rest}`,

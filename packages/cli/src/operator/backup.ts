@@ -23,7 +23,7 @@ export function backUp({ config, to, json }: BackupFlags & { readonly to: string
 /** `meup restore`: verifies a backup and puts it where a log is to be. */
 export function restore(backup: string, { config, to, json }: BackupFlags & { readonly to?: string }): void {
   if (statSync(backup, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new UsageError(`there is no file ${backup}`)
+    throw new UsageError(`there is no file ${backup}; name one that meup backup has made`)
   const path = to === undefined ? getLogPath(loadConfig(resolve(config)).storage) : resolve(to)
   const logs = restoreLogs(resolve(backup), path)
   report({ file: path, logs }, json)
