@@ -48,13 +48,13 @@ describe('a backup', () => {
     for (let round = 0; round < 5; round++) {
       await new Promise(setImmediate)
       const [known, copy] = [log.head, temporaryFile('copy.db')]
-      copies.push({ known, copy, told: backUpLogs(path, copy) })
+      copies.push({ known, copy, copied: backUpLogs(path, copy) })
     }
     await writing
-    for (const { known, copy, told } of copies) {
+    for (const { known, copy, copied } of copies) {
       const place = temporaryFile('log.db')
       const [restored] = restoreLogs(copy, place)
-      expect([restored]).toMatchObject(told)
+      expect([restored]).toMatchObject(copied)
       const { log: again, ids } = await readLog(place)
       expect(ids.length).toBeGreaterThanOrEqual(known)
       expect(ids).toEqual(ids.map((_, index) => `e${index + 1}`))

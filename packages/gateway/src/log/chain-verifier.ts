@@ -1,4 +1,4 @@
-import { type Erasure, findErasure } from '@meup/protocol'
+import { type Erasure, findErasure } from '@meup/protocol/erasure'
 import type { Row, Snapshot } from '../ports/envelope-log.js'
 import { hashLeaf, link } from './chain.js'
 import { isErased } from './erased.js'

@@ -1,4 +1,4 @@
-import { type Erasure, findErasure } from '@meup/protocol'
+import { type Erasure, findErasure } from '@meup/protocol/erasure'
 import { Kind } from '@meup/protocol/kinds'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { createRow, toFields } from './fields.js'
