@@ -111,5 +111,6 @@ test('the configuration of the docs is accepted as it stands', () => {
     'files',
     'remote',
     'worker',
+    'coder',
   ])
 })
