@@ -50,8 +50,8 @@ test('a question is filled in field by field; what is wrong is asked again', asy
     '✓ answered hotel',
   ])
   expect(prompts.slice(0, 3)).toEqual([
-    'Nights? · Esc: decline',
-    'Nights? · Esc: decline',
+    'Nights? a number · Esc: decline',
+    'Nights? a number · Esc: decline',
     'view? its number · Enter: sea · Esc: decline',
   ])
 })
