@@ -1,3 +1,5 @@
+import { type Erasure, findErasure } from './erasure.js'
+
 /**
  * Whether an export, as it comes in pieces, is whole and as the gateway wrote it [MEUP-10.4]. With `known`, its chain must
  * also lead through that head: then nobody has rewritten what came before it. Runs in browsers, too.
@@ -57,6 +59,8 @@ export type ExportVerdict =
       readonly checked: number
       /** How many of them can be read. */
       readonly shown: number
+      /** What was erased of them, as its records say [MEUP-10.10]. */
+      readonly erased: readonly Erasure[]
     }
   | {
       readonly ok: false
@@ -74,6 +78,7 @@ export class ExportChain {
   #first = 0
   #last = 0
   #shown = 0
+  readonly #erased: Erasure[] = []
   #hash: Uint8Array = new Uint8Array()
 
   constructor(sha256: Sha256, known?: KnownHead) {
@@ -124,8 +129,14 @@ export class ExportChain {
       : await this.#sha256(join(fromHex(record.salt), encoder.encode(record.body)))
     this.#hash = await this.#sha256(join(this.#hash, position(seq), leaf))
     this.#last = seq
-    if (!isWithheld) this.#shown++
+    if (!isWithheld) this.#onShown(record.body)
     return this.#compare()
+  }
+
+  #onShown(body: string): void {
+    this.#shown++
+    const erasure = findErasure(body)
+    if (erasure !== undefined && erasure.seq >= this.#first) this.#erased.push(erasure)
   }
 
   #end({ epoch, head, hash }: Extract<ExportRecord, { head: number }>) {
@@ -140,7 +151,8 @@ export class ExportChain {
       return `it has seq ${this.#first} to ${head}, and tells nothing about ${known.seq}`
     }
     const checked = head - this.#first + 1
-    this.verdict = { ok: true, epoch, first: this.#first, head, hash, checked, shown: this.#shown }
+    const [first, shown, erased] = [this.#first, this.#shown, this.#erased]
+    this.verdict = { ok: true, epoch, first, head, hash, checked, shown, erased }
     return undefined
   }
 

@@ -12,6 +12,7 @@ export * from './capability/schema.js'
 export { checkMetered, checkWithin } from './capability/value.js'
 export * from './context.js'
 export * from './envelope.js'
+export * from './erasure.js'
 export * from './errors.js'
 export * from './export-chain.js'
 export {

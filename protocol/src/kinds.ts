@@ -49,6 +49,12 @@ export const coreReasoningKinds = [
 /** Not a kind: the capability that lets its holder read what is addressed to others [MEUP-8.1]. */
 export const READ_TARGETED = 'observe.targeted'
 
+/** Not a kind: the capability that lets its holder erase envelopes [MEUP-10.10]. */
+export const ERASE = 'space.erase'
+
+/** Capabilities that only their literal confers: no glob does [MEUP-4.11]. */
+export const literalCapabilities: ReadonlySet<string> = new Set([READ_TARGETED, ERASE])
+
 /** No kind either: in capabilities it stands for `reasoning.thought` alone [MEUP-4.4]. */
 export const STEP_ALIAS = 'reasoning.step'
 
@@ -73,6 +79,10 @@ export function namespaceOf(kind: string): string {
   const dot = kind.indexOf('.')
   return dot === -1 ? kind : kind.slice(0, dot)
 }
+
+/** Namespaces of the kinds that may be erased; the others build state that nothing else tells [MEUP-10.10]. */
+export const erasableNamespaces: readonly string[] = ['chat', 'reasoning', 'mcp']
+export const isErasable = (kind: string): boolean => erasableNamespaces.includes(namespaceOf(kind))
 
 const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningStart,

@@ -336,6 +336,11 @@ export type DecisionPayload = Static<typeof DecisionPayload>
 
 /** `configured` carries what the operator set, never tokens, environments, headers or commands. */
 export const SpacePayload = Type.Object({
-  event: Type.Union([Type.Literal('opened'), Type.Literal('configured'), Type.Literal('pruned')]),
+  event: Type.Union([
+    Type.Literal('opened'),
+    Type.Literal('configured'),
+    Type.Literal('pruned'),
+    Type.Literal('erased'),
+  ]),
 })
 export type SpacePayload = Static<typeof SpacePayload>

@@ -2,6 +2,14 @@ import type { Mutant } from './mutant.js'
 
 /** Who is let in, what is admitted of whom, and who may read it. */
 export const admission: readonly Mutant[] = [
+  // Anybody asks the caller of a call.
+  {
+    package: 'packages/gateway',
+    function: 'elicitationRights',
+    replace: 'call.to?.has(from) !== true',
+    by: 'false',
+    tests: ['test/conformance/sessions.test.ts'],
+  },
   // A part of an answer that is for some goes to all.
   {
     // A search finds what is addressed to others.

@@ -31,9 +31,9 @@ export const storage: readonly Mutant[] = [
   {
     // A row that was changed together with its leaf is said to hold.
     package: gateway,
-    function: 'verify',
-    replace: '!leaf.equals(row.leaf) || !expected.equals(row.hash)',
-    by: '!leaf.equals(row.leaf)',
+    function: 'ChainVerifier.add',
+    replace: 'Buffer.compare(leaf, row.leaf) !== 0 || !expected.equals(row.hash)',
+    by: 'Buffer.compare(leaf, row.leaf) !== 0',
     tests: ['packages/gateway/test/audit-verify.test.ts'],
   },
   {
@@ -83,5 +83,59 @@ export const storage: readonly Mutant[] = [
     replace: 'heading.from === from ? this.#log.find(id) : undefined',
     by: 'this.#log.find(id)',
     tests: ['packages/gateway/test/pipeline.test.ts'],
+  },
+  {
+    // What was erased is in the file still: in pages that are free, or in the write-ahead log.
+    package: gateway,
+    function: 'overwriting',
+    replace: "db.pragma('secure_delete = ON')",
+    by: '',
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  {
+    package: gateway,
+    function: 'emptyWal',
+    replace: "db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0",
+    by: 'true',
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  {
+    // What was erased is shown until the next start.
+    package: gateway,
+    function: 'Space.decideAudience',
+    replace: 'if (this.wasErased(envelope.seq)) return nobody',
+    by: '',
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  {
+    // Whoever can write the file removes what was said, and the log verifies.
+    package: gateway,
+    function: 'ChainVerifier.add',
+    replace: 'if (isBlank) this.#unrecorded.set(row.seq, this.hash)',
+    by: 'if (isBlank) this.column = undefined',
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  {
+    // An open proposal can be fulfilled that nobody can read.
+    package: gateway,
+    function: 'Proposals.apply',
+    replace: "this.#open.delete(getErasure(envelope)?.id ?? '')",
+    by: 'return',
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  {
+    // A backup with forged rights is taken at its word.
+    package: gateway,
+    function: 'restoreLogs',
+    replace: "db.exec('DELETE FROM checkpoints')",
+    by: '',
+    tests: ['packages/gateway/test/backup.test.ts'],
+  },
+  {
+    package: gateway,
+    function: 'verifyLogs',
+    replace: 'if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)',
+    by: 'chain.add(fromStored(stored))',
+    tests: ['packages/gateway/test/backup.test.ts'],
   },
 ]

@@ -75,7 +75,7 @@ describe('an export', () => {
       stdout: `whole: ${head} envelopes from seq 1, head ${head}:${hash}\n`,
     })
     const piped = await meup(['audit', 'verify', '-', '--json'], { cwd, input: text })
-    const verdict = { ok: true, epoch, first: 1, head, hash, checked: head, shown: head - 1 }
+    const verdict = { ok: true, epoch, first: 1, head, hash, checked: head, shown: head - 1, erased: [] }
     expect([piped.code, JSON.parse(piped.stdout)]).toEqual([0, verdict])
 
     // Of the running space the command says the same.

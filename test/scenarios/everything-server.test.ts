@@ -33,9 +33,17 @@ const argumentsOf: Readonly<Record<string, object>> = {
   'simulate-research-query': { topic: 'spaces' },
 }
 
+/** What is asked of who has it called. */
+const fillIn = () => ({ action: 'accept' as const, content: { name: 'Ada' } })
+
 /** The tools of the server, by somebody who has started it. */
 async function direct() {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  const capabilities = { elicitation: { form: {} } }
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { capabilities, versionNegotiation: { mode: 'legacy' } },
+  )
+  client.setRequestHandler('elicitation/create', fillIn)
   onTestFinished(() => client.close())
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [program, 'stdio'], stderr: 'ignore' }),
@@ -43,9 +51,13 @@ async function direct() {
   return client
 }
 
-/** A resource says when it was made, which is when it is asked for. */
+/** A resource says when it was made, which is when it is asked for; a space says whose it is. */
 const timeless = (result: unknown): unknown =>
-  JSON.parse(JSON.stringify(result).replace(/created on [^"]*|at \d+:\d+:\d+ [AP]M/g, '<time>'))
+  JSON.parse(
+    JSON.stringify(result)
+      .replaceAll('meup://demo/resources/everything/', '')
+      .replace(/created on [^"]*|at \d+:\d+:\d+ [AP]M/g, '<time>'),
+  )
 
 test('every tool of the official "everything" server is called through a space, its result unchanged', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
@@ -53,18 +65,19 @@ test('every tool of the official "everything" server is called through a space, 
   const seat = await connect({ as: 'desktop', directory: cwd })
   onTestFinished(() => seat.close())
   await seat.whenPresent(['everything'], { timeoutMs: 30_000 })
-  const desktop = await openClient('legacy, stdio', cwd, 'desktop')
+  const desktop = await openClient('legacy, stdio', cwd, 'desktop', fillIn)
   onTestFinished(() => desktop.close())
   const client = await direct()
   const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toContain('trigger-elicitation-request')
   expect(tools.length).toBeGreaterThan(10)
-  const listed = await desktop.call('list_tools', { participant: 'everything' })
-  expect(listed.structuredContent).toEqual({ tools })
+  const names = tools.map(({ name }) => `everything__${name}`)
+  expect((await desktop.tools()).filter((name) => name.includes('__'))).toEqual(names)
 
   for (const { name } of tools) {
     const given = { ...argumentsOf[name] }
     const expected = await client.callTool({ name, arguments: given })
-    const found = await desktop.call('call_tool', { participant: 'everything', tool: name, arguments: given })
+    const found = await desktop.call(`everything__${name}`, given)
     expect(found.isError).toBe(expected.isError)
     if (name === 'get-env') {
       // It is started with less in its environment.

@@ -35,7 +35,7 @@ test('what a client may not call is proposed, and waits for somebody', async () 
   const space = await openSpace()
   const ana = await space.enter('ana')
   const trainee = await client('modern, stdio', space.cwd, 'trainee')
-  const buy = () => trainee.call('call_tool', { participant: 'shop', tool: 'buy', why: 'to learn it' })
+  const buy = () => trainee.call('shop__buy', {}, { why: 'to learn it' })
   const proposed = (): Promise<string> =>
     vi.waitFor(() => {
       const [proposal] = ana.proposals.list()
@@ -60,10 +60,10 @@ describe('a client that goes in the middle of a call', () => {
       const ana = await space.enter('ana')
       const heard = ana.envelopes()
       gone.call('ask', { message: 'Say nothing', to: ['ben'] }).catch(() => {})
-      gone.call('call_tool', { participant: 'shop', tool: 'never' }).catch(() => {})
-      const waiting = new Set(['chat', 'mcp.request'])
-      for await (const { from, kind } of heard) {
-        if (from === 'desktop') waiting.delete(kind)
+      gone.call('shop__never').catch(() => {})
+      const waiting = new Set(['chat', 'tools/call'])
+      for await (const { from, kind, payload } of heard) {
+        if (from === 'desktop') waiting.delete('method' in payload ? String(payload.method) : kind)
         if (waiting.size === 0) break
       }
       await gone.leave()

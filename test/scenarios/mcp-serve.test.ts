@@ -108,43 +108,53 @@ describe.each(ways)('a client: %s', (way) => {
       you: 'desktop',
       participants: expect.arrayContaining([expect.objectContaining({ id: 'shop', status: 'present' })]),
     })
-    const { structuredContent: listed } = await client.call('list_tools', { participant: 'shop' })
-    expect((listed as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual([
-      ...['price', 'buy', 'slow', 'fail', 'odd', 'sly', 'never'],
-    ])
+    // Those of ben and of people are none that this participant may use.
+    expect((await client.tools()).filter((name) => name.includes('__'))).toEqual(
+      ['price', 'buy', 'slow', 'fail', 'odd', 'sly', 'never'].map((name) => `shop__${name}`),
+    )
     const received: unknown[] = []
-    const slow = { participant: 'shop', tool: 'slow', why: 'to see' }
     const release = space.hold()
-    const done = await client.call('call_tool', slow, {
-      onprogress(progress) {
-        received.push(progress)
-        release()
+    const done = await client.call(
+      'shop__slow',
+      {},
+      {
+        why: 'to see',
+        onprogress(progress) {
+          received.push(progress)
+          release()
+        },
       },
-    })
+    )
     expect(done).toMatchObject({
       content: [{ type: 'text', text: 'done' }],
       structuredContent: { done: true },
       _meta: { by: 'shop' },
     })
     expect(received).toEqual([{ progress: 1, total: 2, message: 'half of it' }])
-    const failed = await client.call('call_tool', { participant: 'shop', tool: 'fail' })
+    const failed = await client.call('shop__fail')
     expect(failed).toMatchObject({ isError: true, content: [{ type: 'text', text: 'sold out' }] })
 
-    const odd = await client.call('call_tool', { participant: 'shop', tool: 'odd' })
+    const odd = await client.call('shop__odd')
     expect(odd.structuredContent).toEqual({ content: [{ type: 'hologram', data: 1 }], more: true })
     fillIn = () => expect.unreachable('a participant has asked the user')
-    const sly = await client.call('call_tool', { participant: 'shop', tool: 'sly' })
+    const sly = await client.call('shop__sly')
     fillIn = ignore
     expect(sly).toMatchObject({ content: [] })
     expect(sly.isError).toBeFalsy()
 
     const refused = async (name: string, args: object) => codeOf(await client.call(name, args))
-    expect(await refused('call_tool', { participant: 'nobody', tool: 'x' })).toBe('participant_not_found')
-    expect(await refused('call_tool', { participant: 'ben', tool: 'x' })).toBe('capability_violation')
+    await expect(client.call('nobody__x')).rejects.toThrow(/there is no tool nobody__x/)
     expect(await refused('ask', { message: 'Hm?', to: ['nobody'] })).toBe('participant_not_found')
-    const never = { participant: 'shop', tool: 'never', timeout_seconds: 0.2 }
-    expect(await refused('call_tool', never)).toBe('timeout')
-    await vi.waitFor(() => expect(space.givenUp.at(-1)).toContain('200 ms'), within)
+    const [before, abort] = [space.givenUp.length, new AbortController()]
+    const never = client.call('shop__never', {}, { signal: abort.signal, onprogress: () => {} })
+    never.catch(() => {})
+    await vi.waitFor(() => expect(space.begun).toBeGreaterThan(before), within)
+    abort.abort()
+    await expect(never).rejects.toThrow()
+    await vi.waitFor(
+      () => expect(space.givenUp.slice(before)).toEqual(['aborted: the asker has cancelled it']),
+      within,
+    )
     const wrong = await client.call('ask', { message: 7 })
     expect(wrong.isError).toBe(true)
     expect(textsOf(wrong)[0]).toContain('Invalid arguments for tool ask')

@@ -67,15 +67,14 @@ test('a third participant receives no byte of private calls to real servers, not
   // A client of MCP that has the space as its server gets the same.
   const desktop = await openClient('legacy, stdio', cwd, 'desktop')
   onTestFinished(() => desktop.close())
-  const call = { participant: 'camera', tool: 'capture', arguments: { page: 'desk-page', bytes: 3_000_000 } }
+  const call = { page: 'desk-page', bytes: 3_000_000 }
   const reports: (string | undefined)[] = []
   const options = { onprogress: ({ message }: { message?: string | undefined }) => reports.push(message) }
-  const relayed = await desktop.call('call_tool', call, options)
+  const relayed = await desktop.call('camera__capture', call, options)
   expect(relayed.content[0]).toMatchObject({ type: 'image', data: 'A'.repeat(3_000_000) })
   expect(reports).toContain('painting desk-page')
   // The limit of the space is told, instead of a result that is lost.
-  const large = { ...call, arguments: { page: 'desk-page', bytes: 5_000_000 } }
-  const refused = await desktop.call('call_tool', large)
+  const refused = await desktop.call('camera__capture', { ...call, bytes: 5_000_000 })
   expect(refused.isError).toBe(true)
   expect(refused.content[0]?.text).toMatch(/^The result has 5\d{6} bytes .*\n\nof desk-page$/s)
 

@@ -1,12 +1,16 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
 import { loadConfig } from 'meup'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { temporaryFolder } from '../support/cli.js'
+import { askFrom, upgrade } from '../support/ask-from.js'
+import { startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { freePort } from '../support/free-port.js'
 import { natsServer } from '../support/nats.js'
+import { findProgram } from '../support/programs.js'
 import { snippetsOf } from '../support/snippets.js'
 import { needing } from '../verifies.js'
 
@@ -63,5 +67,45 @@ test(
     execFileSync(program, ['-c', deploy('nats.conf'), '-t'], { stdio: 'pipe' })
     const routes = readFileSync(deploy('nats.conf'), 'utf8').matchAll(/"nats:\/\/([^:]+):6222"/g)
     expect([...routes].map(([, name]) => name)).toEqual(named('nats-'))
+  }),
+)
+
+const trusting = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0", trustProxy: true }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+`
+
+test(
+  'behind the balancer one joins a gateway that is ready, and each address is counted for itself',
+  needing('haproxy', () => findProgram('haproxy'))(async (program) => {
+    expect(loadConfig(deploy('space.yaml')).gateway.trustProxy).toBe(true)
+    const cwd = temporaryFolder({ 'space.yaml': trusting })
+    const gateway = await startMeup('gateway', cwd)
+    const address = `127.0.0.1:${await freePort()}`
+    const lines = readFileSync(deploy('haproxy.cfg'), 'utf8')
+      .replace('bind :8080', `bind ${address}`)
+      .replace(/gateway-\d:8080$/gm, new URL(gateway.url).host)
+    const child = spawn(program, ['-db', '-f', join(temporaryFolder({ cfg: lines }), 'cfg')])
+    onTestFinished(() => void child.kill())
+    const status = async (path: string, headers: object = {}, from = '127.0.0.1') =>
+      (await askFrom(from, `http://${address}${path}`, { headers: { ...headers } })).statusCode
+    await expect.poll(() => status('/readyz').catch(() => 0), { timeout: 15_000 }).toBe(200)
+
+    const token = readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim()
+    const ana = await connect({ url: `http://${address}`, space: 'demo', token })
+    onTestFinished(() => ana.close())
+    await ana.chat('hello')
+    const enter = (from: string, claimed = from) =>
+      status(
+        '/spaces/demo/ws',
+        { ...upgrade, authorization: 'Bearer of-nobody', 'x-forwarded-for': claimed },
+        from,
+      )
+    for (let n = 0; n < 10; n++) expect(await enter('127.0.0.2', `203.0.113.${n}`)).toBe(401)
+    expect(await enter('127.0.0.2', '203.0.113.99')).toBe(429)
+    expect(await enter('127.0.0.3')).toBe(401)
   }),
 )

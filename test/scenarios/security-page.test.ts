@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { commandLine, type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
 import { keySetOf, newKey, tokenOf } from '../support/issuer.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 import { needing } from '../verifies.js'
@@ -124,70 +123,7 @@ test('the token of an issuer with the claims of the page lets its holder in', as
   })
 })
 
-describe('behind the proxy of the page', () => {
-  /** What nginx would send for a request of this client, by the page's own lines. */
-  function headersFor(client: string, sent: Record<string, string>): Record<string, string> {
-    const values: Record<string, string> = {
-      $host: 'meup.example',
-      $http_upgrade: 'websocket',
-      $connection_upgrade: 'upgrade',
-      $proxy_add_x_forwarded_for: [sent['x-forwarded-for'], client].filter(Boolean).join(', '),
-    }
-    const set = [...(textOf('nginx')[0] ?? '').matchAll(/proxy_set_header (\S+) (\S+);/g)].map(
-      ([, name = '', value = '']) => [name.toLowerCase(), values[value] ?? value],
-    )
-    return { ...sent, ...Object.fromEntries(set) }
-  }
-
-  /** Asks for a socket through the proxy, and gives the status. */
-  function upgrade({ url }: RunningSpace, client: string, sent: Record<string, string>): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const headers = {
-        'sec-websocket-version': '13',
-        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-        'sec-websocket-protocol': 'meup.v0.3',
-        ...headersFor(client, sent),
-      }
-      const asked = request(new URL('/spaces/demo/ws', url), { headers })
-      asked.on('error', reject)
-      asked.on('upgrade', (_, socket) => {
-        socket.destroy()
-        resolve(101)
-      })
-      asked.on('response', ({ statusCode = 0 }) => {
-        asked.destroy()
-        resolve(statusCode)
-      })
-      asked.end()
-    })
-  }
-
-  test('its own pages get in, others do not, and each client fails for itself', async () => {
-    const { running, tokenIn } = await start()
-    const authorization = `Bearer ${tokenIn('ana')}`
-    const pages = {
-      'https://meup.example': 101,
-      'https://meup.example.evil.example': 403,
-      'http://127.0.0.1': 403,
-    }
-    for (const [origin, status] of Object.entries(pages)) {
-      expect([origin, await upgrade(running, '203.0.113.1', { authorization, origin })]).toEqual([
-        origin,
-        status,
-      ])
-    }
-    const wrong = { authorization: 'Bearer of-nobody', 'x-forwarded-for': '198.51.100.1' }
-    for (let n = 0; n < 10; n++) expect(await upgrade(running, '203.0.113.1', wrong)).toBe(401)
-    expect(await upgrade(running, '203.0.113.1', wrong)).toBe(429)
-    expect(await upgrade(running, '203.0.113.2', wrong)).toBe(401)
-    expect(await upgrade(running, '203.0.113.1', { authorization })).toBe(101)
-  })
-
-  test('goes where the gateway of the page listens', () => {
-    const [yaml = ''] = textOf('yaml')
-    const [, listen] = /listen: ([\d.:]+)/.exec(yaml) ?? []
-    expect(textOf('nginx')[0]).toContain(`proxy_pass http://${listen};`)
-    expect(yaml).toContain('trustProxy: true')
-    expect(asStranger).toContain(`MEUP_URL=http://${listen} `)
-  })
+test('an agent of another user connects where the gateway of the page listens', () => {
+  const [, listen] = /listen: ([\d.:]+)/.exec(textOf('yaml')[0] ?? '') ?? []
+  expect(asStranger).toContain(`MEUP_URL=http://${listen} `)
 })

@@ -10,7 +10,10 @@ import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotoco
 import {
   CallToolResultSchema,
   ElicitRequestSchema,
+  PromptListChangedNotificationSchema,
+  ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { environment, meupCommand } from './cli.js'
 
@@ -32,6 +35,8 @@ export interface ToolResult {
 }
 
 interface CallOptions {
+  /** The reason of a call, for everyone in the space. */
+  readonly why?: string
   readonly signal?: AbortSignal
   readonly onprogress?: (progress: {
     readonly progress: number
@@ -50,11 +55,18 @@ export type FillIn = (
 interface McpClient {
   call(name: string, args?: object, options?: CallOptions): Promise<ToolResult>
   tools(): Promise<string[]>
+  prompts(): Promise<string[]>
+  /** The first text of a prompt. */
+  prompt(name: string, args: Record<string, string>): Promise<string>
+  /** Their addresses; those of templates, too. */
+  resources(): Promise<string[]>
   read(uri: string): Promise<string>
   /** To these alone, from now on. */
   subscribe(uris: readonly string[]): Promise<void>
   /** Addresses of what was told to have changed, in order. */
   readonly updates: readonly string[]
+  /** Lists that were told to have changed, in order. */
+  readonly changes: readonly string[]
   /** Closes the client alone; a server that it has started ends by that. */
   leave(): Promise<void>
 }
@@ -136,16 +148,28 @@ async function second(
       fillIn(params.message, choicesIn(params), mcpReq.signal),
     )
   }
+  const changes: string[] = []
+  for (const list of ['tools', 'prompts', 'resources'] as const)
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => void changes.push(list))
   await client.connect(
     address
       ? new StreamableHTTPClientTransport(address.url, headersOf(address))
       : new StdioClientTransport(serverOf(cwd, as)),
   )
+  if (mode === 'auto')
+    await client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
   return {
     updates,
+    changes,
     call: async (name, args = {}, options = {}) =>
-      (await client.callTool({ name, arguments: { ...args } }, options)) as ToolResult,
+      (await client.callTool(toCall(name, args, options), options)) as ToolResult,
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
+    prompt: async (name, args) => firstText(await client.getPrompt({ name, arguments: args })),
+    resources: async () => [
+      ...(await client.listResources()).resources.map(({ uri }) => uri),
+      ...(await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    ],
     read: async (uri) => textOf(await client.readResource({ uri })),
     async subscribe(uris) {
       if (mode === 'auto') await client.listen({ resourceSubscriptions: [...uris] })
@@ -173,15 +197,30 @@ async function first(
       fillIn(params.message, choicesIn(params), signal),
     )
   }
+  const changes: string[] = []
+  const lists = {
+    tools: ToolListChangedNotificationSchema,
+    prompts: PromptListChangedNotificationSchema,
+    resources: ResourceListChangedNotificationSchema,
+  }
+  for (const [list, schema] of Object.entries(lists))
+    client.setNotificationHandler(schema, () => void changes.push(list))
   const transport = address
     ? new FirstHttp(address.url, headersOf(address))
     : new FirstStdio(serverOf(cwd, as))
   await client.connect(transport as FirstStdio)
   return {
     updates,
+    changes,
     call: async (name, args = {}, options = {}) =>
-      (await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, options)) as ToolResult,
+      (await client.callTool(toCall(name, args, options), CallToolResultSchema, options)) as ToolResult,
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
+    prompt: async (name, args) => firstText(await client.getPrompt({ name, arguments: args })),
+    resources: async () => [
+      ...(await client.listResources()).resources.map(({ uri }) => uri),
+      ...(await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    ],
     read: async (uri) => textOf(await client.readResource({ uri })),
     async subscribe(uris) {
       for (const uri of uris) await client.subscribeResource({ uri })
@@ -191,9 +230,18 @@ async function first(
 }
 
 function choicesIn(params: object): string[] {
-  const { requestedSchema } = params as { requestedSchema: { properties: { decision: { enum: string[] } } } }
-  return requestedSchema.properties.decision.enum
+  const { requestedSchema } = params as { requestedSchema: { properties: { decision?: { enum: string[] } } } }
+  return requestedSchema.properties.decision?.enum ?? []
 }
+
+const toCall = (name: string, args: object, { why }: CallOptions) => ({
+  name,
+  arguments: { ...args },
+  ...(why !== undefined && { _meta: { 'meup/why': why } }),
+})
+
+const firstText = ({ messages }: { messages: readonly { content: object }[] }): string =>
+  messages.map(({ content }) => ('text' in content ? String(content.text) : ''))[0] ?? ''
 
 const textOf = ({ contents }: { contents: readonly object[] }): string =>
   contents.map((each) => ('text' in each ? String(each.text) : '')).join()

@@ -14,7 +14,7 @@ participants:
   ana: { kind: human, capabilities: ["*", observe.targeted] }
   desktop: { kind: human, capabilities: [chat, chat.cancel, { kind: mcp.request, to: "!ben" }, mcp.reject] }
   reader: { kind: human, capabilities: [] }
-  trainee: { kind: human, capabilities: [mcp.proposal, mcp.withdraw] }
+  trainee: { kind: human, capabilities: [{ kind: mcp.request, payload: { method: tools/list } }, mcp.proposal, mcp.withdraw] }
   ben: { kind: agent, capabilities: [chat, "reasoning.*", { kind: mcp.request, to: shop, payload: { params: { name: price } } }, mcp.proposal, mcp.withdraw] }
   shop: { kind: agent, capabilities: [mcp.response, mcp.request] }
 `
@@ -38,6 +38,8 @@ export interface McpSpace extends AsyncDisposable {
   hold(): () => void
   /** How often something was bought. */
   readonly sold: () => number
+  /** How often `never` was begun. */
+  readonly begun: number
   /** Why calls of `never` ended. */
   readonly givenUp: readonly string[]
   /** Why questions that ben was thinking about ended. */
@@ -59,7 +61,7 @@ export async function openMcpSpace(): Promise<McpSpace> {
     return space
   }
   const [givenUp, takenBack]: [string[], string[]] = [[], []]
-  let sold = 0
+  let [sold, begun] = [0, 0]
   let held = Promise.resolve()
   const shop = await enter('shop')
   shop
@@ -81,6 +83,7 @@ export async function openMcpSpace(): Promise<McpSpace> {
     .tool('odd', {}, () => ({ content: [{ type: 'hologram', data: 1 }], more: true }))
     .tool('sly', {}, () => ({ content: [], resultType: 'input_required', inputRequests: { form: sly } }))
     .tool('never', {}, (_, { signal }) => {
+      begun++
       signal.addEventListener('abort', () => givenUp.push(String(signal.reason)))
       return new Promise(() => {})
     })
@@ -114,6 +117,9 @@ export async function openMcpSpace(): Promise<McpSpace> {
       return release
     },
     sold: () => sold,
+    get begun() {
+      return begun
+    },
     givenUp,
     takenBack,
     async [Symbol.asyncDispose]() {

@@ -1,18 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './free-port.js'
+import { findProgram } from './programs.js'
 
 /** The nats-server of this machine; `undefined` = there is none. */
-export function natsServer(): string | undefined {
-  const named = process.env.NATS_SERVER_BIN
-  if (named !== undefined) return named
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.map((folder) => join(folder, 'nats-server')).find((file) => existsSync(file))
-}
+export const natsServer = (): string | undefined => process.env.NATS_SERVER_BIN ?? findProgram('nats-server')
 
 interface NatsOptions {
   /** 1, or a cluster of 3. */
@@ -96,6 +92,15 @@ ${this.#cluster}
 
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal)
+  }
+
+  /** All bytes that it has stored. */
+  get bytes(): string {
+    const files = readdirSync(join(this.#folder, 'store'), { recursive: true, withFileTypes: true })
+    return files
+      .filter((file) => file.isFile())
+      .map((file) => readFileSync(join(file.parentPath, file.name), 'latin1'))
+      .join()
   }
 
   /** What its monitoring says; `undefined` = nothing. */
@@ -198,13 +203,4 @@ function parsed(text: string): Ports | undefined {
   } catch {
     return undefined // It is being written.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

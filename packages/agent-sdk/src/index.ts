@@ -65,6 +65,8 @@ export {
   type ChatOptions,
   type ConnectionStatus,
   type Draft,
+  type ElicitResult,
+  type OnElicitation,
   type SpaceEvents,
   type ThinkingLevel,
   thinkingLevels,
@@ -79,4 +81,5 @@ export type {
   ReasoningDetail,
   TranscriptMode,
 } from './model/options.js'
+export { nameTools } from './model/toolbox.js'
 export { SpaceClient } from './space-client.js'

@@ -1,6 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Deltas } from './agent/deltas.js'
+import { Elicitations } from './agent/elicitations.js'
 import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
 import {
@@ -29,6 +30,9 @@ export class SpaceClient extends BaseClient {
   readonly #tools = new Tools(this, this.requests, this.#spaceTools, (error, request) =>
     this.#onRequestError(error, request),
   )
+  readonly #elicitations = new Elicitations(this, this.requests, (error, request) =>
+    this.#onRequestError(error, request),
+  )
   readonly #deltas = new Deltas(this)
   readonly #workload = new Workload(this)
   readonly #control = new Control(this, this.#workload, {
@@ -41,7 +45,7 @@ export class SpaceClient extends BaseClient {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
     this.#request = request
     this.on('capabilities', () => void this.emit('tools'))
-    this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#tools)
+    this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#elicitations, this.#tools)
   }
 
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */

@@ -153,6 +153,23 @@ test('what is pruned is open no more, and nobody waits for it', async () => {
   seat.close()
 })
 
+test('what is erased is open no more, and nobody waits for it', async () => {
+  const { first, seat } = await seated('*')
+  const made = seat.propose({ to: 'tools', method: 'ping' })
+  const own = await sent(first, 0)
+  const other = (id: string) => ({ id, kind: Kind.mcpProposal, payload: { method: 'ping' } })
+  first.deliver(accepted('bot', own, 1), accepted('ana', other('a'), 2), accepted('ana', other('b'), 3))
+  const { outcome } = await made
+  const erased = (seq: number, id: string) => {
+    const payload = { event: 'erased', seq, id, by: 'ana', reason: 'a password' }
+    return accepted('system:gateway', { id: `e${seq}`, kind: Kind.systemSpace, payload }, seq + 3)
+  }
+  first.deliver(erased(1, own.id), erased(2, 'a'))
+  expect(await outcome).toEqual({ state: 'withdrawn', reason: 'erased' })
+  expect(seat.proposals.list().map(({ id }) => id)).toEqual(['b'])
+  seat.close()
+})
+
 test('what was open in a log that is gone is open no more', async () => {
   const { first, seat, next } = await seated('*')
   const proposal = (id: string) => ({ id, kind: Kind.mcpProposal, payload: { method: 'ping' } })

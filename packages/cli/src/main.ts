@@ -7,10 +7,19 @@ import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
 import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
+import { addErase } from './commands/erase.js'
 import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addOpen } from './commands/open.js'
-import { addDoctor, addInit, addRunCommands, addSpace, addToken } from './commands/operator.js'
+import {
+  addBackup,
+  addDoctor,
+  addInit,
+  addRunCommands,
+  addSpace,
+  addStats,
+  addToken,
+} from './commands/operator.js'
 import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
@@ -50,12 +59,15 @@ addMembers(program)
 addReasoning(program)
 addSearch(program)
 addAudit(program)
+addErase(program)
 addTranscript(program)
 addReplay(program)
 addMcp(program)
 addAcp(program)
 addSpace(program)
 addToken(program)
+addBackup(program)
+addStats(program)
 addDoctor(program)
 addCompletion(program)
 helpWithErrors(program, program.name())

@@ -54,6 +54,7 @@ test('an export goes on after a gateway has put it off', async () => {
   const at = await answering(({ pathname }) => {
     if (pathname.endsWith('/participants')) return { body: { epoch: 'epoch', head: 1 } }
     if (pathname.endsWith('/contexts')) return { body: { contexts: [] } }
+    if (pathname.endsWith('/envelopes')) return { body: { envelopes: [], epoch: 'epoch', head: 1 } }
     asked++
     if (asked === 1) return { status: 429, body: { code: 'rate_limited', detail: 'later' } }
     if (asked === 2) return { status: 503, body: { code: 'unavailable', detail: 'later' } }

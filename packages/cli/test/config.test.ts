@@ -13,7 +13,10 @@ const parse = (text: string, env: NodeJS.ProcessEnv = {}) =>
 const parseParticipants = (text: string, env?: NodeJS.ProcessEnv) =>
   parse(`version: 1\nspace: demo\nparticipants:\n${text}`, env).spaces[0]
 
-const mcpDefaults = ['mcp.response', { kind: 'mcp.request', payload: { method: 'notifications/**' } }]
+const mcpDefaults = [
+  'mcp.response',
+  { kind: 'mcp.request', payload: { method: ['notifications/**', 'elicitation/create'] } },
+]
 
 const full = `
 version: 1
@@ -54,9 +57,9 @@ participants:
     capabilities: [chat, "reasoning.*", { kind: mcp.request, to: files }]
     limits: { rates: { chat: { perSecond: 1, burst: 2 } } }
   files:    { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./repo] }
-  tools:    { kind: mcp, command: ./bin/tools, env: { KEY: "\${TOOLS_KEY}" }, capabilities: [mcp.response] }
+  tools:    { kind: mcp, command: ./bin/tools, cwd: repo, env: { KEY: "\${TOOLS_KEY}" }, capabilities: [mcp.response] }
   remote:   { kind: mcp, url: "https://tools.example/mcp", headers: { authorization: "Bearer \${TOOLS_KEY}" } }
-  worker:   { kind: process, command: node, args: [worker.js], restart: always, watch: false, transcript: full, env: { MODE: fast } }
+  worker:   { kind: process, command: node, args: [worker.js], cwd: /srv/elsewhere, restart: always, watch: false, transcript: full, env: { MODE: fast } }
 `
 
 test('a log on several machines', () => {
@@ -148,14 +151,22 @@ describe('a file that says everything', () => {
         kind: 'mcp',
         command: 'npx',
         args: ['-y', '@modelcontextprotocol/server-filesystem', './repo'],
+        cwd: '/srv/demo',
         env: {},
       },
-      tools: { kind: 'mcp', command: '/srv/demo/bin/tools', args: [], env: { KEY: 'k1' } },
+      tools: {
+        kind: 'mcp',
+        command: '/srv/demo/bin/tools',
+        args: [],
+        cwd: '/srv/demo/repo',
+        env: { KEY: 'k1' },
+      },
       remote: { kind: 'mcp', url: 'https://tools.example/mcp', headers: { authorization: 'Bearer k1' } },
       worker: {
         kind: 'process',
         command: 'node',
         args: ['worker.js'],
+        cwd: '/srv/elsewhere',
         env: { MEUP_TRANSCRIPT: 'full', MODE: 'fast' },
         restart: 'always',
         watch: false,
@@ -197,7 +208,15 @@ test('participants that list no capabilities may chat', () => {
     b: { kind: 'process', capabilities: ['chat'] },
   })
   expect(space?.programs).toEqual({
-    b: { kind: 'process', command: 'b', args: [], env: {}, restart: 'on-failure', watch: true },
+    b: {
+      kind: 'process',
+      command: 'b',
+      args: [],
+      cwd: '/srv/demo',
+      env: {},
+      restart: 'on-failure',
+      watch: true,
+    },
   })
 })
 

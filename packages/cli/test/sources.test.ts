@@ -1,23 +1,12 @@
 import { renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { ProcessProgram } from '../src/config/config.js'
 import { changedSources, findSources, SourceWatch } from '../src/run/sources.js'
 import { folderWith } from './support/folder.js'
 
-const program = (command: string, ...args: string[]): ProcessProgram => ({
-  kind: 'process',
-  command,
-  args,
-  env: {},
-  restart: 'on-failure',
-  watch: true,
-})
-
-const names = (folder: string, { command, args }: ProcessProgram): string[] =>
-  [...findSources(program(command, ...args), folder).keys()]
-    .map((file) => file.slice(folder.length + 1))
-    .sort()
+/** The files of a program, by their places in its folder. */
+const names = (cwd: string, command: string, ...args: string[]): string[] =>
+  [...findSources({ command, args, cwd }, cwd).keys()].map((file) => file.slice(cwd.length + 1)).sort()
 
 test('a program consists of its script and what that imports by a relative path', () => {
   const folder = folderWith({
@@ -38,7 +27,7 @@ test('a program consists of its script and what that imports by a relative path'
     'report.txt': '',
   })
   const expected = ['agent.ts', 'b/index.ts', 'c.cjs', 'd.js', 'data.json', 'late.mjs', 'lib/a.ts']
-  expect(names(folder, program('node', '--import', 'tsx', 'agent.ts', 'report.txt'))).toEqual(expected)
+  expect(names(folder, 'node', '--import', 'tsx', 'agent.ts', 'report.txt')).toEqual(expected)
 })
 
 test.for([
@@ -47,23 +36,23 @@ test.for([
   ['npx', ['some-agent'], []],
 ] as const)('%s %j names %j', ([command, args, expected]) => {
   const folder = folderWith({ 'setup.mjs': '', 'agent.mjs': '', 'agent.py': '', 'agent.log': '' })
-  expect(names(folder, program(command, ...args))).toEqual(expected)
+  expect(names(folder, command, ...args)).toEqual(expected)
 })
 
 test('a command in the folder is watched itself', () => {
   const folder = folderWith({ agent: '#!/bin/sh' })
-  expect(names(folder, program(join(folder, 'agent')))).toEqual(['agent'])
-  expect(names(folder, program('/bin/sh'))).toEqual([])
+  expect(names(folder, join(folder, 'agent'))).toEqual(['agent'])
+  expect(names(folder, '/bin/sh')).toEqual([])
 })
 
 test('an import of what is still to be written is watched, too', () => {
   const folder = folderWith({ 'agent.mjs': `import './helper.js'` })
-  expect(names(folder, program('node', 'agent.mjs'))).toContain('helper.ts')
+  expect(names(folder, 'node', 'agent.mjs')).toContain('helper.ts')
 })
 
 test('a file that is written again and is the same is changed only by its time', () => {
   const folder = folderWith({ 'agent.mjs': 'same' })
-  const read = () => findSources(program('node', 'agent.mjs'), folder)
+  const read = () => findSources({ command: 'node', args: ['agent.mjs'], cwd: folder }, folder)
   const before = read()
   utimesSync(join(folder, 'agent.mjs'), 1, 1)
   expect(changedSources(before, read(), false)).toEqual([])
@@ -75,7 +64,7 @@ function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   const folder = folderWith(files)
   const changes: string[][] = []
   const watch = new SourceWatch({
-    read: () => findSources(program('node', 'agent.mjs'), folder),
+    read: () => findSources({ command: 'node', args: ['agent.mjs'], cwd: folder }, folder),
     isWaiting: () => isWaiting,
     changed(paths) {
       changes.push(paths.map((path) => path.slice(folder.length + 1)))

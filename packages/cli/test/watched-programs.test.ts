@@ -29,6 +29,7 @@ function running(files: Readonly<Record<string, string>>) {
         kind: 'process',
         command: process.execPath,
         args: [`${participant}.mjs`],
+        cwd: directory,
         env: {},
         restart: 'on-failure',
         watch: true,

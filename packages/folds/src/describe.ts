@@ -4,13 +4,14 @@ import {
   type Envelope,
   type EnvelopeOf,
   GATEWAY,
+  getErasure,
   isKnownKind,
   isThought,
   Kind,
   type McpRefusalPayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
-import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
+import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
@@ -93,6 +94,9 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.chatDelta]: ({ payload }) => ['writes', '', payload.text, 'message'],
   [Kind.mcpRequest]: (envelope, guard) => {
+    const { params } = envelope.payload
+    if (isElicitation(envelope.payload) && typeof params?.message === 'string')
+      return ['asks', names(envelope.to), guarded(params.message, guard), 'call']
     const [verb, tone] = isNotification(envelope.payload)
       ? (['sends', 'other'] as const)
       : (['calls', 'call'] as const)
@@ -178,7 +182,11 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
     return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to)]
   },
-  [Kind.systemSpace]: ({ payload }) => [`was ${payload.event}`, '', '', 'event', 'the space'],
+  [Kind.systemSpace]: (envelope) => {
+    const { by, seq, reason } = getErasure(envelope) ?? {}
+    if (by !== undefined) return ['erased', `the envelope ${seq}`, shorten(reason), 'event', by]
+    return [`was ${envelope.payload.event}`, '', '', 'event', 'the space']
+  },
 }
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const

@@ -15,6 +15,7 @@ export * from './describe.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
 export * from './mcp/calls.js'
+export { type FieldValue, type Filled, type Form, type FormField, readFilled, readForm } from './mcp/form.js'
 export {
   createProposalFold,
   createProposalFoldWith,

@@ -5,9 +5,11 @@ import {
   cancel,
   chat,
   conclusion,
+  elicit,
   type Fields,
   propose,
   reject,
+  response,
   result,
   start,
   thought,
@@ -40,6 +42,26 @@ describe('an envelope belongs to turns', () => {
       ],
       [[1, 'turn', 'close', 'last']],
       [[1, 'answer']],
+    ])
+  })
+
+  test('where a tool asks its caller: that of the tool, and none of the caller', () => {
+    const log = [
+      question,
+      opening,
+      search,
+      elicit('tools', 'c1', 'agent', inRun),
+      response('agent', 'e4', { result: { action: 'decline' } }),
+      result('c1', 'ok'),
+    ]
+    expect(rolesIn(log).slice(2)).toEqual([
+      [[1, 'call', 'dispatch']],
+      [[2, 'begin', 'call', 'dispatch']],
+      [[2, 'settle', 'home']],
+      [
+        [1, 'settle', 'home'],
+        [2, 'answer'],
+      ],
     ])
   })
 

@@ -24,12 +24,19 @@ test('whole commands, regular expressions and exclusions are not warned of', () 
 })
 
 test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of one’s own are not', () => {
-  const wrong: Capability[] = ['chatt', 'resoning.*', { kind: ['mcp.reqest', 'chat'] }, 'files/edit_file']
+  const wrong: Capability[] = [
+    'chatt',
+    'resoning.*',
+    { kind: ['mcp.reqest', 'chat'] },
+    'files/edit_file',
+    'space.earse',
+  ]
   expect(find(wrong)).toEqual([
     '"chatt" is no kind of MEUP; did you mean "chat"?',
     '"resoning.*" is no kind of MEUP; did you mean "reasoning.*"?',
     '"mcp.reqest" is no kind of MEUP; did you mean "mcp.request"?',
     '"files/edit_file" is a kind; the tool of that name is {"tool":"files/edit_file"}',
+    '"space.earse" is no kind of MEUP; did you mean "space.erase"?',
   ])
   const fine: Capability[] = [
     '*',
@@ -38,6 +45,8 @@ test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of
     '!mcp.proposal',
     're:mcp\\..*',
     'acme.note',
+    'space.erase',
+    'observe.targeted',
     'reasoning/step',
     'reasoning/*',
     'deploy.*',

@@ -43,6 +43,24 @@ test('every kind reads as a sentence about somebody, and so does one that nobody
 
 test.for<[Envelope, Partial<Description>, string]>([
   [
+    envelope(
+      Kind.mcpRequest,
+      { method: 'elicitation/create', params: { message: 'Which seat?' } },
+      { to: ['ana'] },
+    ),
+    { verb: 'asks', object: 'ana', tone: 'call' },
+    'bot asks ana: Which seat?',
+  ],
+  [
+    envelope(
+      Kind.systemSpace,
+      { event: 'erased', seq: 7, id: 'x', by: 'eve', reason: 'a password' },
+      { from: 'system:gateway' },
+    ),
+    { verb: 'erased', tone: 'event' },
+    'eve erased the envelope 7 — a password',
+  ],
+  [
     envelope(Kind.participantRestart, {}, { to: ['ana'] }),
     { verb: 'asks', object: 'ana to restart', tone: 'event' },
     'bot asks ana to restart',

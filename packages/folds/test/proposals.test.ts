@@ -66,6 +66,20 @@ describe('a proposal', () => {
     }
   })
 
+  test('is closed when it is erased', () => {
+    const erased = (id: string): Fields => ({
+      from: 'system:gateway',
+      kind: 'system.space',
+      payload: { event: 'erased', seq: 1, id, by: 'user', reason: 'a password' },
+    })
+    expect(view(erased('another')).proposal?.state).toBe('open')
+    expect(view(erased('p'), approval).proposal).toMatchObject({
+      state: 'withdrawn',
+      withdrawal: { reason: 'erased' },
+      fulfilments: [],
+    })
+  })
+
   test('is rejected by one, and may still be fulfilled by another', () => {
     expect(view(reject('user', 'p')).proposal).toMatchObject({
       state: 'rejected',

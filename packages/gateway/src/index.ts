@@ -18,6 +18,7 @@ export {
   type GatewayOptions,
 } from './host/gateway.js'
 export { genesis, hashLeaf, link, seal } from './log/chain.js'
+export { eraseRow, isErased } from './log/erased.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
 export { createRow, type Fields, toFields } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
@@ -42,6 +43,7 @@ export type {
 export { type Logger, silent } from './ports/logger.js'
 export { logStore } from './storage/log-store.js'
 export { memoryStore } from './storage/memory-log.js'
+export { backUpLogs, type CopiedLog, type RestoredLog, restoreLogs } from './storage/sqlite/backup.js'
 export {
   type ImportedLog,
   type ImportedRow,

@@ -49,8 +49,10 @@ describe('GET openapi.json', () => {
   })
 
   test('has the routes that there are, with the statuses that they give', async () => {
-    const { url, post } = await start({ participants: { ...participants, bob: [] } })
+    const { url, post } = await start({ participants: { alice: ['*', 'space.erase'], bob: [] } })
     await post('alice', { id: 'run', kind: 'reasoning.start' })
+    const { body: receipts } = await post('alice', { kind: 'chat', payload: { message: 'x' } })
+    const [{ seq }] = receipts as [{ seq: number }]
     const { paths } = (await describedBy('/openapi.json')) as { paths: Record<string, Json> }
     const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
     const needed = {
@@ -58,6 +60,7 @@ describe('GET openapi.json', () => {
     } as Record<string, string>
     const posted = {
       '/spaces/{space}/envelopes': { kind: 'chat', payload: { message: 'x' } },
+      '/spaces/{space}/audit/erase': { seq, reason: 'no longer needed' },
     } as Record<string, object>
     expect(Object.keys(paths).length).toBeGreaterThan(10)
     for (const [template, operations] of Object.entries(paths)) {

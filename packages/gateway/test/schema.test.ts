@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { temporaryFile } from './support.js'
 
-const format = 7
+const format = 8
 
 /** A log file with a space and an envelope, which no gateway has open. */
 async function logFile(): Promise<string> {

@@ -1,4 +1,4 @@
-import { createRow, type Fields, hashLeaf, LogError, link, type Row, toFields } from '@meup/gateway'
+import { createRow, type Fields, hashLeaf, isErased, LogError, link, type Row, toFields } from '@meup/gateway'
 
 /** The head of one message of a stream. */
 export interface BatchHead {
@@ -17,17 +17,22 @@ export interface BatchHead {
 interface Head extends BatchHead {
   readonly v: 1
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies. */
+  /** Lengths of the bodies; -1 = erased: such a row has its leaf alone. */
   readonly sizes: readonly number[]
 }
 
-const [lengthBytes, saltBytes, digestBytes] = [4, 16, 32]
+const [lengthBytes, saltBytes, digestBytes, leafBytes] = [4, 16, 32, 32]
+
+const nothing = Buffer.alloc(0)
 
 /** Upper bound of the bytes of a row in a message. */
 export const estimateBytes = (row: Row): number =>
   JSON.stringify(toFields(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
 
-/** Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived. */
+/**
+ * Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived, but for the
+ * leaf of an erased row.
+ */
 export function encodeBatch(
   named: Pick<BatchHead, 'epoch' | 'nonce' | 'first'>,
   rows: readonly Row[],
@@ -40,12 +45,13 @@ export function encodeBatch(
     previous: hex(previous),
     hash: hex(rows.at(-1)?.hash ?? previous),
     rows: rows.map(toFields),
-    sizes: rows.map(({ body }) => body.length),
+    sizes: rows.map((row) => (isErased(row) ? -1 : row.body.length)),
   }
   const text = Buffer.from(JSON.stringify(head))
   const length = Buffer.allocUnsafe(lengthBytes)
   length.writeUInt32BE(text.length)
-  return Buffer.concat([length, text, ...rows.flatMap(({ body, salt, digest }) => [body, salt, digest])])
+  const parts = rows.flatMap((row) => (isErased(row) ? [row.leaf] : [row.body, row.salt, row.digest]))
+  return Buffer.concat([length, text, ...parts])
 }
 
 /** Last seq of a batch; of an empty one, the seq before `first`. */
@@ -67,8 +73,10 @@ export function decodeRows(data: Uint8Array, place: string): Row[] {
   }
   let hash: Uint8Array = Buffer.from(head.previous, 'hex')
   const rows = head.rows.map((fields, i) => {
-    const [body, salt, digest] = [cut(head.sizes[i] ?? 0), cut(saltBytes), cut(digestBytes)]
-    const leaf = hashLeaf(salt, body)
+    const size = head.sizes[i] ?? 0
+    const [body, salt, digest] =
+      size < 0 ? [nothing, nothing, nothing] : [cut(size), cut(saltBytes), cut(digestBytes)]
+    const leaf = size < 0 ? cut(leafBytes) : hashLeaf(salt, body)
     hash = link(hash, fields[0], leaf)
     return createRow(absent(fields), body, { salt, leaf, hash, digest })
   })

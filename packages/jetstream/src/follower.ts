@@ -3,6 +3,7 @@ import { LogError, type Row, type Snapshot } from '@meup/gateway'
 import { type BatchHead, getLastSeq } from './batch.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
+import type { Rewrites } from './rewrites.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
 /** A batch that was just written may take so long to arrive here. */
@@ -14,6 +15,7 @@ interface FollowerParts {
   readonly subject: SubjectLog
   readonly replica: Replica
   readonly prunings: Prunings
+  readonly rewrites: Rewrites
 }
 
 /** Keeps the replica of a space up to date with the stream. Rejects with `corrupt` if that has another log. */
@@ -23,11 +25,13 @@ export class Follower {
   readonly #subject: SubjectLog
   readonly #replica: Replica
   readonly #prunings: Prunings
+  readonly #rewrites: Rewrites
 
-  constructor({ subject, replica, prunings }: FollowerParts) {
+  constructor({ subject, replica, prunings, rewrites }: FollowerParts) {
     this.#subject = subject
     this.#replica = replica
     this.#prunings = prunings
+    this.#rewrites = rewrites
   }
 
   get position(): number {
@@ -116,7 +120,7 @@ export class Follower {
       throw this.#other(`begins at ${pruned.through + 1}, and the replica ends at ${replica.head}: ${file}`)
     }
     let expected = (snapshot?.through ?? replica.head) + 1
-    const from = this.#position ?? (await this.#subject.locate(expected, tip)) - 1
+    const from = this.#position ?? (await this.#subject.locate(expected, tip)).at - 1
     let waiting: Row[] = []
     const append = async (): Promise<void> => {
       const rows = waiting
@@ -125,17 +129,28 @@ export class Follower {
       snapshot = undefined
       this.onRows(rows)
     }
-    for await (const { at, head, rows } of this.#subject.after(from, tip.at)) {
+    const take = ({ head, rows }: StoredBatch): void => {
       this.#assertOurs(head)
-      if (head.first > expected) throw this.#other(`has no envelopes ${expected} to ${head.first - 1}`)
       waiting.push(...rows().filter(({ seq }) => seq >= expected))
       expected = Math.max(expected, getLastSeq(head) + 1)
+    }
+    for await (const batch of this.#subject.after(from, tip.at)) {
+      const { at, head } = batch
+      while (head.first > expected) take(await this.#findRewritten(expected, head))
+      take(batch)
       if (waiting.length >= maxRowsAtOnce) {
         await append()
         this.#position = at
       }
     }
     await append()
+  }
+
+  /** What stands for a message that was removed before this one. */
+  async #findRewritten(expected: number, { first }: BatchHead): Promise<StoredBatch> {
+    const batch = await this.#rewrites.find(expected)
+    if (batch === undefined) throw this.#other(`has no envelopes ${expected} to ${first - 1}`)
+    return batch
   }
 
   #assertOurs({ epoch }: BatchHead): void {

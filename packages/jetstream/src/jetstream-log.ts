@@ -6,8 +6,10 @@ import {
   type Draft,
   duplicateIdError,
   type EnvelopeLog,
+  eraseRow,
   gapError,
   type Heading,
+  isErased,
   LogError,
   type Logger,
   type Query,
@@ -24,8 +26,9 @@ import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
+import type { Rewrites } from './rewrites.js'
 import type { Sharing } from './sharing.js'
-import type { SubjectLog } from './subject-log.js'
+import type { StoredBatch, SubjectLog } from './subject-log.js'
 
 /** Rows of one message: as many as a group commit has, so that the stream has all of it or nothing. */
 const maxRows = 512
@@ -33,12 +36,24 @@ const maxRows = 512
 const maxRowBytes = 16 * 1024
 /** How long `recover` retries while NATS is unavailable, and the pause between two attempts. */
 const [recoverTimeoutMs, retryMs] = [3000, 100]
+/** How long a gateway that follows waits until the other one has erased a row. */
+const eraseTimeoutMs = 5000
+
+/** A row in the stream: its first message, and what was written anew of that. */
+interface InStream {
+  readonly original: StoredBatch | undefined
+  readonly rewritten: StoredBatch | undefined
+}
+
+const isBlank = (row: number, batch: StoredBatch): boolean =>
+  batch.rows().every((each) => each.seq !== row || isErased(each))
 
 interface JetStreamLogParts {
   readonly space: string
   readonly subject: SubjectLog
   readonly replica: Replica
   readonly prunings: Prunings
+  readonly rewrites: Rewrites
   readonly follower: Follower
   readonly sharing: Sharing
   readonly logger: Logger
@@ -128,6 +143,19 @@ export class JetStreamLog implements EnvelopeLog {
     await this.#inTurn(() => this.#prune(through, bytes))
   }
 
+  /** The gateway that sequences writes the stream anew; the others wait for it. */
+  async erase(seqs: readonly number[]): Promise<boolean> {
+    this.#refuseIfClosed()
+    const { replica } = this.#parts
+    let found = await this.#inTurn(() => replica.erase(seqs))
+    try {
+      for (const seq of seqs) found = (await this.#eraseInStream(seq)) || found
+    } catch (error) {
+      throw asNatsError(error, `erasing in the space ${this.#parts.space}`)
+    }
+    return found
+  }
+
   async keep(checkpoint: Checkpoint): Promise<void> {
     this.#refuseIfClosed()
     const bytes = copy(checkpoint.bytes)
@@ -213,8 +241,60 @@ export class JetStreamLog implements EnvelopeLog {
     follower.position = at
   }
 
+  /** Resolves when the stream has nothing of this row, to whether it had. */
+  async #eraseInStream(row: number): Promise<boolean> {
+    const { sharing, space } = this.#parts
+    const until = performance.now() + eraseTimeoutMs
+    for (let isFirst = true; ; isFirst = false) {
+      const found = await this.#findInStream(row)
+      if (found === undefined) return !isFirst
+      if (sharing.leads) {
+        await this.#rewrite(row, found)
+        return true
+      }
+      if (performance.now() > until) {
+        const message = `The gateway that sequences the space ${space} has not erased ${row} yet. It is tried again.`
+        throw new LogError('unavailable', message)
+      }
+      await delay(retryMs)
+    }
+  }
+
+  /** `undefined` = nothing of the row is in the stream. */
+  async #findInStream(row: number): Promise<InStream | undefined> {
+    const { subject, rewrites, replica } = this.#parts
+    if (row < this.oldest || row > replica.head) return undefined
+    const tip = await subject.tip()
+    const located = tip && (await subject.locate(row, tip))
+    const original = located && located.head.first <= row ? located : undefined
+    const rewritten = await rewrites.find(row)
+    if (original === undefined && rewritten !== undefined && isBlank(row, rewritten)) {
+      await rewrites.tidy(rewritten.head.first) // A gateway may have been cut off before that.
+      return undefined
+    }
+    return original || rewritten ? { original, rewritten } : undefined
+  }
+
+  async #rewrite(row: number, { original, rewritten }: InStream): Promise<void> {
+    const { subject, rewrites, follower } = this.#parts
+    const batch = rewritten ?? original
+    if (batch === undefined) return
+    if (!isBlank(row, batch)) {
+      const { head } = batch
+      const rows = batch.rows().map((each) => (each.seq === row ? eraseRow(each) : each))
+      const data = encodeBatch(head, rows, Buffer.from(head.previous, 'hex'))
+      await rewrites.keep(head.first, data, rewritten)
+    }
+    if (original === undefined) return
+    // The subject never loses its newest message, by which everybody goes.
+    await this.#inTurn(async () => {
+      if (original.at === follower.position) await this.#write([])
+    })
+    await subject.remove(original)
+  }
+
   async #prune(through: number, bytes: Uint8Array): Promise<void> {
-    const { replica, prunings, subject, sharing, logger, space } = this.#parts
+    const { replica, prunings, subject, rewrites, sharing, logger, space } = this.#parts
     const isInside = Number.isInteger(through) && through >= this.oldest && through < replica.head
     if (!isInside) throw rangeError(through, this.oldest, replica.head)
     const [row] = await replica.read({ after: through - 1, limit: 1 })
@@ -224,7 +304,8 @@ export class JetStreamLog implements EnvelopeLog {
     sharing.notify('all', { head: { do: 'pruned' } })
     try {
       const tip = await subject.tip()
-      if (tip !== undefined) await subject.purge(await subject.locate(through + 1, tip))
+      if (tip !== undefined) await subject.purge((await subject.locate(through + 1, tip)).at)
+      await rewrites.prune(through)
     } catch (err) {
       logger.warn({ space, err }, 'pruned rows are still in the stream; the next pruning removes them')
     }

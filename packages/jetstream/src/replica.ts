@@ -100,6 +100,12 @@ export class Replica {
     this.#snapshot = { through, hash, bytes }
   }
 
+  /** As `EnvelopeLog.erase`, in the file of this machine. */
+  async erase(seqs: readonly number[]): Promise<boolean> {
+    await this.#writeBehind.stored()
+    return this.#file.erase(this.#space, seqs)
+  }
+
   async keep(checkpoint: Checkpoint): Promise<void> {
     await this.#writeBehind.stored()
     await this.#file.keep(this.#space, checkpoint)

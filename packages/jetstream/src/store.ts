@@ -21,6 +21,7 @@ import { Mailbox } from './mailbox.js'
 import { Owners } from './owners.js'
 import { Prunings } from './prunings.js'
 import { Replica } from './replica.js'
+import { Rewrites } from './rewrites.js'
 import { Sharing } from './sharing.js'
 import { createPlace, establishStream } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
@@ -89,18 +90,19 @@ async function open(
   const place = createPlace(space)
   const subject = new SubjectLog(nats, place)
   const prunings = new Prunings(nats, place)
+  const rewrites = new Rewrites(nats, place, (at, data) => subject.stored(at, data))
   const opened = await retryUntilLeader(doing, logger, async () => {
     await establishStream(nats.manager, place.stream, nats.replicas)
     return match(space, subject, prunings, replicaFile)
   })
   const replica = new Replica(replicaFile, space, opened)
-  const follower = new Follower({ subject, replica, prunings })
+  const follower = new Follower({ subject, replica, prunings, rewrites })
   const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
   await retryUntilLeader(`claiming and reading the space ${space}`, logger, async () => {
     await sharing.settle()
     await follower.catchUp()
   })
-  return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
+  return new JetStreamLog({ space, subject, replica, prunings, rewrites, follower, sharing, logger, onClose })
 }
 
 /** Returns the replica's part of the stream's log. Creates the log if there is none. */

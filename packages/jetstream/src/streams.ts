@@ -17,6 +17,8 @@ export interface Place {
   /** Records of prunings. */
   readonly pruned: string
   readonly snapshots: string
+  /** Batches without what was erased of them. */
+  readonly rewritten: string
 }
 
 export function createPlace(space: string): Place {
@@ -28,6 +30,7 @@ export function createPlace(space: string): Place {
     live: `meup.live.${at}`,
     pruned: `meup.pruned.${at}`,
     snapshots: `meup.snapshot.${at}`,
+    rewritten: `meup.rewritten.${at}`,
   }
 }
 
@@ -35,7 +38,7 @@ type Wanted = Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'> & Partial
 
 function wanted(stream: string, replicas: number): Wanted {
   const shard = stream.slice('MEUP_'.length)
-  const subjects = ['space', 'pruned', 'snapshot'].map((what) => `meup.${what}.${shard}.>`)
+  const subjects = ['space', 'pruned', 'snapshot', 'rewritten'].map((what) => `meup.${what}.${shard}.>`)
   return {
     name: stream,
     subjects,
@@ -43,7 +46,7 @@ function wanted(stream: string, replicas: number): Wanted {
     retention: 'limits',
     storage: 'file',
     discard: 'new',
-    deny_delete: true,
+    deny_delete: false, // What is erased is removed.
     allow_direct: true,
     duplicate_window: 30 * secondNs,
     republish: { src: `meup.space.${shard}.>`, dest: `meup.live.${shard}.>` },
@@ -88,6 +91,7 @@ export function assertAsNeeded(found: StreamConfig, replicas: number): void {
     'retention',
     'storage',
     'discard',
+    'deny_delete',
     'allow_direct',
     'republish',
     'subjects',

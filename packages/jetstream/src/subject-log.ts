@@ -117,8 +117,8 @@ export class SubjectLog {
     }
   }
 
-  /** The sequence of the first message with this row or a later one; `tip` has one. */
-  async locate(row: number, tip: StoredBatch): Promise<number> {
+  /** The first message with this row or a later one; `tip` has one. */
+  async locate(row: number, tip: StoredBatch): Promise<StoredBatch> {
     let [low, high] = [1, tip.at]
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
@@ -126,7 +126,12 @@ export class SubjectLog {
       if (head.first + head.count > row) high = middle
       else low = at + 1
     }
-    return (await this.#from(low, tip.at)).at
+    return this.#from(low, tip.at)
+  }
+
+  /** Removes a message, and its bytes. */
+  remove({ at }: StoredBatch): Promise<void> {
+    return removeMessage(this.#nats, this.place.stream, at)
   }
 
   /** Removes the messages before this sequence. */
@@ -157,6 +162,15 @@ export class SubjectLog {
       await delay(retryMs)
     }
     throw asNatsError(failure, `reading ${subject}`)
+  }
+}
+
+/** Removes a message and overwrites its bytes on the servers, unless it is gone already. */
+export async function removeMessage({ manager }: Nats, stream: string, at: number): Promise<void> {
+  try {
+    await manager.streams.deleteMessage(stream, at, true)
+  } catch (error) {
+    if ((await manager.streams.getMessage(stream, { seq: at })) !== null) throw error
   }
 }
 

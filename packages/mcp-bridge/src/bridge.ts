@@ -1,6 +1,10 @@
-import { ProtocolError, type SpaceClient } from '@meup/agent-sdk'
-import { type EnvelopeOf, Kind, type McpRequestPayload } from '@meup/protocol'
+import { type ElicitResult, ProtocolError, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { isObject } from '@meup/folds'
+import { Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
+import { type Call, Callers, type Notify, type Request } from './callers.js'
 import { getErrorMessage } from './child/lines.js'
+import { LogLevels } from './log-levels.js'
+import type { OnElicitation } from './relay/calls.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
 /** Characters of a notification in the log. */
@@ -20,12 +24,16 @@ export interface Bridge {
 
 /**
  * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
- * [MEUP-3.8]. Notifications about a call go to its caller, changes of a resource to its subscribers, changes of lists to
- * everyone. Notifications that cannot be attributed for certain go to the log.
+ * [MEUP-3.8]. Notifications and questions about a call go to its caller, changes of a resource to its subscribers, changes of
+ * lists to everyone. Notifications that cannot be attributed for certain go to the log; such questions are declined.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Dropped until the participant is connected.
-  const relay = await startMcpServer(options, (payload) => announce(payload))
+  let elicit: OnElicitation = async () => declined
+  const relay = await startMcpServer(options, {
+    onNotification: (payload) => announce(payload),
+    onElicitation: (params, signal) => elicit(params, signal),
+  })
   let space: SpaceClient
   try {
     space = await connect()
@@ -35,6 +43,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   }
   const log = (line: string): void => options.log?.(line)
   const callers = new Callers()
+  const levels = new LogLevels(relay.server)
   const resources = new ResourceSubscriptions()
   const announcements = new Announcements(space, log)
   announce = (payload) => {
@@ -46,23 +55,44 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
       log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
   }
-  space.serve(async (request, signal, notify) => {
+  const ask = async ({ request, over }: Call, params: object, taken: AbortSignal): Promise<ElicitResult> => {
+    try {
+      return await askCaller(space, request, params, AbortSignal.any([taken, over.signal]))
+    } catch (error) {
+      if (!taken.aborted && !over.signal.aborted)
+        log(`a question to ${request.from} has no answer: ${getErrorMessage(error)}`)
+      return { action: 'cancel' }
+    }
+  }
+  elicit = async (params, taken) => {
+    const call = callers.findElicited()
+    if (call !== undefined) return ask(call, params, taken)
+    log(
+      'a question of the server was declined: several participants call it, and it does not say whom it asks',
+    )
+    return declined
+  }
+  space.serve(async (request, signal, notifyCaller) => {
     const { from, payload } = request
     if (payload.method.startsWith('notifications/')) {
       await relay.notify(payload)
       return undefined
     }
-    const end = callers.begin(request, notify)
-    try {
-      // The server knows one client: it would end the subscriptions of all.
-      const response = resources.endsForOneOnly(from, payload)
-        ? { result: {} }
-        : await relay.request(payload, { signal, onNotification: notify })
+    const notify: Notify = (notification) => {
+      if (levels.isWanted(from, notification)) notifyCaller(notification)
+    }
+    return callers.run(request, notify, signal, async (call) => {
+      const local = levels.answer(from, payload) ?? resources.answer(from, payload)
+      const response =
+        local ??
+        (await relay.request(levels.prepare(from, payload), {
+          signal,
+          onNotification: notify,
+          onElicitation: (params, taken) => ask(call, params, taken),
+        }))
       resources.onAnswered(from, payload, response)
       return response
-    } finally {
-      end()
-    }
+    })
   })
   const left = new Promise<{ reason: string }>((resolve) => {
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))
@@ -78,6 +108,30 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
       return outcome
     }),
     close,
+  }
+}
+
+const declined = { action: 'decline' } as const
+/** Milliseconds that a caller has to answer a question. */
+const answerTimeoutMs = 240_000
+
+/** Asks the caller what the server asks [MEUP-3.26]. Who is away, or cannot answer, has declined. */
+async function askCaller(
+  space: SpaceClient,
+  { id, from, context }: Request,
+  params: object,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  if (!space.participants.some((each) => each.id === from && each.status === 'present')) return declined
+  try {
+    const options = { signal, timeoutMs: answerTimeoutMs, propose: false, correlationId: id }
+    const about = context === undefined ? options : { ...options, context }
+    const { action, content } = await space.request(from, 'elicitation/create', params, about)
+    if (action === 'accept' && isObject(content)) return { action, content }
+    return action === 'decline' ? declined : { action: 'cancel' }
+  } catch (error) {
+    if (error instanceof ToolError) return declined
+    throw error
   }
 }
 
@@ -107,10 +161,11 @@ class ResourceSubscriptions {
     }
   }
 
-  /** Whether other participants are still subscribed after this request. */
-  endsForOneOnly(from: string, { method, params }: McpRequestPayload): boolean {
-    if (method !== 'resources/unsubscribe') return false
-    return [...(this.#byUri.get(String(params?.uri)) ?? [])].some((each) => each !== from)
+  /** The answer to one who unsubscribes while others are subscribed: the server knows one client, and would end all. */
+  answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
+    if (method !== 'resources/unsubscribe') return undefined
+    const subscribers = [...(this.#byUri.get(String(params?.uri)) ?? [])]
+    return subscribers.some((each) => each !== from) ? { result: {} } : undefined
   }
 
   #hasRoom(from: string, uri: string): boolean {
@@ -166,43 +221,4 @@ function retryAfterMs(error: unknown): number | undefined {
   if (!(error instanceof ProtocolError) || error.code !== 'rate_limited') return undefined
   const { retryAfterMs: ms } = error.details
   return typeof ms === 'number' ? ms : undefined
-}
-
-type Request = EnvelopeOf<typeof Kind.mcpRequest>
-type Notify = (notification: McpRequestPayload) => void
-
-/** Milliseconds in which a server may still send notifications about a finished or cancelled call. */
-const quietMs = 60_000
-
-/**
- * Finds the call that a notification without a reference is about, such as a log message over stdio. To keep private calls
- * private, it is attributed only if one call is running and no other participant has called lately.
- */
-class Callers {
-  readonly #running = new Map<Request, Notify>()
-  /** When the last call of each participant ended. */
-  readonly #endedAt = new Map<string, number>()
-
-  /** Returns the function that ends the call. */
-  begin(request: Request, notify: Notify): () => void {
-    this.#running.set(request, notify)
-    return () => {
-      this.#running.delete(request)
-      this.#endedAt.delete(request.from)
-      this.#endedAt.set(request.from, Date.now())
-    }
-  }
-
-  /** Notifies the only possible caller; returns `false` if there is none or several. */
-  notifyOnlyCaller(notification: McpRequestPayload): boolean {
-    const [only, ...more] = this.#running
-    if (only === undefined || more.length > 0) return false
-    const [{ from }, notify] = only
-    for (const [participant, endedAt] of this.#endedAt) {
-      if (Date.now() - endedAt >= quietMs) this.#endedAt.delete(participant)
-      else if (participant !== from) return false
-    }
-    notify(notification)
-    return true
-  }
 }

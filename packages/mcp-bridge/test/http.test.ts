@@ -27,7 +27,16 @@ describe.for(revisions)('a server over HTTP: %s', ([manner, protocolVersion]) =>
     const { relay } = await relayTo(await serveHttp(manner))
     expect(await relay.request({ id: 'l', method: 'tools/list' })).toMatchObject({
       id: 'l',
-      result: { tools: [{ name: 'add' }, { name: 'count' }, { name: 'log' }, { name: 'wait' }] },
+      result: {
+        tools: [
+          { name: 'add' },
+          { name: 'count' },
+          { name: 'log' },
+          { name: 'talk' },
+          { name: 'book' },
+          { name: 'wait' },
+        ],
+      },
     })
     const sums = [1, 2, 3].map((a) => relay.request({ ...call('add', { a, b: 1 }), id: `${a} + 1` }))
     expect(await Promise.all(sums)).toMatchObject(

@@ -9,7 +9,14 @@ describe('an SDK server', () => {
     expect(list).toMatchObject({
       id: 'l',
       result: {
-        tools: [{ name: 'add' }, { name: 'count' }, { name: 'log' }, { name: 'fail' }, { name: 'grow' }],
+        tools: [
+          { name: 'add' },
+          { name: 'count' },
+          { name: 'log' },
+          { name: 'book' },
+          { name: 'fail' },
+          { name: 'grow' },
+        ],
       },
     })
     const sum = await relay.request(call('add', { a: 2, b: 3 }))

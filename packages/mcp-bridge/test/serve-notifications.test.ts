@@ -14,6 +14,8 @@ test('progress and log messages of a call reach the client that has made it, and
   onTestFinished(() => space.close())
   const camera = await space.join('camera')
   camera.serve(async ({ payload }, _, notify) => {
+    if (payload.method === 'tools/list')
+      return { result: { tools: [{ name: 'capture', inputSchema: { type: 'object' } }] } }
     if (payload.method !== 'tools/call') return undefined
     notify({ method: 'notifications/progress', params: { progress: 1, message: 'painting' } })
     notify({ method: 'notifications/message', params: { level: 'info', logger: 'lens', data: 'loading' } })
@@ -37,8 +39,10 @@ test('progress and log messages of a call reach the client that has made it, and
   }
   const [one, other] = [await enter(), await enter()]
   const progress: unknown[] = []
-  const call = { name: 'call_tool', arguments: { participant: 'camera', tool: 'capture' } }
-  const result = await one.client.callTool(call, { onprogress: ({ message }) => progress.push(message) })
+  const result = await one.client.callTool(
+    { name: 'camera__capture' },
+    { onprogress: ({ message }) => progress.push(message) },
+  )
   expect(result.content).toEqual([{ type: 'text', text: 'a picture' }])
   expect(progress).toEqual(['painting'])
   await expect.poll(() => one.logs).toEqual([{ level: 'info', logger: 'lens', data: 'loading' }])

@@ -3,6 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -30,7 +31,7 @@ const clients: Record<string, (url: URL, options: Options) => Promise<void>> = {
   'second SDK': (url, options) => new Client(info).connect(new StreamableHTTPClientTransport(url, options)),
 }
 
-test.for(Object.entries(clients))('a client without the token says what to send: %s', async ([, connect]) => {
+async function serve(): Promise<URL> {
   const space = await createTestSpace({ participants: { desktop: ['*'] } })
   onTestFinished(() => space.close())
   const served = {
@@ -39,7 +40,28 @@ test.for(Object.entries(clients))('a client without the token says what to send:
   }
   const serving = await serveSpaceOverHttp(served, { port: 0, token: 'the token of this server' })
   onTestFinished(() => serving.close())
+  return new URL(serving.url)
+}
+
+test.for(['/mcp', '/sse'])(
+  'a client of the older HTTP+SSE is told which transport there is: %s',
+  async (path) => {
+    const url = new URL(path, await serve())
+    const authorization = 'Bearer the token of this server'
+    const response = await fetch(url, { headers: { accept: 'text/event-stream', authorization } })
+    expect(response.status).toBe(405)
+    const reason = /speaks Streamable HTTP at \/mcp, not the older HTTP\+SSE/
+    expect(await response.text()).toMatch(reason)
+    const transport = new SSEClientTransport(url)
+    await expect(
+      new FirstClient(info).connect(transport as Parameters<FirstClient['connect']>[0]),
+    ).rejects.toThrow(/405/)
+  },
+)
+
+test.for(Object.entries(clients))('a client without the token says what to send: %s', async ([, connect]) => {
+  const url = await serve()
   const advice = /this server has no OAuth: send its token as Authorization: Bearer <token>/
-  await expect(connect(new URL(serving.url), {})).rejects.toThrow(advice)
-  await expect(connect(new URL(serving.url), { authProvider })).rejects.toThrow(advice)
+  await expect(connect(url, {})).rejects.toThrow(advice)
+  await expect(connect(url, { authProvider })).rejects.toThrow(advice)
 })

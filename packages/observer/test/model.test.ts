@@ -66,6 +66,21 @@ describe('the same log', () => {
     model.merge(envelopes)
     expect(gists(model)).toEqual(gists(story().read()))
   })
+
+  test('shows nothing of what was erased, also where it comes once more', () => {
+    const script = new Script()
+    const secret = script.chat('ana', 'swordfish')
+    script.chat('bot', 'hello')
+    const payload = { event: 'erased', seq: secret.seq, id: secret.id, by: 'eve', reason: 'a password' }
+    script.say({ from: 'system:gateway', kind: 'system.space', payload })
+    const model = script.read()
+    model.merge([])
+    expect(model.log.envelopes.map(({ seq }) => seq)).toEqual([2, 3])
+    model.merge([secret])
+    expect(model.log.get(secret.id)).toBeUndefined()
+    expect(gists(model).join()).not.toContain('swordfish')
+    expect(gists(model).join()).toContain('a password')
+  })
 })
 
 describe('the reader', () => {

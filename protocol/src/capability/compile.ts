@@ -1,4 +1,4 @@
-import { READ_TARGETED } from '../kinds.js'
+import { literalCapabilities } from '../kinds.js'
 import type { WorkMeter } from '../work.js'
 import {
   type Candidates,
@@ -158,7 +158,7 @@ export function compilePattern(
 }
 
 /**
- * Whether the list has a capability of literally this kind without conditions: what `observe.targeted` asks for.
+ * Whether the list has a capability of literally this kind without conditions: what `observe.targeted` and `space.erase` ask for.
  * Globs, arrays, and capabilities narrowed by `to`, `context` or `payload` do not count.
  */
 export function holdsLiteral(list: readonly Capability[], kind: string): boolean {
@@ -171,9 +171,9 @@ export function holdsLiteral(list: readonly Capability[], kind: string): boolean
   })
 }
 
-function compileKind({ kind, targeted }: Rule): (kind: string) => boolean {
+function compileKind({ kind, literal }: Rule): (kind: string) => boolean {
   const test = compileNode(kind)
-  return (value) => (value === READ_TARGETED ? targeted : test(value))
+  return (value) => (literalCapabilities.has(value) ? literal === value : test(value))
 }
 
 function conditionsOf({ to, context, payload }: Rule): Conditions {

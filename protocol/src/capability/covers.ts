@@ -68,7 +68,7 @@ function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
   const included = (h: Node | undefined, a: Node | undefined) =>
     h === undefined || (a !== undefined && includes(h, a, work))
   return (
-    held.targeted === asked.targeted &&
+    held.literal === asked.literal &&
     included(held.kind, asked.kind) &&
     included(held.to, asked.to) &&
     included(held.context, asked.context) &&

@@ -1,4 +1,4 @@
-import { chatKinds, Kind, READ_TARGETED } from '../kinds.js'
+import { chatKinds, Kind, literalCapabilities } from '../kinds.js'
 import { literalGlob } from './glob.js'
 import {
   type Charged,
@@ -22,8 +22,8 @@ export interface Rule {
   readonly to?: Node
   readonly context?: Node
   readonly payload?: Node
-  /** Whether the kind is literally `observe.targeted`: nothing else confers or covers that [MEUP-4]. */
-  readonly targeted: boolean
+  /** The kind, where it is literally one that nothing else confers or covers [MEUP-4.11]. */
+  readonly literal: string | undefined
 }
 
 type Read = Omit<Rule, 'index'>
@@ -55,7 +55,7 @@ export function parseRules(list: readonly Capability[], charged: Charged = {}): 
 function parseCapability(capability: unknown, path: string, meter: Meter): Read[] {
   if (typeof capability === 'string') {
     const kind = parseStrings(capability, path, '.', meter)
-    return [{ kind: capability === Kind.chat ? anyChat : kind, targeted: isTargeted(capability) }]
+    return [{ kind: capability === Kind.chat ? anyChat : kind, literal: getLiteral(capability) }]
   }
   if (!isPlainObject(capability)) throw new PatternError(path, 'give a kind, or an object with a kind')
   if (Object.hasOwn(capability, 'tool')) return parseTool(capability, path, meter)
@@ -77,7 +77,7 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
     }
   }
   const isChat = isOnly(Kind.chat, capability.kind) && fields.payload === undefined
-  return { kind: isChat ? anyChat : kind, targeted: isTargeted(capability.kind), ...fields }
+  return { kind: isChat ? anyChat : kind, literal: getLiteral(capability.kind), ...fields }
 }
 
 /** `{ tool: "files/read_*", arguments: … }` is the call, and what goes with calling: two rules [MEUP-4.7]. */
@@ -110,7 +110,7 @@ function parseTool(capability: Record<string, unknown>, path: string, meter: Met
       ['params', { type: 'object', fields: params }],
     ],
   }
-  return [call, besideCalls].map((payload) => ({ kind: request, ...to, payload, targeted: false }))
+  return [call, besideCalls].map((payload) => ({ kind: request, ...to, payload, literal: undefined }))
 }
 
 const request = literalGlob(Kind.mcpRequest, '.')
@@ -127,7 +127,10 @@ function oneOf(texts: readonly string[], separator: '/' | '.'): Node {
 const isOnly = (text: string, pattern: unknown): boolean =>
   pattern === text || (Array.isArray(pattern) && pattern.length === 1 && pattern[0] === text)
 
-const isTargeted = (kind: unknown) => typeof kind === 'string' && dotted(kind) === READ_TARGETED
+function getLiteral(kind: unknown): string | undefined {
+  const literal = typeof kind === 'string' ? dotted(kind) : ''
+  return literalCapabilities.has(literal) ? literal : undefined
+}
 
 /** A kind with the separator that it has on the wire. */
 export const dotted = (kind: string): string => (kind.includes('/') ? kind.replaceAll('/', '.') : kind)

@@ -1,8 +1,9 @@
 import { isObject } from '@meup/folds'
-import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
+import { OwnCapabilities } from '../client/space-state.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import { listChangedMethod } from './notifications.js'
@@ -35,6 +36,8 @@ export class SpaceTools implements ClientHandler {
   readonly #onChange: () => void
   readonly #lists = new Map<string, Promise<readonly SpaceTool[]>>()
   readonly #instructions = new Map<string, Promise<string>>()
+  /** What this participant may do with some arguments. */
+  readonly #rights = new OwnCapabilities()
 
   constructor(space: BaseClient, onError: (error: unknown) => void, onChange: () => void = () => {}) {
     this.#space = space
@@ -55,6 +58,7 @@ export class SpaceTools implements ClientHandler {
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
     const isWanted = compileChoices(choices)
     const lists = await Promise.all(this.present(isWanted).map((id) => this.list(id)))
+    this.#rights.update(this.#space.capabilities.map(withAnyArguments))
     return lists
       .flat()
       .filter(({ participant, name }) => isWanted(participant, name) && this.#mayCall(participant, name))
@@ -108,7 +112,7 @@ export class SpaceTools implements ClientHandler {
 
   #mayCall(id: string, name: string): boolean {
     const payload = { jsonrpc: '2.0', method: 'tools/call', params: { name, arguments: {} } }
-    return [Kind.mcpRequest, Kind.mcpProposal].some((kind) => this.#space.can({ kind, to: [id], payload }))
+    return [Kind.mcpRequest, Kind.mcpProposal].some((kind) => this.#rights.allow({ kind, to: [id], payload }))
   }
 
   async #askInstructions(id: string): Promise<string> {
@@ -130,7 +134,7 @@ export class SpaceTools implements ClientHandler {
         const params = typeof cursor === 'string' ? { cursor } : {}
         const list = await this.#space.request(id, 'tools/list', params, asking)
         for (const tool of readTools(id, list.tools)) {
-          chars += JSON.stringify(tool).length
+          chars += JSON.stringify(tool.definition).length
           if (tools.size === maxTools || chars > maxToolChars) {
             const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
             this.#onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
@@ -170,6 +174,17 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
       inputSchema: isObject(inputSchema) ? inputSchema : {},
       ...(typeof description === 'string' && { description }),
       ...(isObject(annotations) && { annotations }),
+      definition: each,
     }
   })
+}
+
+/** Whether a tool can be called at all is known before its arguments are. */
+function withAnyArguments(capability: Capability): Capability {
+  if (typeof capability === 'string') return capability
+  if ('tool' in capability) return { tool: capability.tool }
+  const { payload } = capability
+  if (!isObject(payload) || !isObject(payload.params)) return capability
+  const { arguments: _, ...params } = payload.params
+  return { ...capability, payload: { ...payload, params } } as Capability
 }

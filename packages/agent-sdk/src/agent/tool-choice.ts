@@ -9,6 +9,8 @@ export interface SpaceTool {
   readonly inputSchema: Readonly<Record<string, unknown>>
   /** What MCP lets a tool say of itself, such as `readOnlyHint`. */
   readonly annotations?: Readonly<Record<string, unknown>>
+  /** All that its participant says of it in `tools/list`: `title`, `outputSchema` and more. */
+  readonly definition?: Readonly<Record<string, unknown>>
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isElicitation } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -130,7 +131,7 @@ export class Tools implements ClientHandler {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if (this.#requests.isNotification(envelope)) return
+    if (this.#requests.isNotification(envelope) || isAboutCall(envelope)) return
     for (const request of this.#replayed.onEnvelope(envelope)) this.#onRequest(request)
   }
 
@@ -268,6 +269,10 @@ export class Tools implements ClientHandler {
     }))
   }
 }
+
+/** What is asked about a call concerns the connection that made it: see `Elicitations`. */
+const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
+  kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 
 const text = (value: string) => [{ type: 'text', text: value }]
 const failed = (message: string): Record<string, unknown> => ({ content: text(message), isError: true })

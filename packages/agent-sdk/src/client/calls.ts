@@ -67,12 +67,12 @@ export class Calls {
 
   async #request(call: Call): Promise<CallAnswer> {
     const { to, method, options } = call
-    const { onProgress, onNotification, context } = options
+    const { onProgress, onNotification, onElicitation, context } = options
     const id = freshId()
     const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
     const params = this.#tracing.addTraceContext({ id, method, params: asked, context })
     const response = this.#requests.waitForResponse(
-      { id, token: id, to: [to], onProgress, onNotification },
+      { id, token: id, to: [to], onProgress, onNotification, onElicitation },
       options,
     )
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }

@@ -3,12 +3,12 @@ import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import {
+  findGone,
   type Proposal,
   type ProposalDraft,
   type ProposalOutcome,
   type ProposeOptions,
   pickReasons,
-  prunedThrough,
 } from './proposal.js'
 import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
@@ -59,8 +59,8 @@ export class OwnProposals implements ClientHandler {
 
   onEnvelope(envelope: AnyEnvelope): void {
     if (this.#open.size === 0) return
-    const through = prunedThrough(envelope)
-    if (through > 0) for (const proposal of this.#open.values()) proposal.onPruned(through)
+    const gone = findGone(envelope)
+    if (gone !== undefined) for (const proposal of this.#open.values()) proposal.onGone(gone)
     for (const id of correlations(envelope)) this.#open.get(id)?.onEnvelope(envelope)
   }
 
@@ -119,9 +119,9 @@ class OwnProposal implements Proposal {
     await this.#client.send(this.#createWithdrawal(reason))
   }
 
-  /** A pruned proposal can no longer be approved [MEUP-3.22]. */
-  onPruned(through: number): void {
-    if (!this.#isDecided && this.#seq <= through) this.#settle({ state: 'withdrawn', reason: 'pruned' })
+  /** A pruned or erased proposal can no longer be approved [MEUP-3.22]. */
+  onGone({ reason, includes }: NonNullable<ReturnType<typeof findGone>>): void {
+    if (!this.#isDecided && includes(this.id, this.#seq)) this.#settle({ state: 'withdrawn', reason })
   }
 
   /** Handles an envelope that correlates to the proposal. */

@@ -1,4 +1,4 @@
-import { type AnyEnvelope, Kind, type McpResponsePayload } from '@meup/protocol'
+import { type AnyEnvelope, getErasure, Kind, type McpResponsePayload } from '@meup/protocol'
 
 /** The progress of a request, as reported by its receiver. */
 export interface Progress {
@@ -78,11 +78,16 @@ function describe(outcome: Refused): string {
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
 }
 
-/** The seq through which the log was pruned; 0 if the envelope does not report a pruning. */
-export function prunedThrough(envelope: AnyEnvelope): number {
-  if (envelope.kind !== Kind.systemSpace) return 0
+/** Which proposals nobody can read any more, once this envelope says so; `undefined` = none [MEUP-3.22]. */
+export function findGone(
+  envelope: AnyEnvelope,
+): { readonly reason: 'pruned' | 'erased'; includes(id: string, seq: number): boolean } | undefined {
+  if (envelope.kind !== Kind.systemSpace) return undefined
   const { event, through }: Readonly<Record<string, unknown>> = envelope.payload
-  return event === 'pruned' && typeof through === 'number' ? through : 0
+  if (event === 'pruned' && typeof through === 'number')
+    return { reason: 'pruned', includes: (_, seq) => seq <= through }
+  const erased = getErasure(envelope)?.id
+  return erased === undefined ? undefined : { reason: 'erased', includes: (id) => id === erased }
 }
 
 export const pickReasons = ({ reason, message }: { reason: string; message?: string }) => ({

@@ -15,9 +15,9 @@ import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
-import { pickReasons, prunedThrough, type Settlement } from './proposal.js'
+import { findGone, pickReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
-import type { ClientContext } from './types.js'
+import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
 /** A proposal that waits for a decision. */
@@ -44,7 +44,7 @@ export interface OpenProposal {
   readonly rejectedBy: readonly string[]
 }
 
-export interface ApproveOptions extends WaitOptions {
+export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation'> {
   /** The reason for the approval; default: none is given [MEUP-13.11]. */
   readonly why?: string
 }
@@ -60,7 +60,7 @@ export interface ProposalsEvents {
   settled: [OpenProposal, Settlement]
 }
 
-export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why'> {
+export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
   /** Patterns [MEUP-4.3] that these arguments have to match; what is not named may be anything. */
   readonly arguments?: Readonly<Record<string, string>>
 }
@@ -129,14 +129,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
    * the request: its answer is for the proposer.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
-    const proposal = this.#find(id)
-    const requestId = freshId()
-    const pending = { id: requestId, token: requestId, to: proposal.to ?? [] }
-    const response = this.#requests.waitForResponse(pending, options)
-    this.#sendRequest(proposal, requestId, options.why).catch((error: Error) =>
-      this.#requests.fail(requestId, error),
-    )
-    return getResult((await response).payload)
+    return getResult((await this.#carryOut(this.#find(id), options).response).payload)
   }
 
   /** Resolves when the space has the rejection. Others may approve the proposal until it is withdrawn. */
@@ -151,11 +144,17 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
    * with those that match.
    * Throws `TypeError` for a proposal without a target.
    */
-  async allowAlways(id: string, { arguments: args, why, ...options }: AlwaysOptions = {}): Promise<Grant> {
+  async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
+    const { arguments: args, why, onElicitation, ...terms } = options
     const proposal = this.#find(id)
     const capability = narrowCapability(proposal, args)
-    await this.#sendRequest(proposal, freshId(), why)
-    return sendGrant(this.#client, proposal.from, [capability], options)
+    const { sent, response } = this.#carryOut(proposal, {
+      ...defined({ why }),
+      ...defined({ onElicitation }),
+    })
+    response.catch(() => {}) // It is for the proposer.
+    await sent
+    return sendGrant(this.#client, proposal.from, [capability], terms)
   }
 
   /** @internal */
@@ -163,7 +162,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     if (envelope.kind === Kind.mcpProposal) {
       this.#add(toOpenProposal(envelope, frame), frame.length, envelope.seq ?? 0)
     } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
-    else if (envelope.kind === Kind.systemSpace) this.#onPruned(prunedThrough(envelope))
+    else if (envelope.kind === Kind.systemSpace) this.#onGone(envelope)
     else if (this.#open.size > 0) {
       for (const id of new Set(correlations(envelope))) {
         const entry = this.#open.get(id)
@@ -186,6 +185,16 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     const proposal = this.get(id)
     if (proposal !== undefined) return proposal
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
+  }
+
+  #carryOut(proposal: OpenProposal, options: ApproveOptions) {
+    const id = freshId()
+    const { to = [] } = proposal
+    const { onElicitation } = options
+    const response = this.#requests.waitForResponse({ id, token: id, to, onElicitation }, options)
+    const sent = this.#sendRequest(proposal, id, options.why)
+    sent.catch((error: Error) => this.#requests.fail(id, error))
+    return { sent, response }
   }
 
   #sendRequest(proposal: OpenProposal, id: string, why: string | undefined): Promise<AnyEnvelope> {
@@ -254,10 +263,12 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     }
   }
 
-  /** A pruned proposal cannot be decided. */
-  #onPruned(through: number): void {
+  /** A pruned or erased proposal cannot be decided. */
+  #onGone(envelope: AnyEnvelope): void {
+    const gone = findGone(envelope)
+    if (gone === undefined) return
     for (const [id, { seq }] of this.#open) {
-      if (seq <= through) this.#settle(id, { state: 'withdrawn', reason: 'pruned' })
+      if (gone.includes(id, seq)) this.#settle(id, { state: 'withdrawn', reason: gone.reason })
     }
   }
 

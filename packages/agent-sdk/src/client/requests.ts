@@ -1,3 +1,4 @@
+import { isElicitation } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -13,8 +14,8 @@ import { errorDetails, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
-import type { ClientContext, Draft } from './types.js'
-import { type Waiter, type WaitOptions, wait } from './wait.js'
+import type { ClientContext, Draft, OnElicitation } from './types.js'
+import { type TimedWaiter, type Waiter, type WaitOptions, wait } from './wait.js'
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
@@ -26,12 +27,19 @@ export interface PendingRequest {
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
+  readonly onElicitation?: OnElicitation | undefined
 }
 
 interface Waiting {
   readonly request: PendingRequest
-  readonly waiter: Waiter<Response>
+  readonly waiter: TimedWaiter<Response>
+  elicitations: number
 }
+
+/** How long a question of the callee makes its caller wait at most, in ms. */
+const elicitationMs = 300_000
+/** Questions about one request for which its caller waits. */
+const maxElicitations = 16
 
 /** MCP requests that wait for their response, by the id of the request. */
 export class Requests implements ClientHandler {
@@ -42,7 +50,7 @@ export class Requests implements ClientHandler {
     return wait(
       'response',
       options,
-      (waiter) => this.#waiting.set(request.id, { request, waiter }),
+      (waiter) => this.#waiting.set(request.id, { request, waiter, elicitations: 0 }),
       () => this.#waiting.delete(request.id),
     )
   }
@@ -51,7 +59,17 @@ export class Requests implements ClientHandler {
     if (this.isNotification(envelope)) this.#onNotification(envelope)
     else if (envelope.kind === Kind.mcpResponse) {
       for (const { waiter } of this.#correlated(envelope)) waiter.resolve(envelope)
+    } else if (this.findElicited(envelope) !== undefined) {
+      for (const waiting of this.#correlated(envelope)) {
+        if (++waiting.elicitations <= maxElicitations) waiting.waiter.allowMore(elicitationMs)
+      }
     }
+  }
+
+  /** The pending request about which its addressee asks something [MEUP-3.26]. */
+  findElicited(envelope: AnyEnvelope): PendingRequest | undefined {
+    if (envelope.kind !== Kind.mcpRequest || !isElicitation(envelope.payload)) return undefined
+    return this.#correlated(envelope).find(({ request }) => request.to.includes(envelope.from))?.request
   }
 
   /** Whether this is a notification about a pending request, which is not for the tools of this participant. */

@@ -57,6 +57,19 @@ export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & {
 export const thinkingLevels = ['off', 'low', 'high'] as const
 export type ThinkingLevel = (typeof thinkingLevels)[number]
 
+/** MCP's result of `elicitation/create`: `decline` = it was refused, `cancel` = nothing was chosen. */
+export interface ElicitResult {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  /** With `accept`: what the form was filled in with. */
+  readonly content?: Readonly<Record<string, unknown>>
+}
+
+/** `params`: those of MCP's `elicitation/create`. The signal is aborted when the question has become pointless. */
+export type OnElicitation = (
+  params: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<ElicitResult>
+
 /** `timeoutMs` limits the wait for the response. */
 export interface CallOptions extends WaitOptions {
   readonly context?: string
@@ -69,6 +82,8 @@ export interface CallOptions extends WaitOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Called with other notifications about the call, such as log messages (`notifications/message`). */
   readonly onNotification?: (notification: McpRequestPayload) => void
+  /** Answers what the callee asks meanwhile (`elicitation/create`); by default it is declined. Its time is not counted. */
+  readonly onElicitation?: OnElicitation
   /** `false`: a request that this participant may not make is refused instead of proposed. */
   readonly propose?: boolean
   /** Milliseconds that a proposal stays open for approval; default 600,000; `Infinity` = no limit. */

@@ -14,6 +14,11 @@ export interface Waiter<Value> {
   reject(error: Error): void
 }
 
+export interface TimedWaiter<Value> extends Waiter<Value> {
+  /** Waits so much longer than `timeoutMs`, from now on. */
+  allowMore(ms: number): void
+}
+
 /**
  * A promise that is rejected when it is aborted or takes too long. `begin` gets its settlers; `end` is called once,
  * however it is settled.
@@ -21,8 +26,8 @@ export interface Waiter<Value> {
 export function wait<Value>(
   what: string,
   { signal, timeoutMs = defaultTimeoutMs }: WaitOptions,
-  begin: (waiter: Waiter<Value>) => void,
-  end: (waiter: Waiter<Value>) => void,
+  begin: (waiter: TimedWaiter<Value>) => void,
+  end: (waiter: TimedWaiter<Value>) => void,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {
@@ -30,7 +35,11 @@ export function wait<Value>(
       signal?.removeEventListener('abort', aborted)
       end(waiter)
     }
-    const waiter: Waiter<Value> = {
+    const waiter: TimedWaiter<Value> = {
+      allowMore(ms) {
+        cancel()
+        cancel = setLongTimeout(timeoutMs + ms, late)
+      },
       resolve: (value) => {
         finish()
         resolve(value)
@@ -43,7 +52,7 @@ export function wait<Value>(
     const aborted = (): void => waiter.reject(abortedError({ reason: signal?.reason }))
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
-    const cancel = setLongTimeout(timeoutMs, late)
+    let cancel = setLongTimeout(timeoutMs, late)
     begin(waiter)
     if (signal?.aborted) aborted()
     else signal?.addEventListener('abort', aborted)

@@ -6,6 +6,7 @@ import type {
   AuditQuery,
   ContextList,
   ContextNode,
+  ErasureReceipt,
   ExchangedLink,
   ExportQuery,
   FreePath,
@@ -150,6 +151,11 @@ export class HttpClient {
       {},
       { timeoutMs: Number.POSITIVE_INFINITY, ...options },
     )
+  }
+
+  /** Removes the body of an envelope for good; needs the capability `space.erase`. */
+  erase(seq: number, reason: string): Promise<ErasureReceipt> {
+    return this.postJson<ErasureReceipt>('audit/erase', { seq, reason })
   }
 
   /**

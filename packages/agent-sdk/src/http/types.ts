@@ -1,5 +1,5 @@
 import type { DetailedDecision, Match, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
-import type { AnyEnvelope, ContextInfo, Detail, ParticipantDetails } from '@meup/protocol'
+import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
 
 /** Where a space is read, and as whom. */
 export interface HttpTarget {
@@ -175,6 +175,15 @@ export interface SearchPage {
   readonly next?: number
 }
 
+/** What was erased, and where the log says so. */
+export interface ErasureReceipt {
+  readonly seq: number
+  /** Seq of the record. */
+  readonly recordedAt: number
+  /** Whether the bytes are gone; if not, they go as soon as the log can remove them. */
+  readonly removed: boolean
+}
+
 /** What the gateway found when it checked the hash chain of its log. */
 export interface LogVerification extends LogPosition {
   readonly ok: boolean
@@ -188,6 +197,8 @@ export interface LogVerification extends LogPosition {
   readonly column?: string
   /** Rows with a smaller seq have been pruned. */
   readonly prunedBefore?: number
+  /** The latest records of what was erased. */
+  readonly erased?: readonly Erasure[]
 }
 
 /** What is exported, and how. */

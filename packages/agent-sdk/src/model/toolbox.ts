@@ -98,23 +98,39 @@ function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceToo
   return tools.filter((tool) => taken.has(tool))
 }
 
-/** What every provider accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
+/** What every provider and MCP client accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
 const maxNameChars = 64
 
 /**
- * Names by which a model calls the tools: `participant__tool`, without what providers refuse. Where two would be alike,
- * or one too long, the later ones get a number. The same tools in the same order have the same names.
+ * Names by which a model, or an MCP client, calls the tools: `participant__tool`. One that would be too long, have other
+ * characters, or could be that of another tool ends with `--` and a hash of both. So a tool has the same name whatever else is
+ * there; should two be alike all the same, the later one gets a number.
  */
 export function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
   tools: readonly Tool[],
 ): Map<string, Tool> {
   const named = new Map<string, Tool>()
-  for (const tool of tools) {
-    const plain = `${tool.participant}__${tool.name}`.replace(/[^\w-]/g, '_')
-    const wanted = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`
-    named.set(freeName(wanted, named), tool)
-  }
+  for (const tool of tools) named.set(freeName(createName(tool), named), tool)
   return named
+}
+
+const isHashed = /--[0-9a-z]{7}$/
+
+function createName({ participant, name }: Pick<SpaceTool, 'participant' | 'name'>): string {
+  const plain = `${participant}__${name}`
+  // The participant ends where `__` stands first.
+  const isUnambiguous = !/__|_$/.test(participant) && !isHashed.test(plain)
+  if (isUnambiguous && plain.length <= maxNameChars && /^[A-Za-z][\w-]*$/.test(plain)) return plain
+  const safe = plain.replace(/[^\w-]/g, '_').replace(/^(?![A-Za-z])/, '_')
+  const suffix = `--${hash(JSON.stringify([participant, name]))}`
+  return `${safe.slice(0, maxNameChars - suffix.length)}${suffix}`
+}
+
+/** FNV-1a, in seven of `0-9 a-z`. */
+function hash(text: string): string {
+  let value = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0
+  return value.toString(36).padStart(7, '0')
 }
 
 function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {

@@ -1,3 +1,4 @@
+import { nameTools } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test } from 'vitest'
@@ -27,18 +28,16 @@ test('only those that were chosen', async () => {
   expect(offered(here)).toEqual(['attic__find', 'bob__paint', 'desk__look'])
 })
 
+const [askMe = ''] = nameTools([{ participant: 'bob', name: 'ask/me' }]).keys()
+
 describe('chosen are, of read_a, read_b, write_a and ask/me of bob and those of the desk,', () => {
   test.for<[string, string[], string[]]>([
     ['those of a pattern', ['bob/read_*'], ['bob__read_a', 'bob__read_b']],
-    ['all but those of another', ['bob/*', '!bob/read_*'], ['bob__ask_me', 'bob__write_a']],
-    ['all but', ['!bob/*_a', '!desk'], ['bob__ask_me', 'bob__read_b']],
-    [
-      'in either order',
-      ['!*/look', '*'],
-      ['bob__ask_me', 'bob__read_a', 'bob__read_b', 'bob__write_a', 'desk__add'],
-    ],
-    ['as in capabilities', ['bob/!read_*', 'd?sk/re:a.*'], ['bob__ask_me', 'bob__write_a', 'desk__add']],
-    ['with a slash in the name', ['bob/ask/*'], ['bob__ask_me']],
+    ['all but those of another', ['bob/*', '!bob/read_*'], [askMe, 'bob__write_a']],
+    ['all but', ['!bob/*_a', '!desk'], [askMe, 'bob__read_b']],
+    ['in either order', ['!*/look', '*'], [askMe, 'bob__read_a', 'bob__read_b', 'bob__write_a', 'desk__add']],
+    ['as in capabilities', ['bob/!read_*', 'd?sk/re:a.*'], [askMe, 'bob__write_a', 'desk__add']],
+    ['with a slash in the name', ['bob/ask/*'], [askMe]],
     ['none', [], []],
     ['none of one that is excluded whole', ['bob/*', '!bob'], []],
   ])('%s: %j', async ([, tools, names]) => {
@@ -106,7 +105,35 @@ test('their names are such as every provider accepts, and tell them apart', asyn
   expect(names).toHaveLength(7)
   expect(new Set(names).size).toBe(7)
   for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
-  expect(names).toContain('desk__a_b_2')
+  expect(names[0]).toBe('desk__add')
+})
+
+test('a tool has the same name whatever else there is', () => {
+  const tools = [
+    { participant: 'files', name: 'read_text_file' },
+    { participant: 'a.b', name: 'c' },
+    { participant: 'a_b', name: 'c' },
+    { participant: 'a', name: 'b__c' },
+    { participant: 'a__b', name: 'c' },
+    { participant: 'a', name: '_c' },
+    { participant: 'a_', name: 'c' },
+    { participant: '7', name: 'x'.repeat(80) },
+  ]
+  const names = [...nameTools(tools).keys()]
+  expect(names.slice(0, 4)).toEqual([
+    'files__read_text_file',
+    expect.stringMatching(/^a_b__c--\w{7}$/),
+    'a_b__c',
+    'a__b__c',
+  ])
+  expect(new Set(names).size).toBe(tools.length)
+  for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
+  for (const [at, tool] of tools.entries()) expect([...nameTools([tool]).keys()]).toEqual([names[at]])
+  // None takes the name of another that was made like that.
+  const [, hashed = ''] = names
+  expect([...nameTools([{ participant: 'a_b', name: hashed.slice('a_b__'.length) }]).keys()]).not.toContain(
+    hashed,
+  )
 })
 
 test.for([
@@ -134,7 +161,8 @@ test.for([
 })
 
 test('a name leads to the tool that it was made of', async () => {
-  await using here = await stage([[{ call: 'desk__a_b_2', input: {} }], answering('done')])
+  const [name = ''] = nameTools([{ participant: 'desk', name: 'a/b' }]).keys()
+  await using here = await stage([[{ call: name, input: {} }], answering('done')])
   const called: string[] = []
   for (const name of ['a.b', 'a/b']) here.desk.tool(name, {}, () => void called.push(name))
   await here.ask()

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditStep } from '@meup/agent-sdk/http'
 import { getUlidSeq } from '@meup/folds'
+import type { Erasure } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
@@ -60,6 +61,7 @@ export class AuditFile {
     migrate(db)
     db.transaction(() => claim(db, { sessionId, space })).immediate()
     db.exec(staging)
+    db.function('seq_of', { deterministic: true }, (id) => getUlidSeq(String(id)))
     this.#db = db
     this.#sessionId = sessionId
     this.#statements = prepare(db)
@@ -122,6 +124,14 @@ export class AuditFile {
     return this.#statements.running
       .all(after, limit)
       .map(({ last, ...turn }) => ({ ...turn, seq: getUlidSeq(last) }))
+  }
+
+  /** How many steps tell of envelopes that the log has erased. They stay: a file only grows. */
+  countErased(erasures: readonly Pick<Erasure, 'seq' | 'id'>[]): number {
+    if (erasures.length === 0) return 0
+    const seqs = JSON.stringify(erasures.map(({ seq }) => seq))
+    const ids = JSON.stringify(erasures.map(({ id }) => id))
+    return this.#statements.erased.get({ seqs, ids }) ?? 0
   }
 
   close(): void {
@@ -190,6 +200,13 @@ const prepare = (db: Database.Database) => ({
         AND NOT EXISTS (SELECT 1 FROM main.reasoning_steps WHERE id = read_steps.id)
       ORDER BY step_number, id LIMIT @limit`,
   ),
+  erased: db
+    .prepare<[{ seqs: string; ids: string }], number>(
+      `SELECT count(*) FROM reasoning_steps WHERE seq_of(id) IN (SELECT value FROM json_each(@seqs))
+        OR linked_tool_call IN (SELECT value FROM json_each(@ids))
+        OR linked_approval_request IN (SELECT value FROM json_each(@ids))`,
+    )
+    .pluck(),
   numbers: db.prepare<[string], number>('SELECT step_number FROM reasoning_steps WHERE turn_id = ?').pluck(),
   insertTurn: db.prepare<[TurnRow & { session_id: string }]>(
     `INSERT INTO turns SELECT @id, @session_id, @thread_id, @turn_number, @timestamp, @state, @input_source

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AuditStep, ConnectionError, type ContextNode, HttpClient } from '@meup/agent-sdk/http'
-import { ProtocolError } from '@meup/protocol'
+import { type Erasure, getErasure, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
@@ -51,6 +51,8 @@ class AuditExport {
   readonly #epoch: string
   readonly #keepDays: number | undefined
   #hidden: ReadonlyMap<string, string> = new Map()
+  /** Seq up to which records of erasures were read. */
+  #recordsRead = 0
   /** The running turn that was read again last. */
   #lastAsked = ''
   #prunedAt = 0
@@ -117,12 +119,29 @@ class AuditExport {
 
   /** Ensures that pages of another log do not get into the file: the gateway may have restarted with one. */
   async #write(): Promise<Added> {
-    const { epoch } = await this.#http.readParticipants()
+    const { epoch, head } = await this.#http.readParticipants()
     if (epoch !== this.#epoch)
       throw new Error(
         `the log of ${this.#http.target.space} was replaced by ${epoch}; export it to another file`,
       )
-    return this.#file.write()
+    const added = await this.#file.write()
+    await this.#reportErased(head)
+    return added
+  }
+
+  /** Looks for steps of what was erased since they were written. */
+  async #reportErased(head: number): Promise<void> {
+    const erasures: Erasure[] = []
+    const records = { kind: Kind.systemSpace, after: this.#recordsRead, before: head + 1 }
+    for await (const envelope of this.#http.readLog(records)) {
+      const erasure = getErasure(envelope)
+      if (erasure !== undefined) erasures.push(erasure)
+    }
+    this.#recordsRead = head
+    const count = this.#file.countErased(erasures)
+    if (count === 0) return
+    const advice = 'remove the file, and export to a new one'
+    printNotice(`✗ the file has ${formatCount(count, 'step')} of what was erased since: ${advice}`)
   }
 
   /** Time before which steps are not kept, or were removed. */

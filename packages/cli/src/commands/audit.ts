@@ -7,6 +7,7 @@ import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/htt
 import { brief, onOneLine, printable } from '@meup/folds'
 import {
   anyContext,
+  type Erasure,
   type ExportVerdict,
   type KnownHead,
   Phase,
@@ -273,16 +274,28 @@ function readHead(text: string): KnownHead {
 
 function formatFileVerdict(verdict: ExportVerdict): string[] {
   if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
-  const { first, checked, shown } = verdict
-  const withheld = checked - shown
-  const rest = withheld === 0 ? '' : `, ${withheld} of which its reader may not read`
-  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...formatHead(verdict)]
+  const { first, checked, shown, erased } = verdict
+  const withheld = checked - shown - new Set(erased.map(({ seq }) => seq)).size
+  const rest = withheld > 0 ? `, ${withheld} of which its reader may not read` : ''
+  return [
+    `whole: ${checked} envelopes from seq ${first}${rest}`,
+    ...erased.map(formatErasure),
+    ...formatHead(verdict),
+  ]
 }
 
+const formatErasure = ({ seq, by, reason }: Erasure): string =>
+  onOneLine(`seq ${seq} was erased by ${by}: ${reason}`)
+
 function formatSpaceVerification(verification: LogVerification): string[] {
-  const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
+  const { ok, head, checked, brokenAt = 0, column, prunedBefore, erased = [] } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
-  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...formatHead(verification)]
+  if (ok)
+    return [
+      `whole: ${checked} envelopes from ${from}`,
+      ...erased.map(formatErasure),
+      ...formatHead(verification),
+    ]
   return [
     `seq ${brokenAt} is wrong: ${column === undefined ? 'it is missing, or is not what was logged' : `its column ${column} is not what its body says`}`,
     `before it, ${checked} envelopes hold, from ${from}; after it, up to ${head}, nothing is proven`,

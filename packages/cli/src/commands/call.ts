@@ -2,6 +2,7 @@ import { printable } from '@meup/folds'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
+import { promptForms } from '../lib/fill-form.js'
 import { parseObject, parseSeconds } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -31,6 +32,7 @@ export function addCall(program: Command): void {
         throw new UsageError(`name the tool as participant/tool, such as files/read_text_file, not ${tool}`)
       const space = await enterSpace(flags)
       const interruption = new AbortController()
+      const onElicitation = promptForms(space, tool.slice(0, tool.indexOf('/')))
       process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
         mustKnow(space, [owner])
@@ -38,6 +40,7 @@ export function addCall(program: Command): void {
           ...times,
           ...(flags.why && { why: flags.why }),
           signal: interruption.signal,
+          ...(onElicitation && { onElicitation }),
           onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
         })
         if (flags.json) printJson({ content, ...(data !== undefined && { structuredContent: data }) })

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { withConnection } from '../lib/connection.js'
+import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
 import type { InitFlags } from '../operator/init.js'
+import type { StatsFlags } from '../operator/stats.js'
 import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
 import type { RunFlags } from '../run/run.js'
 
@@ -35,6 +37,7 @@ export function addInit(program: Command): void {
     .option('--person <name>', 'your name in it (default: as you are logged in)')
     .option('--agent <name>', 'name of the agent (default: reviewer)')
     .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
+    .option('--import <file>', 'a file with mcpServers, whose servers become participants')
     .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
     .option('--json', 'print one JSON object, and ask nothing')
     .action(async (folder: string, flags: InitFlags) =>
@@ -123,3 +126,34 @@ export function addDoctor(program: Command): void {
     .addHelpText('after', '\nIt changes nothing. Exits with 1 when something is wrong.')
     .action(async (flags: DoctorFlags) => (await import('../operator/doctor.js')).doctor(flags))
 }
+
+/** `meup backup` and `meup restore`. Loaded when they run. */
+export function addBackup(program: Command): void {
+  const backup = program
+    .command('backup')
+    .description('copy the log to a file, while its gateway runs or not')
+    .requiredOption('--to <file>', 'where; never over another file')
+  withConfig(backup).action(async (flags: BackupFlags & { to: string }) =>
+    (await import('../operator/backup.js')).backUp(flags),
+  )
+  const restore = program
+    .command('restore')
+    .description('verify a backup, and put it where the log is to be; never over another one')
+    .argument('<file>', 'the backup')
+    .option('--to <file>', 'the log (default: storage.path of the configuration)')
+  withConfig(restore).action(async (file: string, flags: BackupFlags & { to?: string }) =>
+    (await import('../operator/backup.js')).restore(file, flags),
+  )
+}
+
+/** `meup stats`. Loaded when it runs. */
+export function addStats(program: Command): void {
+  const stats = program
+    .command('stats')
+    .description('show how the gateway of this folder and its spaces are doing')
+    .option('--url <url>', 'address of another gateway')
+  withConfig(stats).action(async (flags: StatsFlags) => (await import('../operator/stats.js')).stats(flags))
+}
+
+const withConfig = (command: Command): Command =>
+  command.option('--config <file>', 'configuration', 'space.yaml').option('--json', 'print one JSON object')

@@ -3,6 +3,7 @@ import { type ProposalView, printable } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
+import { promptForms } from '../lib/fill-form.js'
 import { omitUndefined, parseSeconds } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import {
@@ -77,7 +78,8 @@ async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?
 function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)
-    const options = omitUndefined({ why: flags.why })
+    const onElicitation = promptForms(space, proposal.source.to?.join(', ') ?? 'a tool')
+    const options = omitUndefined({ why: flags.why, onElicitation })
     if (!flags.always) {
       printResult(await space.proposals.approve(proposal.id, { ...options, timeoutMs }), flags.json)
       return

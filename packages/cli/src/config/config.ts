@@ -18,7 +18,7 @@ import type { StorageSettings } from './storage.js'
 export interface Config {
   /** Absolute path of the file. */
   readonly file: string
-  /** The folder of the file, in which programs run and `.meup` is. */
+  /** The folder of the file, in which `.meup` is, and programs run that have no `cwd`. */
   readonly directory: string
   readonly gateway: GatewaySettings
   readonly storage: StorageSettings
@@ -58,6 +58,8 @@ interface Command {
   /** A name to look up in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
+  /** The folder that it runs in, absolute. */
+  readonly cwd: string
   /** Added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -86,8 +88,6 @@ export interface ProcessProgram extends Command {
 /** A coding agent that speaks ACP. */
 export interface AcpProgram extends Command {
   readonly kind: 'acp'
-  /** Absolute: the folder that it works in. */
-  readonly cwd: string
   /** The mode of its sessions. */
   readonly mode?: string
   readonly sessions: 'shared' | 'asker'
@@ -98,10 +98,10 @@ export interface AcpProgram extends Command {
 }
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
-/** Capabilities of an MCP server: results, and notifications about its work [MEUP-3]. */
+/** Capabilities of an MCP server: results, notifications about its work, and questions about a call [MEUP-3]. */
 const mcpCapabilities: readonly Capability[] = [
   Kind.mcpResponse,
-  { kind: Kind.mcpRequest, payload: { method: 'notifications/**' } },
+  { kind: Kind.mcpRequest, payload: { method: ['notifications/**', 'elicitation/create'] } },
 ]
 
 /** Capabilities of a coding agent: it thinks, answers, and proposes what it would do. */
@@ -180,8 +180,13 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
     const { url, headers = {} } = participant
     return { kind: 'mcp', url, headers }
   }
-  const { args = [], env = {} } = participant
-  const common = { command: toCommand(participant.command, directory), args, env }
+  const { args = [], cwd = '.', env = {} } = participant
+  const common = {
+    command: toCommand(participant.command, directory),
+    args,
+    cwd: resolve(directory, cwd),
+    env,
+  }
   if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
   const { restart = 'on-failure', watch = true, transcript } = participant
   const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }

@@ -166,6 +166,7 @@ const variable = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })
 const program = {
   command: word,
   args: Type.Optional(list(text)),
+  cwd: Type.Optional(word),
   env: Type.Optional(named(variable, 'a name of letters, digits and _, not beginning with a digit', text)),
 }
 
@@ -190,7 +191,6 @@ const codingAgent = {
   kind: oneOf('acp'),
   ...common,
   ...program,
-  cwd: Type.Optional(word),
   mode: Type.Optional(word),
   sessions: Type.Optional(oneOf('shared', 'asker')),
   unasked: Type.Optional(oneOf('stop', 'report')),
@@ -213,6 +213,7 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
     headers: Type.Optional(headers),
     command: refused('cannot stand beside url; keep one of them'),
     args: refused('goes with a command; a url has none'),
+    cwd: refused('goes with a command; a url has none'),
     env: refused('goes with a command; give a url its secrets in headers'),
   }),
   map({

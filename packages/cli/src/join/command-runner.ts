@@ -19,6 +19,7 @@ import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
+import { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
@@ -49,7 +50,12 @@ export class CommandRunner {
   constructor(context: CommandContext) {
     this.#context = context
     this.#http = createHttpClient(context.flags)
-    this.#decisions = new ProposalDecider(context.space, context.flags, this.#http)
+    const { space, flags, view } = context
+    const forms = new FormFiller(space, {
+      print: (lines) => view.print(lines),
+      prompt: (...asked) => view.prompt(...asked),
+    })
+    this.#decisions = new ProposalDecider({ space, flags, http: this.#http, forms })
   }
 
   async runCommand(command: CommandName, argument: string): Promise<void> {

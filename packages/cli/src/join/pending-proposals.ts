@@ -15,6 +15,7 @@ import {
 import { describeChange, readSettings } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
+import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
 import {
   findOpenProposal,
@@ -217,22 +218,35 @@ const approvalTimeoutMs = 60_000
 
 export type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['allowAlways']>[1]>
 
+interface DeciderOptions {
+  readonly space: SpaceClient
+  readonly flags: ConnectionFlags
+  readonly http: HttpClient
+  /** Puts to the user what tools ask while they do what was approved. */
+  readonly forms: FormFiller
+}
+
 /** Approves and rejects proposals for this participant. */
 export class ProposalDecider {
   readonly #space: SpaceClient
   readonly #flags: ConnectionFlags
   readonly #http: HttpClient
+  readonly #forms: FormFiller
 
-  constructor(space: SpaceClient, flags: ConnectionFlags, http: HttpClient) {
+  constructor({ space, flags, http, forms }: DeciderOptions) {
     this.#space = space
     this.#flags = flags
     this.#http = http
+    this.#forms = forms
   }
 
   /** Approves a proposal, and allows the like from now on. Returns a line for people. */
   allowAlways(start: string, options: AlwaysOptions): Promise<string> {
     return this.#with(start, async (space, id) => {
-      const { recipient, id: grant } = await space.proposals.allowAlways(id, options)
+      const { recipient, id: grant } = await space.proposals.allowAlways(id, {
+        ...options,
+        ...this.#ask(space, id),
+      })
       return `✓ approved; ${recipient} may do the like from now on (grant ${grant})`
     })
   }
@@ -240,7 +254,8 @@ export class ProposalDecider {
   /** Returns a line for people. */
   approve(start: string): Promise<string> {
     return this.#with(start, async (space, id) => {
-      const { content, isError } = await space.proposals.approve(id, { timeoutMs: approvalTimeoutMs })
+      const options = { timeoutMs: approvalTimeoutMs, ...this.#ask(space, id) }
+      const { content, isError } = await space.proposals.approve(id, options)
       const text = getContentText(content, ' ') ?? ''
       return isError === true
         ? `✗ the tool failed: ${brief(text, 200)}`
@@ -253,6 +268,11 @@ export class ProposalDecider {
       await space.proposals.reject(id, { reason: 'disagree', ...(why !== '' && { message: why }) })
       return '✓ rejected'
     })
+  }
+
+  #ask(space: SpaceClient, id: string): Pick<AlwaysOptions, 'onElicitation'> {
+    const { to = [] } = space.proposals.get(id) ?? {}
+    return { onElicitation: this.#forms.answer(to.join(', ')) }
   }
 
   /** A proposal older than this connection is decided on a second one, which is resumed before it. */

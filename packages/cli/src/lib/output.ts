@@ -22,6 +22,12 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+/** `48 B`, `1.2 KB`, `3.4 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 /** Colours if stdout is a terminal that has them and NO_COLOR is unset. */
 export const getStdoutStyle = (): Style =>
   process.stdout.isTTY && process.stdout.hasColors() ? colourStyle : plainStyle

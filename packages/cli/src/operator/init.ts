@@ -17,6 +17,7 @@ import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { findFreePort } from '../lib/ports.js'
 import { schemaLine } from './editor-schema.js'
+import { type ImportedServers, importServers, noServers } from './import-servers.js'
 import { deriveNames } from './space.js'
 import { changeTokens } from './tokens.js'
 
@@ -25,25 +26,47 @@ export interface InitFlags {
   readonly person?: string
   readonly agent?: string
   readonly listen?: string
+  /** A file with `mcpServers`. */
+  readonly import?: string
   readonly yes?: boolean
   readonly json?: boolean
 }
 
 /** `meup init`: creates the files of a space with a first agent, in a folder that has none of them. */
-export async function init(folder: string, { yes, json, ...given }: InitFlags): Promise<void> {
+export async function init(folder: string, flags: InitFlags): Promise<void> {
+  const { yes, json, import: path, ...given } = flags
   const directory = resolve(folder)
   mustBeFree(directory)
   const packages = findPackages()
   const names = await resolveNames(directory, given, !yes && !json && process.stdin.isTTY === true)
-  const files = createFiles(names, packages)
+  const { person, agent } = names
+  const servers = path === undefined ? noServers : importServers(path, [person, agent, 'files'])
+  const env = { ...process.env, ...servers.secrets }
+  const files = createFiles(names, packages, servers)
+  parseConfig(files['space.yaml'], { file: 'space.yaml', env })
   write(directory, files)
   linkPackages(packages, directory)
-  const tokens = changeTokens(loadConfig(join(directory, 'space.yaml')), 'create', {})
+  const tokens = changeTokens(loadConfig(join(directory, 'space.yaml'), env), 'create', {})
   const written = [...Object.keys(files), ...tokens.map(({ entry }) => relative(directory, entry.file))]
   const commands = commandsFor(directory)
-  if (json) return void printJson({ directory, ...names, files: written, commands })
+  const variables = Object.keys(servers.secrets)
+  const imported = Object.keys(servers.participants)
+  const result = {
+    directory,
+    ...names,
+    files: written,
+    commands,
+    ...(path !== undefined && { imported, variables }),
+  }
+  if (json) return void printJson(result)
   for (const file of written) printNotice(`✓ ${join(relative(process.cwd(), directory), file)}`)
   printNotice(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
+  if (imported.length > 0) printNotice(`${person} may use the servers of ${path}: ${imported.join(', ')}`)
+  for (const notice of servers.notices) printNotice(`… ${notice}`)
+  if (variables.length > 0)
+    printNotice(
+      `… secrets are not in space.yaml: set ${variables.join(', ')} in the environment first, to what ${path} has`,
+    )
   for (const command of commands) print(command)
   printNotice(
     'the last one in another terminal there, or npx meup open for the page; then ask: Can we deploy?',
@@ -58,8 +81,8 @@ async function resolveNames(directory: string, given: Partial<Names>, mayAsk: bo
   return names
 }
 
-const createFiles = (names: Names, packages: readonly FoundPackage[]): Readonly<Record<string, string>> => ({
-  'space.yaml': spaceYaml(names),
+const createFiles = (names: Names, packages: readonly FoundPackage[], servers: ImportedServers) => ({
+  'space.yaml': spaceYaml(names, servers),
   'agent.ts': agentFile,
   'files/report.txt': reportFile,
   'package.json': packageJson(names.space, packages),
@@ -184,7 +207,10 @@ interface Names {
 }
 
 /** The configuration of a first space: you, an agent that runs with it, and a tool that reads files. */
-export const spaceYaml = ({ space, person, agent, listen }: Names): string => `\
+export const spaceYaml = (
+  { space, person, agent, listen }: Names,
+  { participants }: Pick<ImportedServers, 'participants'> = noServers,
+): string => `\
 ${schemaLine}# Who is in the space, and what each may do. "meup up" runs it; "meup space validate" checks it.
 version: 1
 space: ${text(space)}
@@ -209,7 +235,10 @@ participants:
     kind: mcp
     command: node
     args: [node_modules/@modelcontextprotocol/server-filesystem/dist/index.js, ./files]
-`
+${Object.entries(participants).map(importedYaml).join('')}`
+
+const importedYaml = ([id, participant]: [string, object]): string =>
+  `\n${stringify({ [id]: participant }).replace(/^(?=.)/gm, '  ')}`
 
 /** A name as YAML: names such as "null" or "1" need quotes. */
 const text = (name: string): string => stringify(name).trim()

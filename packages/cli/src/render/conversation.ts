@@ -13,7 +13,7 @@ import {
   type Tone,
   withThoughtName,
 } from '@meup/folds'
-import { type AnyEnvelope, contextDepth, Kind } from '@meup/protocol'
+import { type AnyEnvelope, contextDepth, getErasure, Kind } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 
 /** Limit of arguments, a result or a rationale on a line. */
@@ -78,7 +78,8 @@ const background: ReadonlySet<string> = new Set([
 
 /** Whether a conversation leaves an envelope out: receipts, measurements, progress, and what views show elsewhere. */
 export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
-  background.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
+  (background.has(kind) && getErasure({ kind, payload }) === undefined) ||
+  (kind === Kind.mcpRequest && isNotification(payload))
 
 const signs: Partial<Record<Tone, string>> = {
   start: '┄',

@@ -3,6 +3,7 @@ import {
   defaultGuard,
   getParameters,
   getWhy,
+  isElicitation,
   isObject,
   onOneLine,
   readResult,
@@ -11,6 +12,7 @@ import {
   shownToolName,
 } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { formatBytes } from '../lib/output.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
@@ -30,9 +32,15 @@ export function describeCall(request: Request): ShownCall {
   const { payload } = request
   return {
     tool: onOneLine(shownToolName(payload)),
-    args: formatArguments(redact(getParameters(payload), defaultGuard).value),
+    args: formatArguments(redact(getShown(payload), defaultGuard).value),
     why: brief(getWhy({ ...request }), maxReasonChars),
   }
+}
+
+/** Of a question its text; what is to be filled in is for the one who is asked. */
+function getShown(payload: Request['payload']): unknown {
+  const { params } = payload
+  return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })
 }
 
 /** A single text as it is, several as `name=value`. */
@@ -64,9 +72,4 @@ export function outcomeMark({ payload }: Response): string {
   const { count, unit } = size
   if (unit === 'chars') return `✓ ${formatBytes(Buffer.byteLength(text))}`
   return `✓ ${unit === 'bytes' ? formatBytes(count) : `${count.toLocaleString('en')} ${unit}`}`
-}
-
-function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

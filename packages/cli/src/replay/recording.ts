@@ -12,7 +12,7 @@ import { formatError, UsageError } from '../lib/exit.js'
 export type RecordedItem =
   /** `row`: its row of the log; absent for envelopes that are in no log, such as errors. */
   | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }
-  /** Seq of an envelope that the exporter was not allowed to read. */
+  /** Seq of an envelope that the exporter was not allowed to read, or that was erased. */
   | { readonly withheld: number }
 
 /** The extent of an undamaged recording. */
@@ -21,8 +21,9 @@ export interface RecordingExtent {
   /** First and last seq; 0 if it is empty. */
   readonly first: number
   readonly head: number
-  /** Envelopes that the exporter was not allowed to read. */
+  /** Envelopes that the exporter was not allowed to read, and those that were erased. */
   readonly withheld: number
+  readonly erased?: number
   /** Of plain envelopes: the first missing seq before a present one. */
   readonly gap?: number
   /** Of an export. Plain envelopes have no proof of completeness. */
@@ -129,8 +130,9 @@ async function* readProven(
 }
 
 function toExtent(whole: Extract<ExportVerdict, { ok: true }>): RecordingExtent {
-  const { first, head, checked, shown, epoch, hash } = whole
-  return { ok: true, first, head, withheld: checked - shown, proof: { epoch, hash } }
+  const { first, head, checked, shown, erased, epoch, hash } = whole
+  const gone = erased.length > 0 ? { erased: erased.length } : {}
+  return { ok: true, first, head, withheld: checked - shown, ...gone, proof: { epoch, hash } }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -88,7 +88,7 @@ async function* again(recording: Recording): AsyncGenerator<RecordedItem, void> 
 
 async function show(
   items: AsyncIterable<RecordedItem>,
-  { first, head }: RecordingExtent,
+  { first, head, erased = 0 }: RecordingExtent,
   speed: number,
   { from = 0, to = Number.POSITIVE_INFINITY, json }: ReplayFlags,
 ): Promise<void> {
@@ -111,7 +111,8 @@ async function show(
     await play(selected(), { clock: systemClock, speed, show: stage.show, notify: stage.notify })
     const { shown, withheld } = seen
     if (withheld > 0) {
-      const whose = 'whoever exported this was not allowed to read them'
+      const reader = 'whoever exported this was not allowed to read them'
+      const whose = erased > 0 ? `they were erased, or ${reader}` : reader
       stage.notify(`${withheld} of ${shown + withheld} envelopes could not be shown: ${whose}`)
     }
     if (shown + withheld === 0) stage.notify(`nothing was played: this has the envelopes ${first} to ${head}`)
@@ -255,11 +256,13 @@ export async function copyInto(
 }
 
 /** The reason why a recording cannot be imported. */
-function findMissing({ first, gap, withheld, proof }: RecordingExtent): string | undefined {
+function findMissing({ first, gap, withheld, erased = 0, proof }: RecordingExtent): string | undefined {
   const advice = `a participant with the capability ${READ_TARGETED} can export all of them, while no run is hidden`
   if (proof !== undefined && first > 1) {
     return `this begins at seq ${first}: what came before was pruned, and a space needs its beginning`
   }
+  if (erased > 0)
+    return `a space needs all envelopes, and ${erased} of these were erased: meup backup copies the log`
   if (withheld > 0) {
     return `a space needs all envelopes, and ${withheld} of these were withheld from whoever exported them: ${advice}`
   }

@@ -109,9 +109,14 @@ const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
  * Finds the source files of a program: those on its command line, and what these import by relative paths, as resolved by Node.js
  * and TypeScript. Leaves out `node_modules` and files that a program only reads or writes.
  */
-export function findSources({ command, args }: ProcessProgram, directory: string): Sources {
+export function findSources(
+  { command, args, cwd }: Pick<ProcessProgram, 'command' | 'args' | 'cwd'>,
+  directory: string,
+): Sources {
   const found = new Map<string, Version>()
-  const waiting = namedIn(command, args, directory)
+  const scripts = namedIn(args).map((word) => resolve(cwd, word))
+  // Files elsewhere are installed, not edited.
+  const waiting = [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
   for (const file of waiting) {
     if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= maxFiles) continue
     const { version, text } = read(file)
@@ -134,12 +139,10 @@ export function changedSources(before: Sources, now: Sources, byTime: boolean): 
 }
 
 /** `node --import ./setup.js agent.js` names two. */
-function namedIn(command: string, args: readonly string[], directory: string): string[] {
-  const words = args.map((arg) => (arg.startsWith('-') ? arg.slice(arg.indexOf('=') + 1) : arg))
-  const scripts = words.filter((word) => script.test(word)).map((word) => resolve(directory, word))
-  // Files elsewhere are installed, not edited.
-  return [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
-}
+const namedIn = (args: readonly string[]): string[] =>
+  args
+    .map((arg) => (arg.startsWith('-') ? arg.slice(arg.indexOf('=') + 1) : arg))
+    .filter((word) => script.test(word))
 
 /** The file of an import; if there is none, all candidates, since it may be written later. */
 function resolveImport(path: string): string[] {

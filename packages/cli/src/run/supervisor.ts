@@ -206,14 +206,19 @@ async function startMcp(
   connection: ProgramConnection,
   signal: AbortSignal,
 ): Promise<Running> {
-  const { url, space: name, token, participant, directory, log } = connection
+  const { url, space: name, token, participant, log } = connection
   const bridge = await bridgeMcpServer({
     connect: () => connect({ url, space: name, token }),
     name: participant,
     signal,
     ...('url' in program
       ? { url: program.url, headers: program.headers }
-      : { command: program.command, args: program.args, env: buildEnvironment(program), cwd: directory }),
+      : {
+          command: program.command,
+          args: program.args,
+          env: buildEnvironment(program),
+          cwd: program.cwd,
+        }),
     log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
   })
   return {
@@ -250,11 +255,11 @@ const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 const lastWordsMs = 500
 
 async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
-  const { url, space, token, participant, directory, log } = connection
+  const { url, space, token, participant, log } = connection
   const child = await spawnChild({
     command: program.command,
     args: program.args,
-    cwd: directory,
+    cwd: program.cwd,
     env: {
       ...buildEnvironment(program),
       MEUP_URL: url,

@@ -161,8 +161,8 @@ class ConversationView implements View {
     return this.#surface.choose(question, choices)
   }
 
-  prompt(question: string): Promise<string | undefined> {
-    return this.#surface.prompt(question)
+  prompt(question: string, signal?: AbortSignal): Promise<string | undefined> {
+    return this.#surface.prompt(question, signal)
   }
 
   take(line: string): boolean {

@@ -15,8 +15,11 @@ export interface Surface {
   refresh(): void
   /** Asks the user to choose; returns the index, or `undefined` for none or without a terminal. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
-  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. */
-  prompt(question: string): Promise<string | undefined>
+  /**
+   * Asks the user for a line; `undefined`: Esc, or there is no terminal. With a signal, which takes the question back, it was not
+   * the user who began: a line that was begun before, and a command, leave it open.
+   */
+  prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /** Whether a typed line answers such a question. */
   take(line: string): boolean
   /** When the line was begun that is typed, in milliseconds since the epoch. */
@@ -56,13 +59,24 @@ interface LiveOptions {
   readonly keys: Readonly<Record<string, () => void>>
 }
 
+interface Asked {
+  readonly question: string
+  answer(line: string | undefined): void
+  /** Milliseconds since the epoch, if it was not the user who began. */
+  readonly since?: number
+}
+
+/** Whether the line was begun before the question was put. */
+const isOlder = ({ since }: Asked, typedSince: number | undefined): boolean =>
+  since !== undefined && typedSince !== undefined && typedSince < since
+
 /** Interval at which the times in the footer are redrawn. */
 const tickMs = 1000
 
 /** A terminal: permanent lines above a footer that is redrawn. */
 export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions): Surface {
   let choices: readonly string[] = []
-  let asked: { readonly question: string; answer(line: string | undefined): void } | undefined
+  let asked: Asked | undefined
   let typedSince: number | undefined
   let chosen: ((at: number | undefined) => void) | undefined
   const terminal: Terminal = new Terminal(process.stdout, () => {
@@ -142,16 +156,20 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     notify: (line) => terminal.append(printable(line).split('\n')),
     refresh: () => terminal.refresh(),
     choose,
-    prompt: (question) =>
+    prompt: (question, signal) =>
       new Promise((resolve) => {
         answer(undefined)
-        asked = { question, answer: resolve }
+        const own: Asked = { question, answer: resolve, ...(signal && { since: Date.now() }) }
+        asked = own
+        signal?.addEventListener('abort', () => {
+          if (asked === own) answer(undefined)
+        })
         terminal.refresh()
       }),
     take(line) {
       // A command is none.
-      const isAnswer = asked !== undefined && !line.startsWith('/')
-      answer(isAnswer ? line : undefined)
+      const isAnswer = asked !== undefined && !/^\/[a-z]+(\s|$)/.test(line) && !isOlder(asked, typedSince)
+      if (isAnswer || asked?.since === undefined) answer(isAnswer ? line : undefined)
       return isAnswer
     },
     get typedSince() {

@@ -41,8 +41,8 @@ export interface View {
   readonly filter: ViewFilter | undefined
   /** Asks the user to choose; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
-  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. */
-  prompt(question: string): Promise<string | undefined>
+  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. See `Surface.prompt`. */
+  prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /** Whether a typed line answers such a question. */
   take(line: string): boolean
   /** When the line was begun that is typed, in milliseconds since the epoch. */

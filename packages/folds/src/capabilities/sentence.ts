@@ -1,4 +1,4 @@
-import { type Capability, Kind, READ_TARGETED } from '@meup/protocol'
+import { type Capability, ERASE, Kind, READ_TARGETED } from '@meup/protocol'
 import { hasUnseen, isObject, onOneLine } from '../text.js'
 
 /** What kinds stand for, as one says what somebody may do. */
@@ -14,6 +14,7 @@ const deeds: Readonly<Record<string, string>> = {
   [Kind.mcpReject]: 'reject proposals',
   [Kind.observeVisibility]: 'hide and show the thoughts of runs',
   [READ_TARGETED]: 'read what is addressed to others',
+  [ERASE]: 'erase what was said',
   'capability.*': 'grant and revoke capabilities',
   [Kind.capabilityGrant]: 'grant capabilities',
   [Kind.capabilityRevoke]: 'revoke grants',

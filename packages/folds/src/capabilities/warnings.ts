@@ -1,4 +1,4 @@
-import { type Capability, Kind, namespaceOf, type PayloadPattern } from '@meup/protocol'
+import { type Capability, Kind, literalCapabilities, namespaceOf, type PayloadPattern } from '@meup/protocol'
 import { formatCapability } from '../describe.js'
 import { suggest } from '../suggest.js'
 import { onOneLine } from '../text.js'
@@ -19,7 +19,11 @@ function listKinds(capability: Capability): string[] {
 }
 
 const knownKinds: readonly string[] = Object.values(Kind)
-const knownNames = [...knownKinds, ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`))]
+const knownNames = [
+  ...knownKinds,
+  ...literalCapabilities,
+  ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`)),
+]
 
 /** Kinds may be anybody's own, so that a misspelt one is none that is refused. `reasoning/start` is `reasoning.start`. */
 function explainKind(kind: string): string | undefined {

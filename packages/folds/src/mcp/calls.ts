@@ -35,6 +35,9 @@ export function getParameters({ method, params }: Payload): unknown {
 export const isNotification = ({ method }: Payload): boolean =>
   typeof method === 'string' && method.startsWith('notifications/')
 
+/** What the participant that was called asks its caller meanwhile [MEUP-3.26]. */
+export const isElicitation = ({ method }: Payload): boolean => method === 'elicitation/create'
+
 /** The request that a `notifications/cancelled` names, and the reason; `undefined` for other messages. */
 export function getCancellation({
   method,

@@ -1,4 +1,4 @@
-import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { correlations, type Envelope, getErasure, Kind } from '@meup/protocol'
 import { Bounded, Register, type RegisterSnapshot } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
 import { type Fold, Progress } from '../fold.js'
@@ -103,7 +103,7 @@ class Proposals implements ProposalFold {
       case Kind.spaceKick:
         return this.#ended(envelope)
       case Kind.systemSpace:
-        return envelope.payload.event === 'pruned' ? this.#pruned(envelope) : []
+        return this.#gone(envelope)
     }
     return []
   }
@@ -114,10 +114,16 @@ class Proposals implements ProposalFold {
     return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
   }
 
-  /** Nobody can decide on a pruned proposal any more [MEUP-3.22]. */
-  #pruned({ from: by, ts, payload }: Envelope): ProposalView[] {
-    const gone = [...this.#proposals.open()].filter(({ source }) => source.seq <= Number(payload.through))
-    return gone.map((each) => withdrawn(each, { by, ts, reason: 'pruned', message: null }))
+  /** Nobody can decide on a pruned or erased proposal any more [MEUP-3.22]. */
+  #gone(envelope: Envelope): ProposalView[] {
+    const { from: by, ts, payload } = envelope
+    const erased = getErasure(envelope)?.id
+    const through = payload.event === 'pruned' ? Number(payload.through) : 0
+    const gone = [...this.#proposals.open()].filter(
+      ({ id, source }) => id === erased || source.seq <= through,
+    )
+    const reason = erased === undefined ? 'pruned' : 'erased'
+    return gone.map((each) => withdrawn(each, { by, ts, reason, message: null }))
   }
 
   #concerned(envelope: Envelope): ProposalView[] {

@@ -69,6 +69,15 @@ export class AskedCalls {
     return this.#deadlines.due(Date.parse(time)).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
+  /** Forgets what only the body of a call tells. */
+  erase(id: string): void {
+    const call = this.#calls.get(id)
+    if (call === undefined || call.jsonRpcId === null) return
+    const key = toKey(call.from, call.jsonRpcId)
+    if (this.#byJsonRpcId.get(key) === id) this.#byJsonRpcId.delete(key)
+    this.#calls.set(id, { ...call, jsonRpcId: null })
+  }
+
   snapshot(getNumber: (turn: OpenTurn) => number): AskedCallsSnapshot {
     const calls = [...this.#calls.values()].map((call) => ({
       ...call,

@@ -4,12 +4,13 @@ import {
   correlations,
   type DecisionPayload,
   type Envelope,
+  getErasure,
   isThought,
   Kind,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
-import { getAttempt, isNotification, isRefusedCall } from '../mcp/calls.js'
+import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
 import { getOutcome } from '../mcp/result.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
@@ -102,7 +103,8 @@ export class Assigner {
       this.#cancel(envelope)
       return
     }
-    this.#addTrigger(envelope)
+    // Who is asked about a call goes on with what it called for.
+    if (!isElicitation(payload) || envelope.correlationId === undefined) this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
       // What the proposer does about the request belongs to the turn that proposed.
@@ -197,6 +199,12 @@ export class Assigner {
     this.#marking.step(turn, 'waiting_approval', Role.turn)
     const isCall = turn.heading.agent === attempt.from && isRefusedCall(envelope.payload as DecisionPayload)
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
+  }
+
+  /** The log keeps nothing of the body of an envelope any more [MEUP-10.10]: neither does this. */
+  erasure(envelope: Envelope): void {
+    const erasure = getErasure(envelope)
+    if (erasure !== undefined) this.#calls.erase(erasure.id)
   }
 
   snapshot(): AssignSnapshot {
@@ -391,4 +399,5 @@ const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) 
   [Kind.reasoningConclusion]: (assigner, envelope) => assigner.close(envelope),
   [Kind.reasoningCancel]: (assigner, envelope) => assigner.close(envelope),
   [Kind.systemDecision]: (assigner, envelope) => assigner.decision(envelope),
+  [Kind.systemSpace]: (assigner, envelope) => assigner.erasure(envelope),
 }

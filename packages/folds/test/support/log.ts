@@ -58,6 +58,16 @@ export const propose = (from: string, name: string, args: object, more: More = {
   kind: 'mcp.proposal',
 })
 
+/** A tool asks about a call. */
+export const elicit = (from: string, correlationId: string, caller: string, more: More = {}): Fields => ({
+  kind: 'mcp.request',
+  from,
+  to: [caller],
+  correlationId,
+  ...more,
+  payload: { method: 'elicitation/create', params: { message: 'Which?' } },
+})
+
 export const response = (from: string, correlationId: string, payload: Envelope['payload']): Fields => ({
   kind: 'mcp.response',
   from,

@@ -31,6 +31,17 @@ export class Checkpoints implements SpaceListener {
     if (isLong && this.#bytesSince >= bytes && this.#keeping === undefined) void this.keep()
   }
 
+  /** Resolves when none is being kept. */
+  async settled(): Promise<void> {
+    await this.#keeping
+  }
+
+  /** Keeps one although the last was of the same state: the log has dropped it. */
+  renew(): Promise<void> {
+    this.#kept = 0
+    return this.keep()
+  }
+
   /** Resolves when the state as of now is kept, or the operator has been told why not. */
   async keep(): Promise<void> {
     await this.#keeping

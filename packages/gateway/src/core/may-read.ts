@@ -28,6 +28,12 @@ type Origin = Pick<Entry, 'from' | 'to' | 'kind' | 'correlationId'>
 /** What decides who may read an envelope. */
 export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
+/** The same of one that the log has. */
+export type LoggedAddress = Addressed & Pick<Entry, 'seq'>
+
+/** Who may read what was erased [MEUP-10.11]. */
+export const nobody: Audience = { participants: new Set(), isWithheld: true }
+
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
 export function decideAudience(entry: Addressed, rules: AudienceRules): Audience {
   const { kind, from, to, context } = entry

@@ -1,6 +1,7 @@
 import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Encoded, encode, toDraft } from '../log/encode.js'
+import { readErasure } from '../log/erased.js'
 import type { Clock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -22,7 +23,7 @@ import type { Session } from './delivery/session.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import { type Addressed, type Audience, decideAudience, type Reader } from './may-read.js'
+import { type Audience, decideAudience, type LoggedAddress, nobody, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
 import { parseEnvelope, resume } from './replay.js'
 import { Guard } from './safety.js'
@@ -64,6 +65,8 @@ export class Space {
   /** Last seq that was committed and broadcast. */
   delivered: number
   readonly #hidden: HiddenRuns
+  /** Seqs of what was erased, as of what was delivered last. */
+  readonly #erased: Set<number>
   readonly #withholds = (context: string, from: string): boolean => this.#hidden.withholds(context, from)
   #admitted: number
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
@@ -98,6 +101,7 @@ export class Space {
     this.ids = new KnownIds(log)
     this.delivered = log.head
     this.#hidden = new HiddenRuns(state.contexts)
+    this.#erased = new Set(state.erasures.seqs)
     this.#admitted = log.head
     this.#commit = new GroupCommit(log, clock, {
       committed: (batch, seconds) => {
@@ -195,7 +199,8 @@ export class Space {
   }
 
   /** Who may read an envelope that the log has, as of what was delivered last. */
-  decideAudience(envelope: Addressed): Audience {
+  decideAudience(envelope: LoggedAddress): Audience {
+    if (this.wasErased(envelope.seq)) return nobody
     return decideAudience(envelope, {
       mcpVisibility: this.config.mcp.visibility,
       withholds: this.#withholds,
@@ -205,11 +210,17 @@ export class Space {
 
   /** Another one whenever envelopes that the log has may be read by others than before. */
   get audienceVersion(): string {
-    return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.log.oldest}`
+    return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
   }
 
+  /** Whether a delivered record says so [MEUP-10.10]. */
+  wasErased(seq: number): boolean {
+    return this.#erased.size > 0 && this.#erased.has(seq)
+  }
+
+  /** Of what was erased before it came here, the record is still to come. */
   createDelivery(entry: Entry): Delivery {
-    return new Delivery(entry, this.decideAudience(entry))
+    return new Delivery(entry, entry.body.length === 0 ? nobody : this.decideAudience(entry))
   }
 
   /** Resolves to whether the log has this seq, as soon as that is certain. */
@@ -271,6 +282,8 @@ export class Space {
     for (const listener of this.#listeners) listener.committed?.()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
+      const erasure = readErasure(entry)
+      if (erasure !== undefined) this.#erased.add(erasure.seq)
       const delivery = this.createDelivery(entry)
       if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
@@ -416,13 +429,20 @@ export interface SpaceReport {
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
   /** Delivered envelopes that the index of turns has still to take. */
   readonly unindexed: number
+  /** Envelopes that were erased, and whose bytes are still to be removed. */
+  readonly unerased: number
+  /** Participants who are there. */
+  readonly present: number
+  readonly openContexts: number
+  /** Proposals that somebody may still decide on. */
+  readonly openProposals: number
   readonly metrics: SpaceMetrics
 }
 
 /** `indexed`: last seq that the index of turns has. */
 export function createReport(
-  { config, stopped, delivered, sessions, waiting, metrics }: Space,
-  indexed: number,
+  { config, stopped, delivered, sessions, waiting, metrics, state, clock }: Space,
+  { indexed, unerased }: { readonly indexed: number; readonly unerased: number },
 ): SpaceReport {
   let unsentBytes = 0
   for (const { connection } of sessions) unsentBytes += connection.pending
@@ -434,6 +454,10 @@ export function createReport(
     unsentBytes,
     waiting,
     unindexed: delivered - indexed,
+    unerased,
+    present: state.participants.present().length,
+    openContexts: state.contexts.open().length,
+    openProposals: state.proposals.countOpen(clock.now()),
     metrics,
   }
 }

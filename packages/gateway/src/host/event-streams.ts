@@ -50,14 +50,14 @@ export class EventStreams implements SpaceListener {
   /** Keeps the batch for the index, unless no stream is open. */
   delivered(batch: readonly Delivery[]): void {
     if (this.#open.size === 0) {
-      this.#forget()
+      this.forget()
       return
     }
     for (const delivery of batch) {
       this.#waiting.push(delivery)
       this.#bytes += delivery.entry.body.length
     }
-    if (this.#bytes > mostWaiting) this.#forget()
+    if (this.#bytes > mostWaiting) this.forget()
   }
 
   /** Deltas keep their place: what was said before them is shown first. */
@@ -97,13 +97,17 @@ export class EventStreams implements SpaceListener {
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)
     this.#shown = through
-    if (!isWhole || !this.#isShown(batch, endings)) {
+    if (!isWhole || !this.#isShown(batch.map(this.#asOfNow), endings)) {
       const behind = [...this.#upToDate]
       this.#upToDate.clear()
       for (const session of behind) this.serve(session)
     }
     this.#offerDeltas()
   }
+
+  /** It may have been erased while the index was behind. */
+  readonly #asOfNow = (delivery: Delivery): Delivery =>
+    this.#space.wasErased(delivery.entry.seq) ? this.#space.createDelivery(delivery.entry) : delivery
 
   /** Whether all who are up to date have got it. */
   #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
@@ -136,8 +140,8 @@ export class EventStreams implements SpaceListener {
     this.#upToDate.delete(session)
   }
 
-  /** Who misses it reads the log. */
-  #forget(): void {
+  /** Drops what waits: who misses it reads the log. */
+  forget(): void {
     this.#waiting = []
     this.#bytes = 0
     this.#deltas = []

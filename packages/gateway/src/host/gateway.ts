@@ -6,7 +6,6 @@ import { createReport, Space, type SpaceReport } from '../core/space.js'
 import { Counts } from '../core/space-metrics.js'
 import { steadyClock } from '../core/steady-clock.js'
 import { IndexFile } from '../index/index-file.js'
-import type { Turns } from '../index/indexer.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { at, type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -56,7 +55,7 @@ export interface ConnectionGrant {
 }
 
 /** Somebody who is known in a space, with what may be asked of it. */
-export type Caller = Visitor & { readonly space: Space; readonly turns: Turns }
+export type Caller = Visitor & { readonly space: Space } & Pick<SpaceHost, 'turns' | 'erasing'>
 
 export interface Gateway {
   readonly spaces: readonly string[]
@@ -159,7 +158,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...hosts.values()].map(({ space, turns }) => createReport(space, turns.indexer.seq)),
+    report: () =>
+      [...hosts.values()].map(({ space, turns, erasing }) =>
+        createReport(space, { indexed: turns.indexer.seq, unerased: erasing.pending }),
+      ),
 
     isPresent: (space, participant) =>
       hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,
@@ -173,7 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const visited = await visit(connectRequest)
       if (isRefusal(visited)) return visited
       const { visitor, host } = visited
-      return { ...visitor, space: host.space, turns: host.turns }
+      return { ...visitor, space: host.space, turns: host.turns, erasing: host.erasing }
     },
 
     async openedBy({ token, remote, onAuthenticated }) {

@@ -87,6 +87,18 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     'Delivered envelopes that the index of turns has not taken yet',
     ({ unindexed }) => unindexed,
   ),
+  gauge(
+    'meup_unerased_envelopes',
+    'Envelopes that were erased, whose bytes are not removed yet',
+    ({ unerased }) => unerased,
+  ),
+  gauge('meup_participants_present', 'Participants who are there', ({ present }) => present),
+  gauge(
+    'meup_open_contexts',
+    'Contexts that reasoning has opened and not closed',
+    ({ openContexts }) => openContexts,
+  ),
+  gauge('meup_open_proposals', 'Proposals that wait for a decision', ({ openProposals }) => openProposals),
   counter('meup_envelopes_accepted_total', 'Envelopes that were committed, by class', (metrics) =>
     byKey('class', metrics.accepted),
   ),

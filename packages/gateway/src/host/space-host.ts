@@ -4,6 +4,7 @@ import { checkNames, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
 import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
+import { Erasing } from '../core/erasing.js'
 import { welcomeFrame } from '../core/frames.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
@@ -24,6 +25,7 @@ export class SpaceHost {
   readonly turns: Turns
   readonly retention: Retention
   readonly checkpoints: Checkpoints
+  readonly erasing: Erasing
   readonly #enforcement: Enforcement
   readonly #eventStreams: EventStreams
   /** Absent = no other gateway has the space open. */
@@ -37,11 +39,20 @@ export class SpaceHost {
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
     this.#eventStreams = new EventStreams(space, this.turns)
+    this.erasing = new Erasing(space, this.checkpoints, {
+      forget: () => {
+        space.reads.forget()
+        this.turns.folded.clear()
+        this.#eventStreams.forget()
+      },
+      reach: (seq) => this.turns.indexer.reach(seq),
+    })
     const { shared } = space.log
     this.#member = shared && new Member(this, shared)
     space.listen([
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
+      this.erasing, // After whoever keeps what it drops.
       { delivered: () => this.turns.indexer.poke() },
       // In a later turn of the event loop, so that the next batch does not wait for it.
       {
@@ -108,6 +119,7 @@ export class SpaceHost {
   begin(): void {
     this.turns.indexer.poke()
     this.retention.begin()
+    this.erasing.begin()
   }
 
   /** Closes sessions whose access was revoked or has expired. */
@@ -118,6 +130,7 @@ export class SpaceHost {
   /** Stops the timers and background work. */
   close(): void {
     this.retention.close()
+    this.erasing.close()
     this.turns.indexer.close()
     this.#enforcement.close()
     this.presence.close()

@@ -3,6 +3,7 @@ import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
 import { answerSchemas, array, schemaRef, text, turnSchemas } from './describe/schemas.js'
 import { postEnvelopes } from './envelopes.js'
+import { postErasure } from './erase.js'
 import { getEvents } from './events.js'
 import { getEnvelopes, ndjson } from './history.js'
 import {
@@ -179,6 +180,31 @@ export const gatewayRoutes: RouteModule = {
         content: { [ndjson]: text, [markdown]: text },
       },
       handler: getExport,
+    }),
+    route({
+      method: 'post',
+      path: '/spaces/{space}/audit/erase',
+      operationId: 'erase',
+      summary: 'Removes the body of an envelope for good',
+      auth: 'token',
+      body: schemaRef('erase'),
+      answer: {
+        status: 201,
+        description: 'nobody may read it any more; `removed`: its bytes are gone',
+        content: json(schemaRef('erasure')),
+      },
+      refuses: [
+        'invalid_request',
+        'unauthorized',
+        'capability_violation',
+        'participant_paused',
+        'not_found',
+        'payload_too_large',
+        'rate_limited',
+        'internal',
+        'unavailable',
+      ],
+      handler: postErasure,
     }),
     route({
       method: 'post',

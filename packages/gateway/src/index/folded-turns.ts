@@ -60,6 +60,12 @@ export class FoldedTurns {
     this.#long = new LongTurns(space)
   }
 
+  /** Drops everything that was folded. */
+  clear(): void {
+    this.#whole.clear()
+    this.#long.clear()
+  }
+
   /** Folds turns that are about to be looked at, with one read of the log. */
   async prepare(
     index: TurnIndex,
@@ -225,8 +231,7 @@ export class FoldedTurns {
     if (config.safety === this.#rules && log.oldest === this.#oldest) return
     this.#rules = config.safety
     this.#oldest = log.oldest
-    this.#whole.clear()
-    this.#long.clear()
+    this.clear()
   }
 
   async #now(): Promise<string> {

@@ -9,7 +9,7 @@ import {
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
+import { type LoggedAddress, mayRead, type Reader } from '../core/may-read.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
@@ -50,7 +50,7 @@ interface StepInTurn {
 
 /** An answered call; `tool`: `undefined` = it is not a tool call. */
 interface Call {
-  readonly said: Addressed
+  readonly said: LoggedAddress
   readonly tool: string | undefined
 }
 
@@ -168,7 +168,7 @@ export class Steps {
     return call === undefined || this.#mayRead(call.said)
   }
 
-  #mayRead(said: Addressed): boolean {
+  #mayRead(said: LoggedAddress): boolean {
     return mayRead(this.#reader, this.#space.decideAudience(said))
   }
 

@@ -2,7 +2,8 @@ import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, 
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { parseEnvelope } from '../core/replay.js'
-import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
+import { readErasure } from '../log/erased.js'
+import type { Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 
 /** An envelope of a turn, and what it does there. */
@@ -131,7 +132,7 @@ export class TurnIndex {
   }
 
   /** Takes the next rows of the log, all or none of them. After a failure it is of no more use. */
-  add(rows: readonly Pick<Row, 'seq' | 'body' | 'hash'>[]): void {
+  add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[]): void {
     const last = rows.at(-1)
     if (last === undefined) return
     this.#db.transaction(() => {
@@ -140,6 +141,13 @@ export class TurnIndex {
       this.#run('UPDATE spaces SET seq = ?, hash = ? WHERE id = ?', last.seq, last.hash, this.#space)
       this.#stored = last
     })()
+    if (rows.some((row) => readErasure(row) !== undefined)) this.#saveErased()
+  }
+
+  /** What was kept to go on from may tell of what is erased; it is overwritten, in the write-ahead log, too. */
+  #saveErased(): void {
+    this.save()
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
   }
 
   /** How many envelopes a start would have to take again. */
@@ -265,7 +273,7 @@ export class TurnIndex {
     this.#savedAt = this.seq
   }
 
-  #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
+  #takeOne(row: Entry): void {
     const { begun, marks, at } = this.#assigner.assign(parseEnvelope(row))
     if (marks.length === 0) return
     for (const beginning of begun) this.#insertTurn(beginning)

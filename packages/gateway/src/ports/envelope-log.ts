@@ -24,7 +24,7 @@ export interface Draft extends Entry {
   readonly content: Uint8Array
 }
 
-/** A logged entry with its place in the hash chain. Hashes and salt are raw bytes. */
+/** A logged entry with its place in the hash chain. Hashes and salt are raw bytes. An erased one has no body, salt and digest. */
 export interface Row extends Entry {
   readonly salt: Uint8Array
   /** SHA-256(salt ‖ body) */
@@ -116,6 +116,11 @@ export interface EnvelopeLog {
    * the newest row stays, since the chain goes on from it.
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
+  /**
+   * Removes body, salt and digest of these rows, and the checkpoint, which may tell of them [MEUP-10.10]. Resolves once the bytes
+   * are in no file of the log, to whether any were there; rows that are not there are passed over.
+   */
+  erase(seqs: readonly number[]): Promise<boolean>
   /**
    * Replaces the checkpoint, atomically. Rejects with `range` unless `oldest` ≤ `through` ≤ `head`. Pruning removes a checkpoint
    * that includes pruned rows only.

@@ -1,6 +1,7 @@
 import { contextRoot } from '@meup/protocol/context'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
+import { eraseRow, isErased } from '../log/erased.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
 import { createDraft, createRow, matches, toFields } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
@@ -89,6 +90,11 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       await laterThisTurn()
       prune(space, through, bytes)
     },
+    async erase(seqs) {
+      refuseIfClosed()
+      await laterThisTurn()
+      return erase(space, seqs)
+    },
     async keep({ bytes, ...checkpoint }) {
       refuseIfClosed()
       const kept = { ...checkpoint, bytes: Buffer.from(bytes) }
@@ -157,6 +163,17 @@ function prune(space: Space, through: number, bytes: Uint8Array): void {
   }
   space.snapshot = { through, hash: last.hash, bytes }
   if (space.checkpoint !== undefined && space.checkpoint.through <= through) space.checkpoint = undefined
+}
+
+function erase(space: Space, seqs: readonly number[]): boolean {
+  const gone = prunedThrough(space)
+  const found = seqs.flatMap((seq) => space.rows[seq - gone - 1] ?? []).filter((row) => !isErased(row))
+  for (const row of found.map(eraseRow)) {
+    space.rows[row.seq - gone - 1] = row
+    space.ids.set(row.id, row)
+  }
+  if (found.length > 0) space.checkpoint = undefined
+  return found.length > 0
 }
 
 function keep(space: Space, checkpoint: Checkpoint): void {

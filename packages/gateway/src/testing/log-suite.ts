@@ -13,6 +13,7 @@ import {
   type WithLog,
 } from './log-fixtures.js'
 import { describeAppend } from './log-suite-append.js'
+import { describeErase } from './log-suite-erase.js'
 import { describeCheckpoint, describePrune } from './log-suite-prune.js'
 import { describeFind, describeRead } from './log-suite-read.js'
 
@@ -56,6 +57,7 @@ export function describeEnvelopeLog(
     describe('read', () => describeRead(withLog))
     describe('find', () => describeFind(withLog))
     describe('prune', () => describePrune(withLog))
+    describe('erase', () => describeErase(withLog))
     describe('checkpoint', () => describeCheckpoint(withLog))
     describe('recover', () => describeRecover(withLog))
     describe('open and close', () => describeLife(withLog))

@@ -13,7 +13,12 @@ export interface CallOptions {
   readonly timeoutMs?: number
   /** Receives notifications about this request, with the progress token of the caller. */
   readonly onNotification?: (notification: McpRequestPayload) => void
+  /** Answers what the server asks about this request, if it says that it is about this one; default: as the server's `OnElicitation` does. */
+  readonly onElicitation?: OnElicitation
 }
+
+/** Answers a question of the server: `params` and result of `elicitation/create`. The signal is aborted when it is taken back. */
+export type OnElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
 
 interface Calls {
   /** Sends a request under an internal id; the response has the id of the caller. Never rejects. */
@@ -25,6 +30,8 @@ interface Calls {
    * whose stream it came, where each has a stream of its own.
    */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
+  /** What answers a question that came on the stream of this request. All that wait are given their time anew. */
+  getElicitation(streamRequest: RequestId | undefined): OnElicitation | undefined
   /** The server has ended: fails pending and future requests. */
   end(reason: string): void
 }
@@ -32,6 +39,8 @@ interface Calls {
 interface Pending {
   settle(response: McpResponsePayload): void
   notify(notification: McpRequestPayload): void
+  readonly onElicitation: OnElicitation | undefined
+  restartTimer(): void
 }
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
@@ -47,7 +56,7 @@ export function createCalls(name: string, send: Send): Calls {
 
   const exchange = (payload: McpRequestPayload, options: CallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
-      const { signal, timeoutMs = 300_000, onNotification } = options
+      const { signal, timeoutMs = 300_000, onNotification, onElicitation } = options
       const id = nextId++
       const token = getProgressToken(payload)
       const reply = new AbortController()
@@ -67,10 +76,16 @@ export function createCalls(name: string, send: Send): Calls {
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
       const expire = () => giveUp(RelayError.timedOut, `${server} did not answer within ${timeoutMs} ms`)
-      const timer = setTimeout(expire, Math.min(timeoutMs, LONGEST_TIMER_MS))
+      const startTimer = () => setTimeout(expire, Math.min(timeoutMs, LONGEST_TIMER_MS))
+      let timer = startTimer()
       signal?.addEventListener('abort', abort, { once: true })
       pending.set(id, {
         settle,
+        onElicitation,
+        restartTimer() {
+          clearTimeout(timer)
+          timer = startTimer()
+        },
         notify(notification) {
           if (token === undefined && notification.params?.progressToken !== undefined) return
           onNotification?.(withCallerToken(notification, token))
@@ -128,6 +143,10 @@ export function createCalls(name: string, send: Send): Calls {
         )
       return true
     },
+    getElicitation(streamRequest) {
+      for (const { restartTimer } of pending.values()) restartTimer()
+      return pending.get(streamRequest)?.onElicitation
+    },
     end(reason) {
       endedBecause = reason
       for (const { settle } of [...pending.values()]) {
@@ -172,7 +191,7 @@ function withCallerToken(notification: McpRequestPayload, token: Token | undefin
 }
 
 /** JSON-RPC codes for errors of the relay. */
-const RelayError = {
+export const RelayError = {
   serverEnded: -32000,
   timedOut: -32001,
   /** As in the Language Server Protocol; MCP itself expects no answer to a cancelled request. */
@@ -180,7 +199,7 @@ const RelayError = {
   noOutcome: -32603,
 } as const
 
-function failure(code: number, message: string): McpResponsePayload {
+export function failure(code: number, message: string): McpResponsePayload {
   return { jsonrpc: '2.0', error: { code, message } }
 }
 

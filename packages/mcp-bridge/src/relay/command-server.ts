@@ -14,8 +14,8 @@ import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import {
   type McpRelay,
-  type OnNotification,
   openRelay,
+  type RelayHandlers,
   type RelayTransport,
   type ServerOptions,
 } from './relay.js'
@@ -33,20 +33,20 @@ const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split' } as const
 /** Starts a server as a child process. Rejects with CannotStartError, or with an error naming the server. */
 export async function startCommandServer(
   options: CommandServerOptions,
-  onNotification?: OnNotification,
+  handlers: RelayHandlers = {},
 ): Promise<McpRelay> {
   try {
-    return await launch(options, 'legacy', onNotification)
+    return await launch(options, 'legacy', handlers)
   } catch (error) {
     if (!lacksInitialize(error)) throw error
   }
-  return launch(options, 'auto', onNotification)
+  return launch(options, 'auto', handlers)
 }
 
 async function launch(
   options: CommandServerOptions,
   mode: VersionNegotiationMode,
-  onNotification: OnNotification | undefined,
+  handlers: RelayHandlers,
 ): Promise<McpRelay> {
   const { name, command, args = [], env, cwd = '.', startTimeoutMs = 60_000, signal } = options
   const log = (line: string) => options.log?.(line)
@@ -54,7 +54,7 @@ async function launch(
   void logStderr(child, log)
   const transport = childTransport(child, (line) => log(`not JSON-RPC on stdout: ${line}`))
   try {
-    return await openRelay({ name, transport, mode, startTimeoutMs, signal, onNotification, onWarning: log })
+    return await openRelay({ name, transport, mode, startTimeoutMs, signal, ...handlers, onWarning: log })
   } catch (error) {
     await child.close()
     const reason = isClosed(error) ? `it ${(await transport.ended).reason}` : getErrorMessage(error)

@@ -4,6 +4,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   Client,
+  type ClientCapabilities,
   type JSONRPCMessage,
   type McpSubscription,
   PROTOCOL_VERSION_META_KEY,
@@ -11,7 +12,15 @@ import {
   type Transport,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { type CallOptions, createCalls, withRequestId } from './calls.js'
+import {
+  type CallOptions,
+  createCalls,
+  failure,
+  type OnElicitation,
+  RelayError,
+  withRequestId,
+} from './calls.js'
+import { answerAll, createElicitations, readInputRequired } from './elicitations.js'
 import { describeFailure } from './failures.js'
 
 interface McpServerInfo {
@@ -41,18 +50,25 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Called with each notification that belongs to no single call, unchanged. */
-export type OnNotification = (payload: McpRequestPayload) => void
+/** What is told of a server beside the answers to requests. */
+export interface RelayHandlers {
+  /** Called with each notification that belongs to no single call, unchanged. */
+  readonly onNotification?: (payload: McpRequestPayload) => void
+  /** Answers questions of the server that do not say which request they are about. Without it the server is told not to ask. */
+  readonly onElicitation?: OnElicitation
+}
 
-interface RelayOptions {
+interface RelayOptions extends RelayHandlers {
   readonly name: string
   readonly transport: RelayTransport
   readonly mode: VersionNegotiationMode
   readonly startTimeoutMs: number
   readonly signal: AbortSignal | undefined
-  readonly onNotification: OnNotification | undefined
   readonly onWarning: (message: string) => void
 }
+
+/** Times that a server may ask for more before it does what it was asked. */
+const maxRounds = 8
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
 
@@ -68,7 +84,7 @@ const notAnnounced = [
  * relayed messages pass it by, for it knows the kinds of results and drops or refuses what it does not know.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
-  const { name, transport, signal, onNotification } = options
+  const { name, transport, signal, onNotification, onElicitation } = options
   transport.onmessage = (message) => {
     if (!('method' in message) || 'id' in message || notAnnounced.includes(message.method)) return
     onNotification?.(message as McpRequestPayload)
@@ -79,15 +95,51 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     mode: options.mode,
     timeoutMs: options.startTimeoutMs,
     onWarning: options.onWarning,
+    capabilities: onElicitation ? { elicitation: { form: {} } } : {},
   })
   const { server, initializeResult, meta } = await handshake.finally(() => {
     signal?.removeEventListener('abort', giveUp)
   })
 
   const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
+  const elicitations =
+    onElicitation &&
+    createElicitations(
+      (message) => transport.send(withMeta(message, meta)),
+      (streamRequest) => calls.getElicitation(streamRequest) ?? onElicitation,
+    )
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.onMessage(message, transport.getStreamRequest?.())) toClient(message, extra)
+    const streamRequest = transport.getStreamRequest?.()
+    if (elicitations?.onMessage(message, streamRequest) || calls.onMessage(message, streamRequest)) return
+    toClient(message, extra)
+  }
+  /** Sends a request again with what the server asks for, as long as it does. */
+  const requestWithInput = async (
+    payload: McpRequestPayload,
+    callOptions: CallOptions,
+  ): Promise<McpResponsePayload> => {
+    const { signal: given = new AbortController().signal, onElicitation: handle = onElicitation } =
+      callOptions
+    let response = await calls.request(payload, callOptions)
+    for (let round = 0; handle !== undefined; round++) {
+      const required = readInputRequired(response)
+      if (required === undefined) break
+      const inputResponses = round < maxRounds ? await answerAll(required, handle, given) : undefined
+      if (inputResponses === undefined)
+        return withRequestId(
+          payload,
+          failure(RelayError.noOutcome, `the tool server "${name}" asks for more than it can be given`),
+        )
+      const { requestState } = required
+      const params = {
+        ...payload.params,
+        inputResponses,
+        ...(requestState !== undefined && { requestState }),
+      }
+      response = await calls.request({ ...payload, params }, callOptions)
+    }
+    return response
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
@@ -104,8 +156,9 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     close,
     [Symbol.asyncDispose]: close,
     async request(payload, callOptions = {}) {
-      if (payload.method !== 'initialize') return calls.request(payload, callOptions)
-      return withRequestId(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
+      if (payload.method === 'initialize')
+        return withRequestId(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
+      return onElicitation ? requestWithInput(payload, callOptions) : calls.request(payload, callOptions)
     },
     async notify(payload) {
       if (!notRelayed.includes(payload.method)) await calls.notify(payload)
@@ -153,17 +206,18 @@ interface HandshakeOptions {
   readonly timeoutMs: number
   /** Reports what went wrong without ending anything. */
   readonly onWarning: (message: string) => void
+  readonly capabilities: ClientCapabilities
 }
 
 const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
- * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it has no capabilities, so it
- * declines sampling, elicitation and roots. The `onmessage` handler of the transport still receives each message.
+ * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it declines sampling and roots. The `onmessage` handler of the transport still receives each message.
  */
 async function performHandshake(transport: Transport, options: HandshakeOptions): Promise<Handshake> {
-  const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
+  const { capabilities: own } = options
+  const client = new Client(clientInfo, { capabilities: own, versionNegotiation: { mode: options.mode } })
   client.onerror = (error) => options.onWarning(describeFailure(error))
 
   const watch = transport.onmessage
@@ -188,7 +242,7 @@ async function performHandshake(transport: Transport, options: HandshakeOptions)
     meta: {
       [PROTOCOL_VERSION_META_KEY]: protocolVersion,
       [CLIENT_INFO_META_KEY]: clientInfo,
-      [CLIENT_CAPABILITIES_META_KEY]: {},
+      [CLIENT_CAPABILITIES_META_KEY]: own,
     },
   }
 }

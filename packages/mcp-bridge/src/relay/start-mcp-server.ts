@@ -1,19 +1,17 @@
 import { type CommandServerOptions, startCommandServer } from './command-server.js'
 import { describeFailure, isUnknownAddress } from './failures.js'
 import { httpTransport } from './http-transport.js'
-import { type McpRelay, type OnNotification, openRelay, type ServerOptions } from './relay.js'
+import { type McpRelay, openRelay, type RelayHandlers, type ServerOptions } from './relay.js'
 
 export type McpServerOptions = CommandServerOptions | RemoteServerOptions
 
 /** Starts an MCP server by its command, or connects to the one at its address. Rejects with an error naming it. */
 export async function startMcpServer(
   options: McpServerOptions,
-  onNotification?: OnNotification,
+  handlers: RelayHandlers = {},
 ): Promise<McpRelay> {
   options.signal?.throwIfAborted()
-  return 'url' in options
-    ? connectRemoteServer(options, onNotification)
-    : startCommandServer(options, onNotification)
+  return 'url' in options ? connectRemoteServer(options, handlers) : startCommandServer(options, handlers)
 }
 
 interface RemoteServerOptions extends ServerOptions {
@@ -26,7 +24,7 @@ interface RemoteServerOptions extends ServerOptions {
 /** Opens a conversation with a server elsewhere. Rejects with an error naming it. */
 async function connectRemoteServer(
   options: RemoteServerOptions,
-  onNotification?: OnNotification,
+  handlers: RelayHandlers = {},
 ): Promise<McpRelay> {
   const { name, url: address, headers = {}, startTimeoutMs = 60_000, signal } = options
   const url = readAddress(name, address)
@@ -40,7 +38,7 @@ async function connectRemoteServer(
       mode: 'auto',
       startTimeoutMs,
       signal,
-      onNotification,
+      ...handlers,
       onWarning,
     })
   } catch (error) {

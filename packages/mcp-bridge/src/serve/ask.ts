@@ -4,19 +4,19 @@ import {
   type InputRequiredResult,
   inputRequired,
   inputResponse,
-  type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { applyDecision, createForm } from './elicitation.js'
 import type { Question, TimedAnswer } from './questions.js'
 import { turnEndedAt } from './resources.js'
-import type { QuestionState, SpaceService } from './service.js'
+import type { ResumeState, SpaceService } from './service.js'
 import { addressees, message } from './speech.js'
 import {
   addTool,
   createProgressReporter,
   describeTool,
   formatError,
+  type OwnTools,
   textResult,
   timeoutSeconds,
 } from './tool.js'
@@ -40,11 +40,11 @@ const asking = describeTool<AskArgs>({
 
 /** `mayInterrupt`: whether the user of this client can be asked to decide proposals during the call. */
 export function addAsk(
-  server: McpServer,
+  tools: OwnTools,
   service: SpaceService,
   mayInterrupt: (context: ServerContext) => boolean,
 ): void {
-  addTool(server, 'ask', asking, async (args, context) => {
+  addTool(tools, 'ask', asking, async (args, context) => {
     const question = await getQuestion(service, args, context)
     const report = createProgressReporter(context, service.log)
     let reports = 0
@@ -70,12 +70,12 @@ async function getQuestion(
   { mcpReq }: ServerContext,
 ): Promise<Question> {
   const { questions, approvals } = service
-  const state = mcpReq.requestState<QuestionState>()
+  const state = mcpReq.requestState<ResumeState>()
   if (state === undefined) {
     const seen = approvals.list().map(({ id }) => id)
     return questions.ask(text, { timeoutMs: 1000 * seconds, seen, ...(to && { to }) })
   }
-  const question = questions.get(state.question)
+  const question = questions.get(state.id)
   if (question === undefined) {
     throw new ProtocolError('not_found', 'the question is long forgotten; ask it again')
   }
@@ -107,7 +107,7 @@ async function getInterruption(
   const form = createForm(proposal, space.proposals.mayReject(proposal.id))
   return inputRequired({
     inputRequests: { [proposal.id]: inputRequired.elicit(form) },
-    requestState: await stateCodec.mint({ question: question.id }, context),
+    requestState: await stateCodec.mint({ id: question.id }, context),
   })
 }
 

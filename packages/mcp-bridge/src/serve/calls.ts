@@ -1,88 +1,112 @@
-import type { McpServer } from '@modelcontextprotocol/server'
-import type { SpaceService } from './service.js'
-import {
-  addTool,
-  createLogForwarder,
-  createProgressReporter,
-  dataResult,
-  describeTool,
-  participantId,
-  relayedResult,
-  timeoutSeconds,
-} from './tool.js'
+import { randomUUID } from 'node:crypto'
+import type { CallOptions, ElicitResult, OnElicitation } from '@meup/agent-sdk'
+import { Bounded } from '@meup/folds'
+import type { McpRequestPayload } from '@meup/protocol'
+import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server'
 
-interface ListArgs {
-  readonly participant: string
-  readonly timeout_seconds?: number
+/** Calls beyond this are forgotten, oldest first: clients need not resume them. */
+const maxCalls = 1000
+
+const declined: ElicitResult = { action: 'decline' }
+
+/** The request of a client that waits for a call. */
+interface Listener {
+  onProgress(progress: {
+    readonly progress: number
+    readonly total?: number
+    readonly message?: string
+  }): void
+  onNotification(notification: McpRequestPayload): void
+  /** Asks the user at once, where that is possible. */
+  readonly ask?: OnElicitation
 }
 
-interface CallArgs extends ListArgs {
-  readonly tool: string
-  readonly arguments?: Record<string, unknown>
-  readonly why?: string
+interface Elicitation {
+  readonly id: string
+  readonly params: ElicitRequestFormParams
+  readonly answer: (result: ElicitResult) => void
 }
 
-const defaultSeconds = 60
-/** Pages of a list of tools. */
-const maxPages = 100
+/** Makes the request that the call is about. */
+export type Start = (
+  options: Required<Pick<CallOptions, 'signal' | 'onElicitation'>> &
+    Required<Pick<CallOptions, 'onNotification' | 'onProposal'>> & { onProgress: Listener['onProgress'] },
+) => Promise<Record<string, unknown>>
 
-const listing = describeTool<ListArgs>({
-  title: 'Which tools a participant has',
-  description: 'Lists the tools that a participant offers, with the JSON Schema of their arguments.',
-  input: { participant: participantId, timeout_seconds: timeoutSeconds(defaultSeconds) },
-  required: ['participant'],
-  annotations: { readOnlyHint: true },
-})
+/** A call for a client. It goes on while the user fills in a form, and then outlives the request of its client. */
+class ClientCall {
+  readonly id = randomUUID()
+  readonly result: Promise<Record<string, unknown>>
+  listener: Listener | undefined
+  /** Whether the client can show forms. */
+  mayAsk = false
+  readonly #abort = new AbortController()
+  readonly #elicitations = new Map<string, Elicitation>()
+  #wake = (): void => {}
 
-const calling = describeTool<CallArgs>({
-  title: "Call a participant's tool",
-  description:
-    'Calls a tool of a participant and gives back its result as it is. What this identity may not call but may propose is proposed, and waits until somebody approves it.',
-  input: {
-    participant: participantId,
-    tool: { type: 'string', minLength: 1, description: 'name of the tool, as list_tools has it' },
-    arguments: { type: 'object', description: 'arguments of the tool' },
-    why: { type: 'string', description: 'why this tool, for everybody in the space to read' },
-    timeout_seconds: timeoutSeconds(defaultSeconds),
-  },
-  required: ['participant', 'tool'],
-  annotations: { openWorldHint: true },
-})
+  constructor(start: Start) {
+    const onProgress: Listener['onProgress'] = (progress) => this.listener?.onProgress(progress)
+    this.result = start({
+      signal: this.#abort.signal,
+      onProgress,
+      onNotification: (notification) => this.listener?.onNotification(notification),
+      onProposal: ({ id }) =>
+        onProgress({ progress: 0, message: `proposed as ${id}: it waits until somebody approves it` }),
+      onElicitation: (params, signal) => this.#elicit(params, signal),
+    })
+    this.result.catch(() => {}) // Its client may have gone.
+  }
 
-/** The tools that participants offer. */
-export function addCalls(server: McpServer, { space, log }: SpaceService): void {
-  addTool(
-    server,
-    'list_tools',
-    listing,
-    async ({ participant, timeout_seconds: seconds = defaultSeconds }, { mcpReq: { signal } }) => {
-      const tools: unknown[] = []
-      let page: object = {}
-      for (let pages = 0; pages < maxPages; pages++) {
-        const options = { signal, timeoutMs: 1000 * seconds, propose: false }
-        const result = await space.request(participant, 'tools/list', page, options)
-        if (Array.isArray(result.tools)) tools.push(...result.tools)
-        if (typeof result.nextCursor !== 'string') break
-        page = { cursor: result.nextCursor }
-      }
-      return dataResult({ tools })
-    },
-  )
-  addTool(
-    server,
-    'call_tool',
-    calling,
-    async ({ participant, tool, why, timeout_seconds: seconds = defaultSeconds, ...given }, context) => {
-      const report = createProgressReporter(context, log)
-      const params = { name: tool, arguments: given.arguments ?? {} }
-      const result = await space.request(participant, 'tools/call', params, {
-        signal: context.mcpReq.signal,
-        timeoutMs: 1000 * seconds,
-        ...(why !== undefined && { why }),
-        ...(report && { onProgress: report }),
-        onNotification: createLogForwarder(context, log),
+  cancel(): void {
+    this.#abort.abort('the asker has cancelled it')
+  }
+
+  answer(id: string, result: ElicitResult): void {
+    this.#elicitations.get(id)?.answer(result)
+  }
+
+  /** The next question for the user; `undefined` once there is a result. */
+  async next(): Promise<Elicitation | undefined> {
+    const over = this.result.then(
+      () => true,
+      () => true,
+    )
+    for (;;) {
+      const asked = new Promise<false>((resolve) => {
+        this.#wake = () => resolve(false)
       })
-      return relayedResult(result)
-    },
-  )
+      const [elicitation] = this.#elicitations.values()
+      if (elicitation !== undefined || (await Promise.race([asked, over]))) return elicitation
+    }
+  }
+
+  #elicit(params: object, signal: AbortSignal): Promise<ElicitResult> {
+    if (!this.mayAsk || !isSpecType.ElicitRequestFormParams(params)) return Promise.resolve(declined)
+    if (this.listener?.ask !== undefined) return this.listener.ask({ ...params }, signal)
+    const id = randomUUID()
+    return new Promise((resolve) => {
+      const answer = (result: ElicitResult): void => {
+        this.#elicitations.delete(id)
+        resolve(result)
+      }
+      this.#elicitations.set(id, { id, params, answer })
+      signal.addEventListener('abort', () => answer({ action: 'cancel' }))
+      this.#wake()
+    })
+  }
+}
+
+/** The calls of all MCP clients. */
+export class ClientCalls {
+  readonly #known = new Bounded<ClientCall>(maxCalls)
+
+  begin(start: Start): ClientCall {
+    const call = new ClientCall(start)
+    this.#known.set(call.id, call)
+    return call
+  }
+
+  get(id: string): ClientCall | undefined {
+    return this.#known.get(id)
+  }
 }

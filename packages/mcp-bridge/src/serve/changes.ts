@@ -1,7 +1,10 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protocol'
 
-type Listener = (uri: string) => void
+/** The lists of an MCP server that may change. */
+export type ListName = 'tools' | 'prompts' | 'resources'
+/** A list, or the URI of a resource. */
+type Listener = (changed: ListName | (string & {})) => void
 
 const defaultThrottleMs = 250
 /** Namespaces of envelopes that are steps of the audit. */
@@ -9,7 +12,7 @@ const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-/** Notifies listeners of changed resources, throttled; the last change is always reported. */
+/** Notifies listeners of changed resources and lists, throttled; the last change is always reported. */
 export class Changes {
   readonly #uris: Uris
   readonly #throttleMs: number
@@ -22,9 +25,9 @@ export class Changes {
     this.#throttleMs = throttleMs
     const { head } = space.welcome.space // What is shown of before is no news.
     space.on('envelope', (envelope) => {
-      if ((envelope.seq ?? 0) > head) this.#markChanged(getChangedUris(envelope, this.#uris))
+      if ((envelope.seq ?? 0) > head) this.mark(getChangedUris(envelope, this.#uris))
     })
-    space.on('lost', () => this.#markChanged([uris.transcript, uris.contexts, uris.audit]))
+    space.on('lost', () => this.mark([uris.transcript, uris.contexts, uris.audit]))
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
@@ -34,8 +37,8 @@ export class Changes {
     return () => void this.#listeners.delete(listener)
   }
 
-  #markChanged(uris: readonly string[]): void {
-    for (const uri of uris) this.#changed.add(uri)
+  mark(changed: readonly string[]): void {
+    for (const each of changed) this.#changed.add(each)
     if (this.#changed.size === 0 || this.#timer !== undefined) return
     this.#timer = setTimeout(() => this.#notify(), this.#throttleMs)
   }
@@ -78,6 +81,10 @@ export interface Uris {
   readonly transcript: string
   readonly contexts: string
   context(path: string): string
+  /** A resource of a participant, or a template, by its own URI. */
+  offered(participant: string, uri: string): string
+  /** The participant and its own URI; `undefined`: it is a resource of the space itself. */
+  parseOffered(uri: string): { readonly participant: string; readonly uri: string } | undefined
   readonly audit: string
   turnAudit(agent: string, turn: number): string
   /** Of the latest completed turn, or of a numbered one. */
@@ -88,11 +95,19 @@ export interface Uris {
 
 export function createUris(space: string): Uris {
   const base = `meup://${space}/`
+  const offers = `${base}resources/`
   return {
     base,
     transcript: `${base}transcript`,
     contexts: `${base}contexts`,
     context: (path) => `${base}contexts/${path}`,
+    offered: (participant, uri) => `${offers}${participant}/${uri}`,
+    parseOffered(uri) {
+      const [, participant, own] = uri.startsWith(offers)
+        ? (/^([^/]+)\/(.+)$/s.exec(uri.slice(offers.length)) ?? [])
+        : []
+      return participant !== undefined && own !== undefined ? { participant, uri: own } : undefined
+    },
     audit: `${base}audit`,
     turnAudit: (agent, turn) => `${base}audit/${agent}/${turn}`,
     reasoning: (agent, turn) => `${base}reasoning/${agent}${turn === undefined ? '' : `/${turn}`}`,

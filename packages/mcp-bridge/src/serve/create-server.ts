@@ -1,16 +1,16 @@
 import { PROTOCOL } from '@meup/protocol'
 import { McpServer, ResourceNotFoundError } from '@modelcontextprotocol/server'
 import { addAsk } from './ask.js'
-import { addCalls } from './calls.js'
+import type { ListName } from './changes.js'
 import { applyDecision, canElicit, createForm, hasForms } from './elicitation.js'
+import { askNow } from './follow-call.js'
+import { servePrompts } from './prompts.js'
 import { addProposals } from './proposals.js'
-import { addResources } from './resources.js'
-import type { SpaceService } from './service.js'
+import { serveResources } from './resources.js'
+import type { Era, SpaceService } from './service.js'
 import { addSpeech } from './speech.js'
-import { formatError } from './tool.js'
-
-/** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
-type Era = 'legacy' | 'modern'
+import { formatError, type OwnTools } from './tool.js'
+import { serveTools } from './tools.js'
 
 /** The server for one client of the legacy era. It may send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
@@ -28,26 +28,30 @@ export function createSpaceServer(service: SpaceService, era: Era): McpServer {
     {
       capabilities: {
         logging: {},
-        tools: { listChanged: false },
-        resources: { subscribe: true, listChanged: false },
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+        completions: {},
       },
       instructions: createInstructions(service),
       requestState: { verify: stateCodec.verify },
     },
   )
   // Legacy clients are asked immediately about each proposal, modern clients only during a call.
-  addAsk(server, service, (context) => era === 'modern' && canElicit(server, context))
-  addSpeech(server, service)
-  addCalls(server, service)
-  addProposals(server, service)
-  addResources(server, service)
+  const tools: OwnTools = new Map()
+  addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context))
+  addSpeech(tools, service)
+  addProposals(tools, server, service, era)
+  serveTools(server, service, tools, era)
+  serveResources(server, service)
+  servePrompts(server, service)
   return server
 }
 
 const createInstructions = ({ space, uris }: SpaceService): string =>
   [
     `A space where people, agents and tools work together. You act in it as ${space.id}, and may do what its capabilities allow.`,
-    'ask puts a question and waits for the answer; list_participants says who is there, list_tools and call_tool use their tools.',
+    'ask puts a question and waits for the answer; list_participants says who is there. Tools of participants are named participant__tool; one that you may only propose to use waits until somebody approves the call.',
     `What agents think is in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 
@@ -94,7 +98,7 @@ async function elicitOne(
   try {
     const form = createForm(approvals.view(id), space.proposals.mayReject(id))
     const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
-    if (action === 'accept') applyDecision(service, id, content)
+    if (action === 'accept') applyDecision(service, id, content, askNow(server))
   } catch (error) {
     if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatError(error)}`)
   } finally {
@@ -107,33 +111,46 @@ const maxSubscriptions = 1000
 
 /** Notifies a client of changes of its subscriptions. Up to revision 2025-11-25 the server keeps them. */
 function addSubscriptions(server: McpServer, service: SpaceService): void {
-  const subscribed = new Set<string>()
+  const subscribed = new Map<string, () => void>()
   const { server: protocol } = server
+  const end = (uri: string): void => {
+    subscribed.get(uri)?.()
+    subscribed.delete(uri)
+  }
   protocol.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     if (!uri.startsWith(service.uris.base)) throw new ResourceNotFoundError(uri)
     if (subscribed.size >= maxSubscriptions)
       throw new Error(`there are ${maxSubscriptions} subscriptions already; end some of them`)
-    subscribed.add(uri)
+    if (!subscribed.has(uri)) subscribed.set(uri, service.subscriptions.add(uri))
     return {}
   })
   protocol.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-    subscribed.delete(uri)
+    end(uri)
     return {}
   })
+  onceClosed(server, () => [...subscribed.keys()].forEach(end))
   sendChanges(server, service, (uri) => subscribed.has(uri))
 }
 
-/** Notifies of all wanted changes; default: all, for clients whose transport filters them. */
+/** Notifies of changed lists, and of all wanted resources; default: all, for clients whose transport filters them. */
 export function sendChanges(
   server: McpServer,
   { changes, log }: SpaceService,
   isWanted: (uri: string) => boolean = () => true,
 ): void {
-  const stop = changes.listen((uri) => {
-    if (!server.isConnected() || !isWanted(uri)) return
-    server.server
-      .sendResourceUpdated({ uri })
-      .catch((error: Error) => log(`a change could not be told: ${error.message}`))
+  const { server: protocol } = server
+  const lists: Record<ListName, () => Promise<void>> = {
+    tools: () => protocol.sendToolListChanged(),
+    prompts: () => protocol.sendPromptListChanged(),
+    resources: () => protocol.sendResourceListChanged(),
+  }
+  const send = (changed: string): Promise<void> | undefined => {
+    if (Object.hasOwn(lists, changed)) return lists[changed as ListName]()
+    return isWanted(changed) ? protocol.sendResourceUpdated({ uri: changed }) : undefined
+  }
+  const stop = changes.listen((changed) => {
+    if (!server.isConnected()) return
+    send(changed)?.catch((error: Error) => log(`a change could not be told: ${error.message}`))
   })
   onceClosed(server, stop)
 }

@@ -1,3 +1,4 @@
+import type { OnElicitation } from '@meup/agent-sdk'
 import { describeProposal, inlineJson, onOneLine, type ProposalView, reasonText, sentence } from '@meup/folds'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -70,9 +71,12 @@ export function applyDecision(
   { approvals, log }: Pick<SpaceService, 'approvals' | 'log'>,
   id: string,
   content: Readonly<Record<string, unknown>> | undefined,
+  onElicitation?: OnElicitation,
 ): void {
   const decision = readDecision(content)
   if (decision === undefined) return
-  const done = decision.decision === 'approve' ? approvals.approve(id) : approvals.reject(id, decision.reason)
+  const options = onElicitation === undefined ? {} : { onElicitation }
+  const done =
+    decision.decision === 'approve' ? approvals.approve(id, options) : approvals.reject(id, decision.reason)
   done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${formatError(error)}`))
 }

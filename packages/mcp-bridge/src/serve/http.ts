@@ -12,6 +12,7 @@ import {
   originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import type { ListName } from './changes.js'
 import { createLegacyServer, createSpaceServer } from './create-server.js'
 import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
@@ -43,12 +44,24 @@ export async function serveSpaceOverHttp(
     onerror: (error) => service.log(`MCP: ${error.message}`),
   })
   // Servers live for one request here; the handler sends notifications.
-  service.changes.listen((uri) => modern.notify.resourceUpdated(uri))
+  const { notify } = modern
+  const lists: Record<ListName, () => void> = {
+    tools: notify.toolsChanged,
+    prompts: notify.promptsChanged,
+    resources: notify.resourcesChanged,
+  }
+  service.changes.listen((changed) => {
+    if (Object.hasOwn(lists, changed)) lists[changed as ListName]()
+    else notify.resourceUpdated(changed)
+  })
   const http = createServer(
     getRequestListener(async (request) => {
       const refusal = checkRequest(request, token)
       if (refusal !== undefined) return refusal
-      return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request)
+      if (await isLegacyRequest(request)) return sessions.handle(request)
+      const end = service.subscriptions.addListened(await readJson(request.clone()))
+      request.signal.addEventListener('abort', end)
+      return modern.fetch(request)
     }),
   )
   await new Promise<void>((resolve, reject) => {
@@ -71,6 +84,7 @@ export async function serveSpaceOverHttp(
 
 /** The only path. */
 const path = '/mcp'
+const sessionHeader = 'mcp-session-id'
 
 /**
  * Returns the error response for a refused request. Pages of other origins are refused, also by DNS rebinding, and so are
@@ -81,6 +95,12 @@ function checkRequest(request: Request, token: string): Response | undefined {
     hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
     originValidationResponse(request, localhostAllowedOrigins())
   if (foreign !== undefined) return foreign
+  // Clients of the older transport, HTTP+SSE, begin with a GET, and have no session.
+  const isStream = request.headers.get('accept')?.includes('text/event-stream')
+  if (request.method === 'GET' && isStream && !request.headers.has(sessionHeader))
+    return refuse(405, `this server speaks Streamable HTTP at ${path}, not the older HTTP+SSE`, {
+      allow: 'POST',
+    })
   if (new URL(request.url).pathname !== path) return refuse(404, `there is only ${path} here`)
   const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (isSame(given, token)) return undefined
@@ -92,10 +112,12 @@ function checkRequest(request: Request, token: string): Response | undefined {
 const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function refuse(status: number, message: string): Response {
+function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
   const body = { jsonrpc: '2.0', id: null, error: { code: -32_000, message } }
-  return Response.json(body, { status })
+  return Response.json(body, { status, headers })
 }
+
+const readJson = (request: Request): Promise<unknown> => request.json().catch(() => undefined)
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
@@ -113,7 +135,7 @@ class Sessions {
   }
 
   async handle(request: Request): Promise<Response> {
-    const id = request.headers.get('mcp-session-id')
+    const id = request.headers.get(sessionHeader)
     if (id === null) return this.#begin(request)
     const known = this.#open.get(id)
     if (known === undefined) return refuse(404, 'there is no such session; begin another one')

@@ -5,10 +5,20 @@ import {
   inputRequired,
   inputResponse,
   type McpServer,
+  type ServerContext,
 } from '@modelcontextprotocol/server'
-import { canElicit, createForm, type Decision, defaultReason, readDecision } from './elicitation.js'
-import type { SpaceService } from './service.js'
-import { addTool, dataResult, describeTool, relayedResult, textResult, timeoutSeconds } from './tool.js'
+import { canElicit, createForm, defaultReason, readDecision } from './elicitation.js'
+import { followCall } from './follow-call.js'
+import type { Era, SpaceService } from './service.js'
+import {
+  addTool,
+  dataResult,
+  describeTool,
+  type Outcome,
+  type OwnTools,
+  textResult,
+  timeoutSeconds,
+} from './tool.js'
 
 interface DecideArgs {
   readonly id: string
@@ -43,16 +53,19 @@ const deciding = describeTool<DecideArgs>({
   annotations: { openWorldHint: true, destructiveHint: true },
 })
 
-export function addProposals(server: McpServer, service: SpaceService): void {
+export function addProposals(tools: OwnTools, server: McpServer, service: SpaceService, era: Era): void {
   const { space, approvals } = service
-  addTool(server, 'list_proposals', listing, async () =>
+  addTool(tools, 'list_proposals', listing, async () =>
     dataResult({ proposals: approvals.list().map((each) => describe(service, each)) }),
   )
-  addTool(server, 'decide_proposal', deciding, async (args, context) => {
+  addTool(tools, 'decide_proposal', deciding, async (args, context) => {
     const { id, decision, reason = defaultReason } = args
+    const approve = (): Promise<Outcome> => approveFor(server, service, { ...args, era }, context)
+    // The user has filled in what the tool asks.
+    if (context.mcpReq.requestState() !== undefined) return approve()
     const proposal = approvals.view(id)
-    if (decision === 'approve') return carryOut(service, args, { decision }, context.mcpReq.signal)
-    if (decision === 'reject') return carryOut(service, args, { decision, reason }, context.mcpReq.signal)
+    if (decision === 'approve') return approve()
+    if (decision === 'reject') return reject(service, id, reason)
     const response = inputResponse(context.mcpReq.inputResponses, key)
     if (response.kind !== 'elicit') {
       if (!canElicit(server, context)) throw undecided()
@@ -62,25 +75,34 @@ export function addProposals(server: McpServer, service: SpaceService): void {
     const decided = response.action === 'accept' ? readDecision(response.content) : undefined
     if (decided === undefined)
       return textResult([`${id} stays open: the user has not decided`], { id, state: 'open' })
-    return carryOut(service, args, decided, context.mcpReq.signal)
+    return decided.decision === 'approve' ? approve() : reject(service, id, decided.reason)
   })
 }
 
 const undecided = (): ProtocolError =>
   new ProtocolError('invalid_request', 'say the decision: this client cannot ask its user')
 
-async function carryOut(
+async function reject(
   { space, approvals }: SpaceService,
-  { id, why, timeout_seconds: seconds = defaultSeconds }: DecideArgs,
-  decision: Decision,
-  signal: AbortSignal,
+  id: string,
+  reason: string,
 ): Promise<CallToolResult> {
-  if (decision.decision === 'reject') {
-    await approvals.reject(id, decision.reason)
-    return textResult([`${id} is rejected`], { id, state: 'rejected', by: space.id, reason: decision.reason })
-  }
-  const patience = { signal, timeoutMs: 1000 * seconds, ...(why !== undefined && { why }) }
-  return relayedResult(await approvals.approve(id, patience))
+  await approvals.reject(id, reason)
+  return textResult([`${id} is rejected`], { id, state: 'rejected', by: space.id, reason })
+}
+
+function approveFor(
+  server: McpServer,
+  service: SpaceService,
+  { id, why, era, timeout_seconds: seconds = defaultSeconds }: DecideArgs & { readonly era: Era },
+  context: ServerContext,
+): Promise<Outcome> {
+  return followCall(server, service, { era }, context, ({ signal, onElicitation }) =>
+    service.approvals.approve(id, {
+      ...{ signal, onElicitation, timeoutMs: 1000 * seconds },
+      ...(why !== undefined && { why }),
+    }),
+  )
 }
 
 /** A proposal for programs and models. */

@@ -1,76 +1,138 @@
 import { text } from 'node:stream/consumers'
-import { type AnyEnvelope, ConnectionError } from '@meup/agent-sdk'
+import { type AnyEnvelope, ToolError } from '@meup/agent-sdk'
 import type { ExportQuery, HttpClient, LogQuery } from '@meup/agent-sdk/http'
-import { createTranscript, type Message, reasoningCommand } from '@meup/folds'
+import { createTranscript, isObject, type Message, reasoningCommand } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
+  isSpecType,
   ProtocolError as McpError,
   type McpServer,
   ProtocolErrorCode,
+  type ReadResourceResult,
+  type Resource,
   ResourceNotFoundError,
-  ResourceTemplate,
+  type ResourceTemplateType,
+  UriTemplate,
 } from '@modelcontextprotocol/server'
 import type { SpaceService } from './service.js'
 import { formatError } from './tool.js'
 
-type Values = Readonly<Record<string, string | string[]>>
-
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
 
-/** Adds the readable resources of a space. They are read with the rights of its participant. */
-export function addResources(server: McpServer, { uris, http }: SpaceService): void {
+type Values = (name: string) => string
+
+/** A resource of the space itself, or a template of some. */
+interface OwnResource {
+  readonly definition: Omit<Resource, 'uri'>
+  /** An URI or a template (RFC 6570). */
+  readonly uri: string
+  /** Returns Markdown or text, or a value that becomes JSON. */
+  read(value: Values): Promise<unknown>
+}
+
+/** The resources of the space itself, read with the rights of its participant. */
+function listOwn({ uris, http }: SpaceService): OwnResource[] {
   const { templates } = uris
-  /** `read` returns Markdown or text, or a value that becomes JSON. */
   const add = (
-    id: string,
+    name: string,
     uri: string,
     mimeType: string,
     [title, description]: readonly [string, string],
-    read: (value: (name: string) => string) => Promise<unknown>,
-  ): void => {
-    const info = { title, description, mimeType }
-    const respond = (address: URL, values: Values = {}) =>
-      toContents(address, mimeType, () => read((key) => String(values[key])))
-    if (!uri.includes('{')) server.registerResource(id, uri, info, (address) => respond(address))
-    else server.registerResource(id, new ResourceTemplate(uri, { list: undefined }), info, respond)
-  }
-  add('transcript', uris.transcript, json, ['Transcript', 'The main conversation, oldest first.'], () =>
-    readTranscript(http),
-  )
-  add('contexts', uris.contexts, json, ['Contexts', 'The tree of contexts, oldest first.'], () =>
-    readContexts(http),
-  )
-  add('audit', uris.audit, markdown, ['Audit', 'The latest turns of agents, step by step.'], () =>
-    readMarkdown(http, { limit: latestTurns }),
-  )
+    read: OwnResource['read'],
+  ): OwnResource => ({ definition: { name, title, description, mimeType }, uri, read })
   const context = ['One context', 'Thoughts and actions in one context and below it.'] as const
-  add('context', templates.context, json, context, (value) => readContext(http, value('path')))
   const audit = ['Audit of one turn', 'One turn of an agent, step by step.'] as const
-  add('turn-audit', templates.audit, markdown, audit, (value) =>
-    readMarkdown(http, { thread: value('agent'), turn: value('turn') }),
-  )
   const latest = 'Why an agent used its tools in its latest completed turn.'
-  add('latest-reasoning', templates.latest, plain, ['Reasoning of the latest turn', latest], (value) =>
-    readReasoning(http, value('agent')),
-  )
   const numbered = ['Reasoning of one turn', 'Why an agent used its tools in one of its turns.'] as const
-  add('turn-reasoning', templates.turn, plain, numbered, (value) =>
-    readReasoning(http, value('agent'), value('turn')),
-  )
+  return [
+    add('transcript', uris.transcript, json, ['Transcript', 'The main conversation, oldest first.'], () =>
+      readTranscript(http),
+    ),
+    add('contexts', uris.contexts, json, ['Contexts', 'The tree of contexts, oldest first.'], () =>
+      readContexts(http),
+    ),
+    add('audit', uris.audit, markdown, ['Audit', 'The latest turns of agents, step by step.'], () =>
+      readMarkdown(http, { limit: latestTurns }),
+    ),
+    add('context', templates.context, json, context, (value) => readContext(http, value('path'))),
+    add('turn-audit', templates.audit, markdown, audit, (value) =>
+      readMarkdown(http, { thread: value('agent'), turn: value('turn') }),
+    ),
+    add('latest-reasoning', templates.latest, plain, ['Reasoning of the latest turn', latest], (value) =>
+      readReasoning(http, value('agent')),
+    ),
+    add('turn-reasoning', templates.turn, plain, numbered, (value) =>
+      readReasoning(http, value('agent'), value('turn')),
+    ),
+  ]
 }
 
-async function toContents({ href }: URL, mimeType: string, read: () => Promise<unknown>) {
+const isTemplate = ({ uri }: OwnResource): boolean => uri.includes('{')
+
+/** Serves the resources of a space, and those that participants offer. */
+export function serveResources({ server }: McpServer, service: SpaceService): void {
+  const { offers, space, uris } = service
+  const own = listOwn(service)
+  server.setRequestHandler('resources/list', async () => {
+    const resources = own
+      .filter((each) => !isTemplate(each))
+      .map(({ uri, definition }): Resource => ({ uri, ...definition }))
+    return { resources: [...resources, ...(await offers.listResources())] }
+  })
+  server.setRequestHandler('resources/templates/list', async () => {
+    const resourceTemplates = own
+      .filter(isTemplate)
+      .map(({ uri, definition }): ResourceTemplateType => ({ uriTemplate: uri, ...definition }))
+    return { resourceTemplates: [...resourceTemplates, ...(await offers.listResourceTemplates())] }
+  })
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
+    const offered = uris.parseOffered(uri)
+    if (offered === undefined) return readOwn(own, uri)
+    const { participant, uri: itsOwn } = offered
+    const result = await relayed(
+      space.request(participant, 'resources/read', { uri: itsOwn }, { signal, timeoutMs }),
+    )
+    const contents = Array.isArray(result.contents) ? result.contents : []
+    const named = contents.map((each: unknown) =>
+      isObject(each) && typeof each.uri === 'string'
+        ? { ...each, uri: uris.offered(participant, each.uri) }
+        : each,
+    )
+    const read = { ...result, contents: named }
+    if (isSpecType.ReadResourceResult(read)) return read
+    throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no resource`)
+  })
+}
+
+async function readOwn(own: readonly OwnResource[], uri: string): Promise<ReadResourceResult> {
+  for (const { uri: known, definition, read } of own) {
+    const values: Record<string, unknown> | null = known === uri ? {} : new UriTemplate(known).match(uri)
+    if (values === null) continue
+    const mimeType = String(definition.mimeType)
+    return relayed(
+      read((key) => String(values[key])).then((value) => {
+        const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+        return { contents: [{ uri, mimeType, text }] }
+      }),
+      uri,
+    )
+  }
+  throw new ResourceNotFoundError(uri)
+}
+
+/** Milliseconds that a participant has to answer. */
+export const timeoutMs = 60_000
+
+/** What went wrong in the space, as an error of MCP; that of a participant as it stands. */
+export async function relayed<Value>(working: Promise<Value>, uri?: string): Promise<Value> {
   try {
-    const value = await read()
-    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
-    return { contents: [{ uri: href, mimeType, text }] }
+    return await working
   } catch (error) {
-    if (error instanceof ProtocolError && error.code === 'not_found') {
-      throw new ResourceNotFoundError(href, formatError(error))
-    }
-    const isKnown = error instanceof ProtocolError || error instanceof ConnectionError
-    if (isKnown) throw new McpError(ProtocolErrorCode.InternalError, formatError(error))
-    throw error
+    if (error instanceof ProtocolError && error.code === 'not_found' && uri !== undefined)
+      throw new ResourceNotFoundError(uri, formatError(error))
+    if (error instanceof ToolError && error.code !== undefined)
+      throw new McpError(error.code, error.message, error.data)
+    throw new McpError(ProtocolErrorCode.InternalError, formatError(error))
   }
 }
 

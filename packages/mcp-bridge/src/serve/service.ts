@@ -3,8 +3,11 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { Approvals } from './approvals.js'
+import { ClientCalls } from './calls.js'
 import { Changes, createUris, type Uris } from './changes.js'
+import { Offers } from './offers.js'
 import { Questions } from './questions.js'
+import { Subscriptions } from './subscriptions.js'
 
 /** A participant whose connection and rights all MCP clients share. */
 export interface ServedSpace {
@@ -18,9 +21,12 @@ export interface ServedSpace {
   readonly throttleMs?: number
 }
 
-/** Identifies the question that a client resumes. */
-export interface QuestionState {
-  readonly question: string
+/** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
+export type Era = 'legacy' | 'modern'
+
+/** Names the question, or the call, that a client resumes. */
+export interface ResumeState {
+  readonly id: string
 }
 
 /** The state that all MCP clients of one space share. */
@@ -29,8 +35,11 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
   readonly questions: Questions
   readonly approvals: Approvals
   readonly changes: Changes
+  readonly offers: Offers
+  readonly calls: ClientCalls
+  readonly subscriptions: Subscriptions
   /** Signs the state that clients send back. */
-  readonly stateCodec: RequestStateCodec<QuestionState>
+  readonly stateCodec: RequestStateCodec<ResumeState>
   /** Cancels open questions, then closes the client. */
   close(): Promise<void>
 }
@@ -42,11 +51,15 @@ const ttlSeconds = 24 * 60 * 60
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {
   const uris = createUris(space.welcome.space.id)
   const questions = new Questions(space)
+  const changes = new Changes(space, uris, throttleMs)
   return {
     ...{ space, http, log, uris, questions },
     approvals: new Approvals(space),
-    changes: new Changes(space, uris, throttleMs),
-    stateCodec: createRequestStateCodec<QuestionState>({ key: randomBytes(keyBytes), ttlSeconds }),
+    changes,
+    offers: new Offers({ space, uris, log, onChange: (list) => changes.mark([list]) }),
+    calls: new ClientCalls(),
+    subscriptions: new Subscriptions({ space, uris, log, onUpdate: (uri) => changes.mark([uri]) }),
+    stateCodec: createRequestStateCodec<ResumeState>({ key: randomBytes(keyBytes), ttlSeconds }),
     async close() {
       await questions.close('the asker has gone')
       space.close()

@@ -1,7 +1,7 @@
 import { ConnectionError } from '@meup/agent-sdk'
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { SpaceService } from './service.js'
-import { addTool, dataResult, describeTool, participantId, textResult } from './tool.js'
+import { addTool, dataResult, describeTool, type OwnTools, participantId, textResult } from './tool.js'
 
 interface SendArgs {
   readonly message: string
@@ -40,9 +40,9 @@ const people = describeTool({
   annotations: { readOnlyHint: true },
 })
 
-export function addSpeech(server: McpServer, { space }: SpaceService): void {
+export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
   addTool(
-    server,
+    tools,
     'send',
     sending,
     async ({ message: text, to, reply_to: correlationId }, { mcpReq }): Promise<CallToolResult> => {
@@ -54,7 +54,7 @@ export function addSpeech(server: McpServer, { space }: SpaceService): void {
       return textResult([`said as ${space.id}, seq ${seq}, id ${id}`], { id, seq })
     },
   )
-  addTool(server, 'list_participants', people, async () =>
+  addTool(tools, 'list_participants', people, async () =>
     dataResult({ you: space.id, participants: space.participants }),
   )
 }

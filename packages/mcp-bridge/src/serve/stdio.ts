@@ -21,6 +21,7 @@ export function serveSpaceOverStdio(served: ServedSpace): Serving {
       onerror: (error) => service.log(`MCP: ${error.message}`),
     },
   )
+  listenTo(transport, service)
   const left = new Promise<undefined>((resolve) => {
     for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve(undefined))
     process.stdout.once('error', () => resolve(undefined))
@@ -39,4 +40,18 @@ function createModernServer(service: SpaceService): McpServer {
   const server = createSpaceServer(service, 'modern')
   sendChanges(server, service)
   return server
+}
+
+/** The SDK keeps the subscriptions of revision 2026-07-28 to itself; participants have to be told of those to their resources. */
+function listenTo(transport: StdioServerTransport, { subscriptions }: SpaceService): void {
+  const ends = new Map<unknown, () => void>()
+  const { onmessage } = transport
+  transport.onmessage = (message) => {
+    if ('id' in message && 'method' in message) ends.set(message.id, subscriptions.addListened(message))
+    else if ('method' in message && message.method === 'notifications/cancelled') {
+      ends.get(message.params?.requestId)?.()
+      ends.delete(message.params?.requestId)
+    }
+    onmessage?.(message)
+  }
 }

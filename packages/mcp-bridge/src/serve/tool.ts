@@ -1,31 +1,34 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
+import { isObject } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import {
   type CallToolResult,
   fromJsonSchema,
   type InputRequiredResult,
   isCallToolResult,
+  type JSONObject,
   type LoggingLevel,
-  type McpServer,
   type ServerContext,
   type StandardSchemaWithJSON,
+  type Tool,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
 
-type Outcome = CallToolResult | InputRequiredResult
+export type Outcome = CallToolResult | InputRequiredResult
 
 interface ToolSpec {
   readonly title: string
   readonly description: string
   /** JSON Schemas of the arguments. */
-  readonly input?: Readonly<Record<string, object>>
+  readonly input?: Readonly<Record<string, JSONObject>>
   readonly required?: readonly string[]
   readonly annotations?: ToolAnnotations
 }
 
 /** The description of a tool. Create it once: its schema is compiled. */
-type Described<Args> = Omit<ToolSpec, 'input' | 'required'> & {
-  readonly inputSchema: StandardSchemaWithJSON<Args, Args>
+interface Described<Args> {
+  readonly definition: Omit<Tool, 'name'>
+  readonly schema: StandardSchemaWithJSON<Args, Args>
 }
 
 export function describeTool<Args = Record<string, never>>({
@@ -33,29 +36,41 @@ export function describeTool<Args = Record<string, never>>({
   required = [],
   ...spec
 }: ToolSpec): Described<Args> {
-  const inputSchema = fromJsonSchema<Args>({
-    type: 'object',
-    properties: input,
+  const inputSchema = {
+    type: 'object' as const,
+    properties: { ...input },
     required: [...required],
     additionalProperties: false,
-  })
-  return { ...spec, inputSchema }
+  }
+  return { definition: { ...spec, inputSchema }, schema: fromJsonSchema<Args>(inputSchema) }
 }
 
-/** Registers a tool. Errors of its handler become results that say what to do. */
+interface OwnTool {
+  readonly definition: Tool
+  call(args: unknown, context: ServerContext): Promise<Outcome>
+}
+
+/** The tools of the space itself, by name. */
+export type OwnTools = Map<string, OwnTool>
+
+/** Adds a tool. Errors of its handler become results that say what to do. */
 export function addTool<Args>(
-  server: McpServer,
+  tools: OwnTools,
   name: string,
-  described: Described<Args>,
+  { definition, schema }: Described<Args>,
   handle: (args: Args, context: ServerContext) => Promise<Outcome>,
 ): void {
-  server.registerTool(name, described, async (args, context) => {
+  const call: OwnTool['call'] = async (args, context) => {
     try {
-      return await handle(args as Args, context)
+      const checked = await schema['~standard'].validate(args ?? {})
+      if (checked.issues === undefined) return await handle(checked.value, context)
+      const problems = checked.issues.map(({ message }) => message).join('; ')
+      throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
     } catch (error) {
       return failureResult(error)
     }
-  })
+  }
+  tools.set(name, { definition: { name, ...definition }, call })
 }
 
 /** A value as structured content and as JSON text. */
@@ -71,10 +86,28 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
 
 /**
  * What a participant gave back as the result of a tool, as it stands; what this client could not read as data. It is a
- * result and nothing else: no participant may have this server ask the user for something.
+ * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
  */
-export function relayedResult({ resultType: _, ...result }: Record<string, unknown>): CallToolResult {
-  return Array.isArray(result.content) && isCallToolResult(result) ? result : dataResult(result)
+export function relayedResult(
+  { resultType: _, ...result }: Record<string, unknown>,
+  toUri: ToUri = (uri) => uri,
+): CallToolResult {
+  const { content } = result
+  if (!Array.isArray(content)) return dataResult(result)
+  const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
+  return isCallToolResult(relayed) ? relayed : dataResult(result)
+}
+
+export type ToUri = (uri: string) => string
+
+/** A content block of which a resource can be read: links, and what is embedded. */
+export function withUri(block: unknown, toUri: ToUri): unknown {
+  if (!isObject(block)) return block
+  const { type, uri, resource } = block
+  if (type === 'resource_link' && typeof uri === 'string') return { ...block, uri: toUri(uri) }
+  if (type === 'resource' && isObject(resource) && typeof resource.uri === 'string')
+    return { ...block, resource: { ...resource, uri: toUri(resource.uri) } }
+  return block
 }
 
 export const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
@@ -109,7 +142,7 @@ export const formatError = (error: unknown): string => {
 }
 
 /** An error as the result of a tool, for models to read. */
-const failureResult = (error: unknown): CallToolResult => ({
+export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatError(error) }],
   structuredContent: { ...describeError(error) },

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** Programs to run, by what they are. */
 export const fixtures = {
   family: fileURLToPath(new URL('../fixtures/family.mjs', import.meta.url)),
+  libraryServer: fileURLToPath(new URL('../fixtures/library-server.mjs', import.meta.url)),
   parent: fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url)),
   rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
   screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),

@@ -24,7 +24,7 @@ export async function relayTo(
   const notifications: McpRequestPayload[] = []
   const relay = await startMcpServer(
     { name: 'remote', url, log: (line) => lines.push(line), ...options },
-    (payload) => notifications.push(payload),
+    { onNotification: (payload) => notifications.push(payload) },
   )
   onTestFinished(() => relay.close())
   return { relay, lines, notifications }

@@ -34,7 +34,7 @@ export async function serve(
       log: (line) => lines.push(line),
       ...options,
     },
-    (payload) => notifications.push(payload),
+    { onNotification: (payload) => notifications.push(payload) },
   )
   relays.push(relay)
   return { relay, lines, notifications }

@@ -1,5 +1,11 @@
 import { EventEmitter, once } from 'node:events'
-import { fromJsonSchema, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  fromJsonSchema,
+  inputRequired,
+  inputResponse,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 const input = <Args>(properties: Record<string, { type: string }>) =>
@@ -14,6 +20,19 @@ export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed
     super()
     this.on('cancelled', () => this.cancelled++)
   }
+}
+
+/** What `book` asks for, and answers with what it got. */
+const seatForm = {
+  message: 'Which seat?',
+  requestedSchema: {
+    type: 'object' as const,
+    properties: {
+      seat: { type: 'string' as const, enum: ['window', 'aisle'] },
+      name: { type: 'string' as const },
+    },
+    required: ['seat'],
+  },
 }
 
 /** A server on the official SDK, with tools that try what a connection can do. */
@@ -33,6 +52,16 @@ export function createServer(happenings: Happenings): McpServer {
       return text('logged')
     },
   )
+  server.registerTool('talk', {}, async ({ mcpReq }) => {
+    for (const level of ['debug', 'info', 'error'] as const) await mcpReq.log(level, `a ${level}`)
+    return text('said')
+  })
+  server.registerTool('book', {}, async ({ mcpReq }) => {
+    const answer = inputResponse(mcpReq.inputResponses, 'seat')
+    if (answer.kind === 'missing')
+      return inputRequired({ inputRequests: { seat: inputRequired.elicit(seatForm) } })
+    return text(JSON.stringify(answer))
+  })
   server.registerTool('wait', {}, async (context) => {
     const { signal } = context.mcpReq
     happenings.emit('begun')

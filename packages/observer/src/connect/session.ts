@@ -7,7 +7,7 @@ import {
   dialBrowser,
   ProtocolError,
 } from '@meup/agent-sdk/watch'
-import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
+import { getErasure, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { formatError } from './errors.js'
@@ -57,6 +57,7 @@ export class Session implements SessionHandle {
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
     this.present.append(batch, Date.now())
     this.onChange()
+    if (batch.some((each) => getErasure(each) !== undefined)) void this.#history.merge([])
     void this.#history.fill()
   })
   readonly #history = new History(this)

@@ -11,6 +11,7 @@ import {
   type Transcript,
 } from '@meup/folds'
 import { contextRoot, type Envelope } from '@meup/protocol'
+import { Elicitations } from './log/elicitations.js'
 import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
@@ -41,6 +42,7 @@ export class SpaceFolds {
   readonly #known = new Map<string, ContextView>()
   #proposals: ProposalFold = createProposalFoldWith(noRedaction)
   readonly blocks = new Blocks()
+  readonly elicitations = new Elicitations()
   /** Runs that go on, and whose they are. */
   readonly runs = new Map<string, string>()
   #transcript = createTranscript(maxTranscriptChars)
@@ -72,6 +74,8 @@ export class SpaceFolds {
       this.blocks.touchProposal(proposal.id)
       if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
     }
+    for (const id of this.elicitations.apply(envelope, (call) => this.#log.get(call)))
+      this.blocks.touchCall(id)
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
@@ -124,6 +128,7 @@ export class SpaceFolds {
     this.#transcript.restore(transcript)
     this.runs.clear()
     for (const [context, owner] of runs) this.runs.set(context, owner)
+    this.elicitations.rewind(seq)
     this.blocks.rewind(seq, new Map(transcript.messages))
     for (const id of this.blocks.proposals)
       if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)

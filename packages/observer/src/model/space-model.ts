@@ -9,7 +9,7 @@ import {
   type ProposalView,
   printable,
 } from '@meup/folds'
-import { contextParent, type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { contextParent, type Envelope, getErasure, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { Live } from './log/live.js'
@@ -62,6 +62,8 @@ export class SpaceModel {
   /** Who is in it, and what each is at. */
   members: People
   #welcomes: Envelope[] = []
+  /** Seqs of what was erased: the next merge drops it. */
+  readonly #erased = new Set<number>()
   #head = 0
   #views: SpaceFolds
   /** What the views show. */
@@ -117,6 +119,7 @@ export class SpaceModel {
       this.#answers.apply(each)
       const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
+      this.#noteErasure(each)
       this.tools.apply(each, (id) => this.log.get(id))
       this.#views.apply(envelope)
       this.members.apply(envelope)
@@ -128,20 +131,29 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Adds envelopes that were not loaded before: earlier ones, or ones that were suppressed. */
+  #noteErasure(envelope: Envelope): void {
+    const erasure = getErasure(envelope)
+    if (erasure !== undefined) this.#erased.add(erasure.seq)
+  }
+
+  /** Adds envelopes that were not loaded before, earlier ones or ones that were suppressed, and drops those that were erased. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
 
   /** Like `merge`, `perStep` envelopes at a time. Envelopes may be appended between steps; do not run two merges at once. */
   *mergeInSteps(envelopes: readonly Envelope[], perStep = 1000): Generator<undefined, void> {
-    const missing = envelopes.filter(({ id, seq }) => seq !== undefined && this.log.get(id) === undefined)
-    if (missing.length === 0) return
+    for (const each of envelopes) this.#noteErasure(each)
+    const isKept = ({ seq = 0 }: Envelope): boolean => !this.#erased.has(seq)
+    const missing = envelopes.filter(
+      (each) => each.seq !== undefined && this.log.get(each.id) === undefined && isKept(each),
+    )
+    if (missing.length === 0 && this.log.envelopes.every(isKept)) return
     const log = new Log()
     const views = this.#newViews(log)
     for (const welcome of this.#welcomes) views.apply(welcome)
     const through = this.log.last
-    yield* foldInSteps([...this.log.envelopes, ...missing], log, views, perStep)
+    yield* foldInSteps([...this.log.envelopes.filter(isKept), ...missing], log, views, perStep)
     views.blocks.flush()
     let [choices, prepared] = yield* this.#prepare(views, perStep)
     for (let again = 0; choices !== this.#choices && again < maxPrepareRetries; again++) {
@@ -251,6 +263,11 @@ export class SpaceModel {
   /** The same, with what there is to know before each is decided: what deserves a second look first. */
   waiting(now: number): readonly Waiting[] {
     return sortWaiting(this.pending(now).map((proposal) => this.judge(proposal)))
+  }
+
+  /** What tools ask this participant about its calls, oldest first. */
+  elicitations(participant: string | undefined): readonly Envelope[] {
+    return this.#views.elicitations.list(participant)
   }
 
   judge(proposal: ProposalView): Waiting {
@@ -363,6 +380,7 @@ export class SpaceModel {
       logFilter,
       getContext: (context) => views().getContext(context),
       getProposal: (id) => views().proposals.get(id),
+      isOpenElicitation: (id) => views().elicitations.isOpen(id),
       getOrigin: (envelope) => views().getOrigin(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),
     }

@@ -4,6 +4,8 @@ import {
   getParameters,
   getToolName,
   inlineJson,
+  isElicitation,
+  isObject,
   isWithheld,
   onOneLine,
   payloadText,
@@ -57,6 +59,10 @@ export const nameText = (name: string): string => onOneLine(cut(name, maxNameCha
 
 /** The parameters of a request or proposal on one line; `''` where there are none. */
 export function parametersText({ payload }: Envelope): string {
+  const { params } = payload
+  // What is to be filled in is for the one who is asked.
+  if (isElicitation(payload) && isObject(params))
+    return onOneLine(cut(String(params.message), maxParametersChars))
   const { value } = redact(getParameters(payload), noRedaction)
   const text = inlineJson(value, maxParametersChars)
   return text === '{}' ? '' : onOneLine(text)

@@ -86,7 +86,8 @@ export function Header({
 /** How much waits for a decision, and the way to all of it. */
 function InboxButton({ session }: { session: Session }): VNode {
   const { panel, showPanel } = useSpace()
-  const waiting = session.model.pending(useNow(true)).length
+  const { model, welcome } = session
+  const waiting = model.pending(useNow(true)).length + model.elicitations(welcome?.you.id).length
   useAlerts(session, waiting)
   const isOpen = panel?.at === 'inbox'
   return (

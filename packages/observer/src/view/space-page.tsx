@@ -145,7 +145,7 @@ export function SpacePage({
     shown.current?.focus(index)
   }
   const toPending = (): void => {
-    const [first] = model.pending(Date.now())
+    const [first] = [...model.elicitations(session.welcome?.you.id), ...model.pending(Date.now())]
     const key = first && shown.current?.reveal(first.id)
     if (key !== undefined) setCurrent(key)
   }

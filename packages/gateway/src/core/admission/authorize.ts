@@ -11,7 +11,13 @@ import {
 } from './rights/contexts.js'
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
-import { answersAddressed, notificationRights, reportsOnCall, responseRights } from './rights/requests.js'
+import {
+  answersAddressed,
+  elicitationRights,
+  notificationRights,
+  reportsOnCall,
+  responseRights,
+} from './rights/requests.js'
 
 /** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
 const rights: { readonly [K in Kind]?: readonly Right[] } = {
@@ -20,7 +26,7 @@ const rights: { readonly [K in Kind]?: readonly Right[] } = {
   [Kind.reasoningThought]: [reasoningRights],
   [Kind.reasoningConclusion]: [reasoningRights],
   [Kind.reasoningCancel]: [reasoningRights],
-  [Kind.mcpRequest]: [notificationRights, fulfilmentRights],
+  [Kind.mcpRequest]: [notificationRights, elicitationRights, fulfilmentRights],
   [Kind.mcpResponse]: [responseRights],
   [Kind.mcpProposal]: [proposalRights],
   [Kind.mcpWithdraw]: [withdrawalRights],

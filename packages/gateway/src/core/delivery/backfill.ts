@@ -1,6 +1,6 @@
 import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../../ports/envelope-log.js'
-import { type Addressed, type Audience, mayRead, type Reader } from '../may-read.js'
+import { type Audience, type LoggedAddress, mayRead, type Reader } from '../may-read.js'
 import { Batch, type Delivery } from './broadcast.js'
 import { type LogReader, type LogReads, type SliceQuery, turn } from './log-reads.js'
 import type { Session } from './session.js'
@@ -15,7 +15,7 @@ export interface Source {
   readonly delivered: number
   readonly reads: LogReads
   createDelivery(entry: Entry): Delivery
-  decideAudience(envelope: Addressed): Audience
+  decideAudience(envelope: LoggedAddress): Audience
 }
 
 /** What a backfill needs of a space, beside that. */

@@ -99,6 +99,11 @@ export class LogReads {
     }
   }
 
+  /** Drops what was read lately. */
+  forget(): void {
+    this.#shared.clear()
+  }
+
   /** The rows after `after` up to `head`, one after another. Ends early where one is missing, too. */
   async *rows(reader: LogReader, after: number, head: number): AsyncGenerator<Row, void> {
     let last = after
@@ -161,7 +166,7 @@ type SliceOfAll = Omit<Query, 'filter'> & { readonly after: number; readonly bef
 
 /**
  * Reads a slice once for all who ask for it at about the same time: after an outage everybody comes back to the same
- * place. Rows of a log do not change, so what was read is good until it has been pruned. Kept while somebody reads.
+ * place. Rows of a log do not change, so what was read is good until it has been pruned or erased. Kept while somebody reads.
  */
 class SharedSlices {
   /** By what was asked for, the latest use last. */
@@ -175,6 +180,10 @@ class SharedSlices {
 
   leave(): void {
     if (--this.#readers === 0) this.#slices.clear()
+  }
+
+  clear(): void {
+    this.#slices.clear()
   }
 
   read(log: EnvelopeLog, query: SliceOfAll): Promise<readonly Row[]> {

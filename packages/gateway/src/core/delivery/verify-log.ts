@@ -1,5 +1,7 @@
-import { exportLine } from '@meup/protocol'
-import { getChainStart, hashLeaf, link } from '../../log/chain.js'
+import { type Erasure, exportLine, Kind } from '@meup/protocol'
+import { getChainStart } from '../../log/chain.js'
+import { ChainVerifier, type Column } from '../../log/chain-verifier.js'
+import { readErasure } from '../../log/erased.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import { mayRead, type Reader } from '../may-read.js'
@@ -22,11 +24,9 @@ export interface Verification {
   readonly column?: Column
   /** What is older than this seq has been pruned. */
   readonly prunedBefore?: number
+  /** What was erased: the latest records [MEUP-10.11]. */
+  readonly erased?: readonly Erasure[]
 }
-
-/** What the log keeps of an envelope beside its body. */
-const columns = ['id', 'ts', 'from', 'kind', 'to', 'context', 'correlationId'] as const
-type Column = (typeof columns)[number]
 
 /** What is read, and how. */
 interface Verified {
@@ -76,32 +76,33 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
   const { log } = source
   const { epoch, head } = log
   const beginning = getChainStart(log)
-  let [last, hash] = [beginning.through, beginning.hash]
-  let column: Column | undefined
-  for await (const row of readable(source, reader, { after: last, head })) {
-    const leaf = hashLeaf(row.salt, row.body)
-    const expected = link(hash, row.seq, leaf)
-    if (!leaf.equals(row.leaf) || !expected.equals(row.hash)) break
-    column = wrongColumn(row)
-    if (column !== undefined) break
-    ;[last, hash] = [row.seq, expected]
-  }
+  const chain = new ChainVerifier(beginning)
+  for await (const row of readable(source, reader, { after: chain.last, head })) if (!chain.add(row)) break
   if (reader.isGone()) return undefined
-  if (last < head) {
+  if (chain.last < head) {
     await turn() // A pruning that took the row away is known by then.
-    if (log.oldest > last + 1) return verify(source, reader)
+    if (log.oldest > chain.last + 1) return verify(source, reader)
   }
+  // What has been erased meanwhile has its record behind the head.
+  if (chain.unrecorded !== undefined)
+    for (const row of await recordsAfter(chain.last, log)) chain.note(readErasure(row))
+  const { unrecorded, column, erasures } = chain
+  const { last, hash } = unrecorded ? { last: unrecorded.seq - 1, hash: unrecorded.hash } : chain
   return {
     ok: last === head,
     epoch,
     head,
-    hash: Buffer.from(hash).toString('hex'),
+    hash: hex(hash),
     checked: last - beginning.through,
     ...(last < head && { brokenAt: last + 1 }),
-    ...(column !== undefined && { column }),
+    ...(column !== undefined && unrecorded === undefined && { column }),
     ...(beginning.through > 0 && { prunedBefore: beginning.through + 1 }),
+    ...(erasures.length > 0 && { erased: erasures }),
   }
 }
+
+const recordsAfter = (seq: number, log: EnvelopeLog): Promise<Row[]> =>
+  log.read({ after: seq, limit: 1000, filter: { kinds: [Kind.systemSpace] } })
 
 /** The rows up to the first that cannot be read, since what is kept beside its body is no JSON. */
 async function* readable(
@@ -129,11 +130,6 @@ async function* readable(
 }
 
 const isDamage = (error: unknown): boolean => error instanceof LogError && error.code === 'corrupt'
-
-function wrongColumn(row: Row): Column | undefined {
-  const envelope = JSON.parse(Buffer.from(row.body).toString()) as Partial<Record<Column, unknown>>
-  return columns.find((column) => JSON.stringify(row[column]) !== JSON.stringify(envelope[column]))
-}
 
 /**
  * The log as lines [MEUP-10.4]: what its reader may read, by the same predicate as live delivery [MEUP-8.1], and of the

@@ -3,6 +3,7 @@ import {
   canonicalJson,
   correlations,
   type Envelope,
+  getErasure,
   getMember,
   type KickPayload,
   Kind,
@@ -58,6 +59,7 @@ export class Proposals {
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
     else if (kind === Kind.spaceKick) this.endBy([(payload as KickPayload).participantId])
     else if (kind === Kind.systemSpace && payload.event === 'pruned') this.#prune(Number(payload.through))
+    else this.#open.delete(getErasure(envelope)?.id ?? '')
   }
 
   /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
@@ -92,6 +94,11 @@ export class Proposals {
       const proposal = this.#open.get(id)
       return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }
     })
+  }
+
+  /** How many are open at this time. */
+  countOpen(now: number): number {
+    return [...this.#open.keys()].filter((id) => this.find(id, now) !== undefined).length
   }
 
   #propose(envelope: Envelope, body: Uint8Array): void {

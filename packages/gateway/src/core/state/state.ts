@@ -1,5 +1,6 @@
 import { type Envelope, isKnownKind, Kind } from '@meup/protocol'
 import { Contexts } from './contexts.js'
+import { Erasures } from './erasures.js'
 import { Pauses } from './pauses.js'
 import { Proposals } from './proposals.js'
 import { Hops, Requests } from './requests.js'
@@ -26,9 +27,9 @@ interface Snapshot {
  * Of the format of snapshots and checkpoints, which are taken of the same version alone. It is also raised where folds come to
  * make something else of the same envelopes.
  */
-const version = 7
+const version = 8
 
-type FoldName = 'participants' | 'contexts' | 'requests' | 'pauses' | 'proposals' | 'hops'
+type FoldName = 'participants' | 'contexts' | 'requests' | 'pauses' | 'proposals' | 'hops' | 'erasures'
 
 /** What each kind changes, in this order. Other kinds change nothing but the counts of their contexts. */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
@@ -67,7 +68,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.systemError]: [],
   [Kind.systemPresence]: ['participants'],
   [Kind.systemDecision]: [],
-  [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops'],
+  [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops', 'erasures'],
 }
 
 /**
@@ -86,6 +87,7 @@ export class SpaceState {
   readonly requests = new Requests()
   readonly pauses = new Pauses()
   readonly hops = new Hops(this.requests)
+  readonly erasures = new Erasures()
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
 
@@ -101,6 +103,7 @@ export class SpaceState {
     pauses: this.pauses,
     proposals: this.proposals,
     hops: this.hops,
+    erasures: this.erasures,
   }
 
   /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a gateway of another version wrote them. */

@@ -19,6 +19,10 @@ export type WriterCalls = {
   append(space: number, batch: PackedBatch): void
   /** Gives the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  /** Whether there was anything to erase; then the write-ahead log has it still. */
+  erase(space: number, seqs: readonly number[]): boolean
+  /** Whether nobody was in the way. */
+  emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
   /** Moves what the write-ahead log has into the file, as far as nobody reads or writes what stands in the way. */
   fold(): void

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type Database from 'better-sqlite3'
 import { checkpointError } from '../../log/error.js'
 import type { Checkpoint } from '../../ports/envelope-log.js'
+import { overwriting } from './files.js'
 
 /** What a checkpoint was kept for. */
 interface Place {
@@ -28,9 +29,11 @@ export function keepCheckpoint(
     )
     .get(space, through)
   if (place === undefined) throw new Error(`row ${through} of space ${space} is missing`)
-  db.prepare(
+  const replace = db.prepare(
     'INSERT OR REPLACE INTO checkpoints (space, through, format, bytes, digest) VALUES (?, ?, ?, ?, ?)',
-  ).run(...[space, through, format, bytes, hashCheckpoint(checkpoint, place)])
+  )
+  // The one before may tell of what is erased later.
+  overwriting(db, () => replace.run(space, through, format, bytes, hashCheckpoint(checkpoint, place)))
 }
 
 /** The last one that was kept. What tells of pruned rows alone is none. */

@@ -39,6 +39,7 @@ export function openForWriting(
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
+    db.pragma('secure_delete = FAST') // What moves to another page leaves nothing behind.
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
@@ -48,6 +49,33 @@ export function openForWriting(
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Runs a task during which what is deleted is overwritten with zeros, also where that writes pages that nothing else would. */
+export function overwriting<Result>(db: Database.Database, task: () => Result): Result {
+  db.pragma('secure_delete = ON')
+  try {
+    return task()
+  } finally {
+    db.pragma('secure_delete = FAST')
+  }
+}
+
+/** Milliseconds that writers wait for readers who stand in the way of `emptyWal`. */
+const EMPTYING_MS = 20
+
+/**
+ * Moves all of the write-ahead log into the file and empties it: it has what was deleted, too. Whether nobody who reads or writes
+ * was in the way.
+ */
+export function emptyWal(db: Database.Database): boolean {
+  const before = Number(db.pragma('busy_timeout', { simple: true }))
+  db.pragma(`busy_timeout = ${EMPTYING_MS}`)
+  try {
+    return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
+  } finally {
+    db.pragma(`busy_timeout = ${before}`)
   }
 }
 

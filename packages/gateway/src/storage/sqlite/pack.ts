@@ -1,3 +1,4 @@
+import { isErased } from '../../log/erased.js'
 import { createRow, type Fields, toFields } from '../../log/fields.js'
 import type { Draft, Row } from '../../ports/envelope-log.js'
 import { type Storable, toJson } from './columns.js'
@@ -8,7 +9,7 @@ import { type Storable, toJson } from './columns.js'
  */
 export interface Packed {
   readonly rows: readonly Fields[]
-  /** Lengths of the blobs that have no fixed one, in the order of `bytes`. */
+  /** Lengths of the bodies, in the order of `bytes`; -1 = erased: such a row has a leaf and a hash alone. */
   readonly sizes: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
 }
@@ -22,9 +23,10 @@ export function packPage(page: readonly Row[]): Packed {
   const blobs: Uint8Array[] = []
   for (const row of page) {
     rows.push(toFields(row))
-    sizes.push(row.body.length)
-    blobs.push(row.body, sized(row.salt, SALT_BYTES), sized(row.leaf, HASH_BYTES))
-    blobs.push(sized(row.hash, HASH_BYTES), sized(row.digest, HASH_BYTES))
+    const isBlank = isErased(row)
+    sizes.push(isBlank ? -1 : row.body.length)
+    blobs.push(sized(row.leaf, HASH_BYTES), sized(row.hash, HASH_BYTES))
+    if (!isBlank) blobs.push(row.body, sized(row.salt, SALT_BYTES), sized(row.digest, HASH_BYTES))
   }
   return { rows, sizes, bytes: join(blobs) }
 }
@@ -47,8 +49,9 @@ export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
   if (sizes.length === 0) return rows.map((fields) => createRow(fields, nothing, unsealed))
   const cut = cutter(bytes)
   return rows.map((fields, i) => {
-    const body = cut(sizes[i] ?? 0)
-    const [salt, leaf, hash, digest] = [cut(SALT_BYTES), cut(HASH_BYTES), cut(HASH_BYTES), cut(HASH_BYTES)]
+    const [leaf, hash, size = 0] = [cut(HASH_BYTES), cut(HASH_BYTES), sizes[i]]
+    if (size < 0) return createRow(fields, nothing, { ...unsealed, leaf, hash })
+    const [body, salt, digest] = [cut(size), cut(SALT_BYTES), cut(HASH_BYTES)]
     return createRow(fields, body, { salt, leaf, hash, digest })
   })
 }

@@ -1,6 +1,7 @@
 import type { Checkpoint, Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Range, ReaderCalls } from './calls.js'
 import { Channel } from './channel.js'
+import { untilEmptied } from './erasing.js'
 import { asLogError } from './failure.js'
 import { type Lookup, lookupIn } from './lookup.js'
 import { type Packed, packPage, unpackPage } from './pack.js'
@@ -26,6 +27,8 @@ export type ReplicaCalls = {
   openSpace(name: string, epoch: string): ReplicaSpace
   append(space: number, rows: Packed, snapshot?: Snapshot): void
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  erase(space: number, seqs: readonly number[]): boolean
+  emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
   close(): void
 }
@@ -40,6 +43,8 @@ export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasConte
   append(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
   /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Promise<Uint8Array>
+  /** As `EnvelopeLog.erase`. */
+  erase(space: number, seqs: readonly number[]): Promise<boolean>
   keep(space: number, checkpoint: Checkpoint): Promise<void>
   checkpoint(space: number): Promise<Checkpoint | 'damaged' | undefined>
   read(range: Range): Promise<Row[]>
@@ -83,6 +88,12 @@ function replicaFile(
       lookup.refresh()
     },
     prune: (space, through, snapshot) => writer.call('prune', [space, through, snapshot]),
+    async erase(space, seqs) {
+      const found = await writer.call('erase', [space, seqs])
+      lookup.refresh()
+      if (found) await untilEmptied(() => writer.call('emptyWal', []))
+      return found
+    },
     keep: (space, checkpoint) => writer.call('keep', [space, checkpoint]),
     checkpoint: (space) => reader.call('checkpoint', [space]),
     read: async (range) => unpackPage(await reader.call('read', [range])),

@@ -1,13 +1,15 @@
 import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 import { genesis, hashLeaf, link } from '../../log/chain.js'
+import { isErased } from '../../log/erased.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import { type Call, portOfThread, reply } from './calls.js'
 import { keepCheckpoint } from './checkpoints.js'
 import { columns, toJson } from './columns.js'
+import { eraseRows } from './erasing.js'
 import { isRepeatedId } from './failure.js'
-import { lock } from './files.js'
+import { emptyWal, lock } from './files.js'
 import { createTidier, LogFile } from './log-file.js'
 import { unpackPage } from './pack.js'
 import { readSnapshot } from './pruning.js'
@@ -20,6 +22,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReplicaOptions): void {
   const holder = lock(path)
   const file = new LogFile({ path, durability: 'process' })
+  file.use(({ db }) => emptyWal(db)) // As the writer of a log does.
   const tidy = createTidier(file)
 
   const perform = (call: Call<ReplicaCalls>) => {
@@ -39,6 +42,10 @@ function start({ path }: ReplicaOptions): void {
         const [space, through, snapshot] = call.args
         return file.use(({ db, pruning }) => pruning.prune(space, through, snapshot, readHead(db, space)))
       }
+      case 'erase':
+        return file.use(({ db }) => eraseRows(db, ...call.args))
+      case 'emptyWal':
+        return file.use(({ db }) => emptyWal(db))
       case 'keep': {
         const [space, checkpoint] = call.args
         return file.use(({ db }) => keepCheckpoint(db, space, checkpoint, readHead(db, space)))
@@ -125,9 +132,10 @@ function adopt(db: Database.Database, space: number, { through, hash, bytes }: S
   ).run(space, through, hash, bytes)
 }
 
-function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
-  const expected = hashLeaf(salt, body)
-  const isLinked = seq === tip.seq + 1 && expected.equals(leaf) && link(tip.hash, seq, expected).equals(hash)
+function assertLinked(row: Row, tip: Tip): void {
+  const { seq, salt, body, leaf, hash } = row
+  const isWhole = isErased(row) || hashLeaf(salt, body).equals(leaf)
+  const isLinked = seq === tip.seq + 1 && isWhole && link(tip.hash, seq, leaf).equals(hash)
   if (isLinked) return
   const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
   throw new LogError(

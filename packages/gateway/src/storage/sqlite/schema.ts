@@ -3,7 +3,7 @@ import { LogError } from '../../log/error.js'
 import { tables } from './tables.js'
 
 /** The format of log files. A file of another one is refused: nothing is converted. */
-export const currentVersion = 7
+export const currentVersion = 8
 
 /** Makes the tables in an empty file; refuses a file of another format, or of somebody else. */
 export function establishSchema(db: Database.Database): void {

@@ -3,6 +3,7 @@ import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import type { Range, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import { storable } from './columns.js'
+import { untilEmptied } from './erasing.js'
 import { asLogError, isBusy } from './failure.js'
 import { LogFile } from './log-file.js'
 import { type Lookup, lookupThrough } from './lookup.js'
@@ -132,6 +133,15 @@ export async function openSqliteLog(
       const pruning = writer.call('prune', [space, through, kept])
       lastWrite = pruning
       snapshot = { through, hash: await pruning, bytes: kept }
+    },
+    async erase(seqs) {
+      refuseIfClosed()
+      const erasing = writer.call('erase', [space, seqs])
+      lastWrite = erasing
+      const found = await erasing
+      lookup.refresh()
+      if (found) await untilEmptied(() => writer.call('emptyWal', []))
+      return found
     },
     async keep(checkpoint) {
       refuseIfClosed()

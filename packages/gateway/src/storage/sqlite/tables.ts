@@ -1,7 +1,13 @@
-import { Kind } from '@meup/protocol/kinds'
+import { erasableNamespaces, Kind } from '@meup/protocol/kinds'
 
 /** What a trigger says of an envelope whose id, or whose place, another one has. */
 export const takenId = 'the log is append-only: an envelope cannot be replaced'
+
+/** What stays of a row that is erased, of its old or its new state. */
+const kept = (row: 'OLD' | 'NEW'): string =>
+  ['space', 'seq', 'id', 'ts', '"from"', 'kind', '"to"', 'context', 'correlationId', 'leaf', 'hash']
+    .map((column) => `${row}.${column}`)
+    .join(', ')
 
 /** The tables of a log file. */
 export const tables = `
@@ -52,7 +58,11 @@ export const tables = `
     digest BLOB NOT NULL
   ) STRICT;
 
+  -- an envelope may lose its body, if its kind may be erased, and nothing else
   CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes
+    WHEN substr(OLD.kind, 1, instr(OLD.kind || '.', '.') - 1) NOT IN ('${erasableNamespaces.join("', '")}')
+      OR (NEW.rowid, ${kept('NEW')}, NEW.body, NEW.salt, NEW.digest)
+        IS NOT (OLD.rowid, ${kept('OLD')}, x'', x'', x'')
     BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be changed'); END;
   -- what has been pruned may go, but never the end of the chain
   CREATE TRIGGER envelopes_refuse_delete BEFORE DELETE ON envelopes

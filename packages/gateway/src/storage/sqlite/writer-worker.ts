@@ -9,8 +9,9 @@ import {
   type WriterOptions,
 } from './calls.js'
 import { keepCheckpoint, readCheckpoint } from './checkpoints.js'
+import { eraseRows } from './erasing.js'
 import { asLogError } from './failure.js'
-import { lock } from './files.js'
+import { emptyWal, lock } from './files.js'
 import { createTidier, LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack.js'
 import { createPageReader } from './pages.js'
@@ -28,6 +29,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start(options: WriterOptions): void {
   const holder = lock(options.path)
   const file = new LogFile(options)
+  file.use(({ db }) => emptyWal(db)) // A process that was killed may have left there what it had erased.
   const tidy = createTidier(file)
 
   const perform = (call: Exclude<WriterCall, Append>) => {
@@ -44,6 +46,10 @@ function start(options: WriterOptions): void {
         return file.use(({ chainWriter, pruning }) =>
           pruning.prune(...call.args, chainWriter.getHead(call.args[0])),
         )
+      case 'erase':
+        return file.use(({ db }) => eraseRows(db, ...call.args))
+      case 'emptyWal':
+        return file.use(({ db }) => emptyWal(db))
       case 'keep':
         return file.use(({ db, chainWriter }) =>
           keepCheckpoint(db, ...call.args, chainWriter.getHead(call.args[0])),

@@ -1,4 +1,4 @@
-import { cut, describe, printable, sentence } from '@meup/folds'
+import { cut, describe, isElicitation, printable, sentence } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import { noRedaction, stripMarkdown } from '../text.js'
 
@@ -66,8 +66,10 @@ const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.m
 const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
 
 function formatAnnouncement(envelope: Envelope): string | undefined {
-  const { kind, context } = envelope
-  if (!announced.has(kind) && (context !== undefined || !announcedOutside.has(kind))) return undefined
+  const { kind, context, payload } = envelope
+  const isQuestion = kind === Kind.mcpRequest && isElicitation(payload)
+  if (!isQuestion && !announced.has(kind) && (context !== undefined || !announcedOutside.has(kind)))
+    return undefined
   const description = describe(envelope, noRedaction)
   const detail = cut(stripMarkdown(printable(description.detail)), maxAnnouncementChars)
   return sentence({ ...description, detail })

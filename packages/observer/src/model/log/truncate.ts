@@ -1,3 +1,4 @@
+import { isElicitation } from '@meup/folds'
 import { type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
 /** Larger payloads are truncated: the page keeps the beginning of each text. */
@@ -8,7 +9,8 @@ const maxTextChars = 2000
 /** Kinds that may be truncated. Never those that carry rights or await a decision. */
 const truncatable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set(['system', 'capability', 'space', 'participant', 'observe', 'mcp'])
-const mayTruncate = (kind: string): boolean => truncatable.has(kind) || !exact.has(namespaceOf(kind))
+const mayTruncate = ({ kind, payload }: Envelope): boolean =>
+  (truncatable.has(kind) || !exact.has(namespaceOf(kind))) && !isElicitation(payload)
 
 /** Bytes of what was cut, as JSON. */
 const sizes = new WeakMap<Envelope, number>()
@@ -18,8 +20,8 @@ export const getFullSize = (envelope: Envelope): number | undefined => sizes.get
 
 /** Returns the envelope, with its texts shortened if the payload is too large. */
 export function truncateEnvelope(envelope: Envelope): Envelope {
-  const { kind, payload } = envelope
-  if (!mayTruncate(kind) || !isTooLarge(payload)) return envelope
+  const { payload } = envelope
+  if (!mayTruncate(envelope) || !isTooLarge(payload)) return envelope
   const light: Envelope = { ...envelope, payload: truncateObject(payload, { left: maxPayloadChars }) }
   sizes.set(light, new TextEncoder().encode(JSON.stringify(envelope)).length)
   return light

@@ -116,6 +116,12 @@ export class Blocks {
     if (block !== undefined) this.#different.add(block)
   }
 
+  /** Something about this call is new, which awaits its response. */
+  touchCall(id: string): void {
+    const call = this.#calls.get(id)
+    if (call !== undefined) this.#different.add(call.block)
+  }
+
   /** Something about this context is new. */
   touchContext(context: string): void {
     const block = this.#contexts.get(contextRoot(context))

@@ -48,7 +48,7 @@ export function getRow(slot: Slot, sources: Sources): Row {
 
 function createContent(slot: Slot, sources: Sources): Content {
   const { type, of, envelope, context = '' } = slot
-  const { getContext, getProposal, isMuted, folding } = sources
+  const { getContext, isMuted, getProposal, folding } = sources
   if (type === 'more') return { type, context, count: slot.count ?? 0 }
   if (type === 'heading') {
     const view = getContext(context)
@@ -64,7 +64,7 @@ function createContent(slot: Slot, sources: Sources): Content {
     if (view !== undefined)
       return { type, text: printable(view.ending?.text ?? ''), isCancelled: view.state === 'cancelled' }
   }
-  if (of.type === 'call') return callLine(of, getProposal, isMuted(envelope.from))
+  if (of.type === 'call') return callLine(of, sources, isMuted(envelope.from))
   if (of.type === 'message') {
     const text = isWithheld(envelope.payload) ? '' : getText(envelope)
     return { type: 'message', message: of.message, text }
@@ -188,7 +188,7 @@ function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
 
 function callLine(
   { envelope, response }: CallEntry,
-  getProposal: (id: string) => ProposalView | undefined,
+  { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
   isMuted: boolean,
 ): Unplaced<CallRow> {
   const isApproval = correlations(envelope).some((id) => isBySomebodyElse(getProposal(id), envelope))
@@ -201,6 +201,7 @@ function callLine(
     response: response ?? null,
     answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
+    isOpenElicitation: isOpenElicitation(envelope.id),
   }
 }
 
@@ -216,12 +217,15 @@ const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope)
   proposal !== undefined && proposal.source.from !== request.from
 
 /** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
-export function isPressing(entry: Entry, getProposal: (id: string) => ProposalView | undefined): boolean {
+export function isPressing(
+  entry: Entry,
+  { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
+): boolean {
   switch (entry.type) {
     case 'proposal':
       return getProposal(entry.envelope.id)?.state === 'open'
     case 'call':
-      return entry.isError === true
+      return entry.isError === true || isOpenElicitation(entry.envelope.id)
     case 'said':
       return isProblem(entry.envelope)
     case 'nested':

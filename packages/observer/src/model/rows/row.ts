@@ -87,6 +87,8 @@ export interface CallRow extends Placed {
   readonly answeredAt: string | null
   /** Who fulfils another participant's proposal. */
   readonly approvedBy: string | null
+  /** Whether it is a question about a call, and waits for its caller. */
+  readonly isOpenElicitation: boolean
 }
 
 /** Calls that were sent off together, where they stand side by side. */
@@ -143,6 +145,8 @@ export interface Sources {
   readonly folding: Folding
   getContext(context: string): ContextView | undefined
   getProposal(id: string): ProposalView | undefined
+  /** Whether this is a question about a call that waits for its caller. */
+  isOpenElicitation(id: string): boolean
   /** Id of what an envelope goes back to; see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
   /** Whether this reader does not want to see what a participant thinks. */

@@ -67,19 +67,26 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
   return [heading, more, ...show(stay), ...show(lines.slice(count))]
 }
 
-/** Whether its reader wants to see it; a proposal that waits for a decision shows in any case. */
-function isShown(block: Exclude<Block, ContextBlock>, { logFilter, getProposal }: Sources): boolean {
+/** Whether its reader wants to see it; what waits for a decision or an answer shows in any case. */
+function isShown(
+  block: Exclude<Block, ContextBlock>,
+  { logFilter, getProposal, isOpenElicitation }: Sources,
+): boolean {
   const { envelope } = block
   if (block.type === 'arrivals')
     return block.envelopes.some((each) => logFilter.isShown(each)) && arrivalsText(block.envelopes) !== ''
-  return logFilter.isShown(envelope) || getProposal(envelope.id)?.state === 'open'
+  return (
+    logFilter.isShown(envelope) ||
+    getProposal(envelope.id)?.state === 'open' ||
+    isOpenElicitation(envelope.id)
+  )
 }
 
 /** The entries that show in an open run, and those that show in any case. */
 function select(
   entries: readonly Entry[],
   root: string,
-  { folding, isMuted, getProposal, logFilter }: Sources,
+  { folding, isMuted, getProposal, isOpenElicitation, logFilter }: Sources,
 ) {
   const isOpen = (path: string): boolean => {
     for (let at: string | undefined = path; at !== undefined && at !== root; at = contextParent(at)) {
@@ -88,13 +95,13 @@ function select(
     return true
   }
   const isWaiting = ({ type, envelope }: Entry): boolean =>
-    type === 'proposal' && getProposal(envelope.id)?.state === 'open'
+    (type === 'proposal' && getProposal(envelope.id)?.state === 'open') || isOpenElicitation(envelope.id)
   const heard = entries.filter(
     (entry) =>
       !(isThought(entry.envelope.kind) && isMuted(entry.envelope.from)) &&
       (logFilter.isShown(entry.envelope) || isWaiting(entry)),
   )
-  const pressing = heard.filter((entry) => isPressing(entry, getProposal))
+  const pressing = heard.filter((entry) => isPressing(entry, { getProposal, isOpenElicitation }))
   const always = new Set(pressing)
   const lines = heard.filter((entry) => always.has(entry) || isOpen(entry.envelope.context ?? root))
   return { pressing, lines, isEmpty: heard.length === 0 }

@@ -13,6 +13,7 @@ import {
   type SaidRow,
   sizeText,
 } from '../../model/index.js'
+import { ElicitationCard } from '../decide/elicitation-card.js'
 import { ProposalCard } from '../decide/proposal-card.js'
 import { Markdown } from '../shared/markdown.js'
 import { useOpened } from '../shared/opened.js'
@@ -101,7 +102,10 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
 /** A call on one line; a click opens it in its place. */
 function CallLine({ row }: { row: CallRow }): VNode {
   const { tool, parameters, rationale, result, approvedBy, envelope } = row
+  const { session } = useSpace()
   const [isOpen, toggle] = useOpened(row.key)
+  if (row.isOpenElicitation && envelope.to?.includes(session.welcome?.you.id ?? '') === true)
+    return <ElicitationCard envelope={envelope} />
   return (
     <div class={`call ${isOpen ? 'open' : ''}`}>
       <button

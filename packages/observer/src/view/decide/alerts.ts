@@ -18,7 +18,9 @@ export function useAlerts(session: Session, waiting: number): void {
     before.current = waiting
     if (!isMore || !document.hidden || getPermission() !== 'granted') return
     const [latest] = session.model.pending(Date.now()).toReversed()
-    const body = latest === undefined ? '' : `${latest.source.from} proposes ${nameText(latest.tool)}`
+    const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
+    const proposed = latest === undefined ? '' : `${latest.source.from} proposes ${nameText(latest.tool)}`
+    const body = elicitation === undefined ? proposed : `${elicitation.from} asks you something`
     try {
       new Notification(`${space}: ${waiting} to decide`, { body, tag: `meup-${space}` })
     } catch (error) {

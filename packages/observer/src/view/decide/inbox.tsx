@@ -6,6 +6,7 @@ import { CloseButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useNotifications } from './alerts.js'
 import { isDecidable } from './decision.js'
+import { ElicitationCard } from './elicitation-card.js'
 import { OpenCard } from './proposal-card.js'
 
 /** Cards that are drawn at first. */
@@ -14,6 +15,7 @@ const maxCards = 60
 /** Everything that waits for a decision in this space: what deserves a second look first. */
 export function Inbox({ close }: { close: () => void }): VNode {
   const { session, can } = useSpace()
+  const elicitations = session.model.elicitations(session.welcome?.you.id)
   const { waiting, news, sort } = useSteadyOrder(session.model.waiting(useNow(true)))
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
   const [isWhole, setWhole] = useState(false)
@@ -25,7 +27,11 @@ export function Inbox({ close }: { close: () => void }): VNode {
     <aside class="inspector inbox" aria-label="Inbox">
       <header>
         <h2>
-          Inbox <span class="dim">{countText(waiting.length, 'proposal')}</span>
+          Inbox{' '}
+          <span class="dim">
+            {countText(waiting.length, 'proposal')}
+            {elicitations.length > 0 && ` · ${countText(elicitations.length, 'question')}`}
+          </span>
         </h2>
         <CloseButton close={close} />
       </header>
@@ -35,7 +41,16 @@ export function Inbox({ close }: { close: () => void }): VNode {
           {news} new, at the end: sort again
         </button>
       )}
-      {waiting.length === 0 && <p class="dim">Nothing waits for a decision.</p>}
+      {elicitations.length > 0 && (
+        <ul class="cards">
+          {elicitations.map((envelope) => (
+            <li key={envelope.id}>
+              <ElicitationCard envelope={envelope} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {waiting.length + elicitations.length === 0 && <p class="dim">Nothing waits for a decision.</p>}
       {mine.length > 1 && (
         <Together
           picked={picked}

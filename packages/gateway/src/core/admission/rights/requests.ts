@@ -1,4 +1,4 @@
-import { isNotification } from '@meup/folds'
+import { isElicitation, isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { type Exemption, forbidden, type Right } from '../context.js'
 
@@ -46,6 +46,23 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
     if (wasCalled === false) return forbidden(`${id} was not addressed to ${from}: it says nothing of that`)
     if (to.length === 0 || to.some((each) => each !== call.from)) {
       return forbidden(`what is said of ${id} goes to its caller; address ${call.from} alone`, '/to')
+    }
+  }
+  return undefined
+}
+
+/** What is asked about a call comes from those who were called and have not answered, for the caller alone [MEUP-3.26]. */
+export const elicitationRights: Right = ({ envelope }, { state }) => {
+  const { from, to = [], payload } = envelope
+  if (!isElicitation(payload)) return undefined
+  for (const id of correlations(envelope)) {
+    const call = state.requests.get(id)
+    if (call === undefined) continue
+    if (call.to?.has(from) !== true)
+      return forbidden(`${id} was not addressed to ${from}: it asks nothing about that`)
+    if (call.answeredBy.has(from)) return forbidden(`${from} has answered ${id} already`)
+    if (to.length !== 1 || to[0] !== call.from) {
+      return forbidden(`what is asked about ${id} goes to its caller; address ${call.from} alone`, '/to')
     }
   }
   return undefined

@@ -1,0 +1,82 @@
+import { getCancellation } from '@meup/folds'
+import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { ClientHandler } from '../client/handler.js'
+import type { Requests } from '../client/requests.js'
+import type { OnElicitation } from '../client/types.js'
+import { respond } from './respond.js'
+
+type Request = EnvelopeOf<typeof Kind.mcpRequest>
+
+const decline: OnElicitation = async () => ({ action: 'decline' })
+
+/** Answers what is asked about the calls of this connection, as the maker of the call says; declines it where nobody does [MEUP-3.26]. */
+export class Elicitations implements ClientHandler {
+  readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
+  readonly #requests: Pick<Requests, 'findElicited'>
+  readonly #onError: (error: unknown, request: Request) => void
+  /** Questions that wait for an answer, by their ids. */
+  readonly #open = new Map<string, { readonly question: Request; readonly abort: AbortController }>()
+
+  constructor(
+    space: Pick<BaseClient, 'id' | 'sendPaced'>,
+    requests: Pick<Requests, 'findElicited'>,
+    onError: (error: unknown, request: Request) => void,
+  ) {
+    this.#space = space
+    this.#requests = requests
+    this.#onError = onError
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    const elicited = this.#requests.findElicited(envelope)
+    if (elicited !== undefined) {
+      // Who proposed a call that another makes also waits for it, and is not asked.
+      if (!envelope.to?.includes(this.#space.id)) return
+      const question = envelope as Request
+      this.#answer(question, elicited.onElicitation ?? decline).catch((error: unknown) =>
+        this.#onError(error, question),
+      )
+    } else if (this.#open.size > 0) this.#end(envelope)
+  }
+
+  onClose(): void {
+    for (const { abort } of this.#open.values()) abort.abort('the space was closed')
+  }
+
+  async #answer(question: Request, onElicitation: OnElicitation): Promise<void> {
+    const abort = new AbortController()
+    this.#open.set(question.id, { question, abort })
+    const cancel = { action: 'cancel' } as const
+    const result = await onElicitation(question.payload.params ?? {}, abort.signal).catch(
+      (error: unknown) => {
+        if (!abort.signal.aborted) this.#onError(error, question)
+        return cancel
+      },
+    )
+    this.#open.delete(question.id)
+    if (!abort.signal.aborted) await respond(this.#space, question, { result: { ...result } })
+  }
+
+  /** A question is over when it is taken back or answered elsewhere, and when the call has its answer. */
+  #end(envelope: AnyEnvelope): void {
+    for (const [id, { question, abort }] of this.#open) {
+      const why = getEnd(envelope, question)
+      if (why === undefined) continue
+      this.#open.delete(id)
+      abort.abort(why)
+    }
+  }
+}
+
+function getEnd(envelope: AnyEnvelope, question: Request): string | undefined {
+  const { id, from } = question
+  const about = correlations(envelope)
+  if (envelope.kind === Kind.mcpResponse) {
+    if (about.includes(id)) return 'it was answered elsewhere'
+    return correlations(question).some((call) => about.includes(call)) ? 'the call has ended' : undefined
+  }
+  if (envelope.kind !== Kind.mcpRequest || envelope.from !== from) return undefined
+  const cancelled = getCancellation(envelope.payload)
+  return cancelled && [...about, cancelled.requestId].includes(id) ? 'the question was taken back' : undefined
+}

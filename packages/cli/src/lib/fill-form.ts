@@ -1,0 +1,128 @@
+import { createInterface } from 'node:readline/promises'
+import type { ElicitResult, OnElicitation, SpaceClient } from '@meup/agent-sdk'
+import { type Filled, type FormField, onOneLine, printable, readFilled, readForm } from '@meup/folds'
+import { printNotice } from './output.js'
+
+/** Where questions are put. */
+export interface Prompter {
+  print(lines: readonly string[]): void
+  /** `undefined`: the user does not answer, or the question was taken back. */
+  prompt(question: string, signal: AbortSignal): Promise<string | undefined>
+}
+
+/** Puts what tools ask to the user: one form after the other, a line for each field. */
+export class FormFiller {
+  readonly #prompter: Prompter
+  readonly #space: Pick<SpaceClient, 'welcome'>
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(space: Pick<SpaceClient, 'welcome'>, prompter: Prompter) {
+    this.#space = space
+    this.#prompter = prompter
+  }
+
+  /** Answers what `who` asks. */
+  answer(who: string): OnElicitation {
+    return (params, signal) => {
+      const filled = this.#last.then(() => (signal.aborted ? cancelled : this.#fill(who, params, signal)))
+      this.#last = filled.catch(() => {})
+      return filled
+    }
+  }
+
+  async #fill(
+    who: string,
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
+    const form = readForm(params)
+    const print = (...lines: readonly string[]): void => this.#prompter.print(lines.map(printable))
+    if (form === undefined) {
+      print(`? ${who} asks for something that no form here has; it is declined`)
+      return declined
+    }
+    const { message, fields } = form
+    const isPublic = this.#space.welcome.mcp.visibility === 'everyone'
+    print(`? ${who} asks: ${message}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
+    const content: Record<string, unknown> = {}
+    for (const field of fields.length > 0 ? fields : [confirmation]) {
+      const value = await this.#fillField(field, signal, print)
+      if (signal.aborted) {
+        print(`… ${who} waits no more for an answer`)
+        return cancelled
+      }
+      if (value === declined) return declined
+      if (field !== confirmation && value !== undefined) content[field.name] = value
+      if (field === confirmation && value === false) return declined
+    }
+    print(`✓ answered ${who}`)
+    return { action: 'accept', content }
+  }
+
+  /** The value; `undefined` = none, `declined` = there is to be no answer. */
+  async #fillField(
+    field: FormField,
+    signal: AbortSignal,
+    print: (...lines: readonly string[]) => void,
+  ): Promise<unknown> {
+    const { label, description, options } = field
+    print(`    ${onOneLine(label)}${description === '' ? '' : ` — ${onOneLine(description)}`}`)
+    options.forEach(({ label }, at) => void print(`      ${at + 1}  ${onOneLine(label)}`))
+    for (;;) {
+      const line = await this.#prompter.prompt(`${onOneLine(label)}?${hint(field)} · Esc: decline`, signal)
+      if (line === undefined) return declined
+      const result = readFilled(field, fromLine(field, line.trim()))
+      if (!('problem' in result)) return result.value
+      print(`✗ ${onOneLine(label)} ${result.problem}`)
+    }
+  }
+}
+
+const declined: ElicitResult = { action: 'decline' }
+const cancelled: ElicitResult = { action: 'cancel' }
+
+/** For a question without fields. */
+const confirmation: FormField = {
+  ...{ name: '', label: 'Go on', description: '', isRequired: true, type: 'boolean', format: undefined },
+  ...{ options: [], initial: '', min: 0, max: 0 },
+}
+
+/** An empty line is the default; a number stands for the choice that has it. */
+function fromLine({ type, initial, options }: FormField, line: string): Filled {
+  if (line === '') return initial
+  if (type === 'choice') return options[Number(line) - 1]?.value ?? line
+  if (type !== 'choices') return line
+  return line.split(/[\s,]+/).map((word) => options[Number(word) - 1]?.value ?? word)
+}
+
+function hint({ type, initial, isRequired, format }: FormField): string {
+  const what = {
+    boolean: ' y or n',
+    choice: ' its number',
+    choices: ' numbers, with commas',
+    number: ' a number',
+    integer: ' a number',
+  }
+  const kind =
+    format === undefined ? (Object.hasOwn(what, type) ? what[type as keyof typeof what] : '') : ` ${format}`
+  const usual = typeof initial === 'boolean' ? (initial ? 'y' : 'n') : String(initial)
+  const enter = usual !== '' ? ` · Enter: ${usual}` : isRequired ? '' : ' · Enter: nothing'
+  return `${kind}${enter}`
+}
+
+/** For commands that print a result: asks at the terminal, if there is one. */
+export function promptForms(space: SpaceClient, who: string): OnElicitation | undefined {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
+  const filler = new FormFiller(space, {
+    print: (lines) => lines.forEach(printNotice),
+    async prompt(question, signal) {
+      const terminal = createInterface({ input: process.stdin, output: process.stderr })
+      const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
+      terminal.once('SIGINT', () => process.emit('SIGINT'))
+      const asked = printable(question.replace('Esc', 'Ctrl+D'))
+      const answered = terminal.question(`${asked} `, { signal }).catch(() => undefined)
+      return Promise.race([answered, left]).finally(() => terminal.close())
+    },
+  })
+  return filler.answer(who)
+}

@@ -1,0 +1,52 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { backUpLogs, type CopiedLog, restoreLogs } from '@meup/gateway'
+import { loadConfig } from '../config/load.js'
+import type { StorageSettings } from '../config/storage.js'
+import { UsageError } from '../lib/exit.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+
+export interface BackupFlags {
+  readonly config: string
+  readonly json?: boolean
+}
+
+/** `meup backup`: copies the log, while its gateway runs or not. */
+export function backUp({ config, to, json }: BackupFlags & { readonly to: string }): void {
+  const path = getLogPath(loadConfig(resolve(config)).storage)
+  const file = resolve(to)
+  const logs = backUpLogs(path, file)
+  report({ file, logs }, json)
+  printNotice(`${to} has the log; copy the configuration and the tokens yourself`)
+}
+
+/** `meup restore`: verifies a backup and puts it where a log is to be. */
+export function restore(backup: string, { config, to, json }: BackupFlags & { readonly to?: string }): void {
+  if (statSync(backup, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new UsageError(`there is no file ${backup}; name one that meup backup has made`)
+  const path = to === undefined ? getLogPath(loadConfig(resolve(config)).storage) : resolve(to)
+  const logs = restoreLogs(resolve(backup), path)
+  report({ file: path, logs }, json)
+  for (const { space, erased } of logs)
+    for (const { seq, by, reason } of erased)
+      printNotice(`${space}: seq ${seq} was erased by ${by}: ${reason}`)
+  printNotice('the chain holds; compare the head with one that you have kept')
+}
+
+function getLogPath(storage: StorageSettings): string {
+  if (storage.kind === 'sqlite') return storage.path
+  throw new UsageError(
+    storage.kind === 'memory'
+      ? 'this log is in memory and ends with the gateway; meup audit export writes it to a file'
+      : 'the NATS servers have this log; copy its streams there: nats stream backup, nats stream restore',
+  )
+}
+
+function report(
+  { file, logs }: { file: string; logs: readonly CopiedLog[] },
+  json: boolean | undefined,
+): void {
+  if (json) return void printJson({ file, logs })
+  for (const { space, first, head, hash } of logs)
+    print(`${space}: ${Math.max(head - first + 1, 0)} envelopes, head ${head}:${hash}`)
+}

@@ -1,0 +1,175 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ConnectionError } from '@meup/agent-sdk'
+import { formatDuration } from '@meup/folds'
+import { inspectLog } from '@meup/gateway'
+import { loadConfig } from '../config/load.js'
+import { logPath } from '../config/storage.js'
+import { UsageError } from '../lib/exit.js'
+import { formatBytes, print, printJson, printNotice, table } from '../lib/output.js'
+import { findGateway } from '../lib/running-gateway.js'
+import { Metrics } from './metrics.js'
+
+export interface StatsFlags {
+  readonly config: string
+  readonly url?: string
+  readonly json?: boolean
+}
+
+/** How a running space is doing. */
+interface SpaceStats {
+  readonly space: string
+  readonly isReady: boolean
+  /** Seq of the last envelope. */
+  readonly head: number
+  /** Envelopes in the log, a second: just now, and since the gateway started. */
+  readonly perSecond: { readonly now: number; readonly average: number }
+  /** Milliseconds that the log took for a batch, on average. */
+  readonly commitMs: number
+  readonly present: number
+  readonly connections: number
+  readonly unsentBytes: number
+  readonly openContexts: number
+  readonly openProposals: number
+  /** Envelopes that the index of turns lacks, and that wait for the log. */
+  readonly unindexed: number
+  readonly waiting: number
+  /** Envelopes that were erased, and whose bytes are still there. */
+  readonly unerased: number
+  /** Envelopes since the gateway started, by error code. */
+  readonly refused: Readonly<Record<string, number>>
+}
+
+interface GatewayStats {
+  readonly url: string
+  readonly uptimeMs: number
+  readonly memoryBytes: number
+  readonly spaces: readonly SpaceStats[]
+}
+
+/** The files of a log, without a gateway. */
+interface FileStats {
+  readonly files: readonly { readonly file: string; readonly bytes: number }[]
+  readonly spaces: readonly {
+    readonly space: string
+    readonly head: number
+    readonly newest: string | null
+  }[]
+}
+
+/** `meup stats`: how the gateway of this folder and its spaces are doing; without a gateway, what their log has. */
+export async function stats({ config: path, url, json }: StatsFlags): Promise<void> {
+  const file = resolve(path)
+  const address = url ?? (await findGateway(dirname(file)))?.url
+  const gateway = address === undefined ? undefined : await readGateway(address)
+  const log = url === undefined ? readFiles(file) : undefined
+  if (gateway === undefined && log === undefined)
+    throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
+  if (json) return void printJson({ gateway: gateway ?? null, log: log ?? null })
+  if (gateway === undefined) printNotice('no gateway runs here; this is what the log has')
+  for (const line of [...gatewayLines(gateway), ...fileLines(log, gateway === undefined)]) print(line)
+}
+
+/** Milliseconds between two readings: what happened in between is the rate. */
+const sampleMs = 1000
+const requestMs = 5000
+
+async function readGateway(url: string): Promise<GatewayStats> {
+  const first = await fetchMetrics(url)
+  const start = performance.now()
+  await pause(sampleMs)
+  const last = await fetchMetrics(url)
+  const seconds = (performance.now() - start) / 1000
+  const uptimeMs = Date.now() - last.sum('process_start_time_seconds') * 1000
+  const spaces = last.spaces.map((space): SpaceStats => {
+    const sum = (name: string): number => last.sum(`meup_${name}`, space)
+    const head = sum('log_head')
+    return {
+      space,
+      isReady: sum('space_ready') === 1,
+      head,
+      perSecond: {
+        now: (head - first.sum('meup_log_head', space)) / seconds,
+        average: sum('envelopes_accepted_total') / (uptimeMs / 1000),
+      },
+      commitMs: (sum('commit_seconds_sum') / Math.max(sum('commit_seconds_count'), 1)) * 1000,
+      present: sum('participants_present'),
+      connections: sum('connections'),
+      unsentBytes: sum('unsent_bytes'),
+      openContexts: sum('open_contexts'),
+      openProposals: sum('open_proposals'),
+      unindexed: sum('unindexed_envelopes'),
+      waiting: sum('waiting_envelopes'),
+      unerased: sum('unerased_envelopes'),
+      refused: last.by('code', 'meup_envelopes_refused_total', space),
+    }
+  })
+  return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
+}
+
+async function fetchMetrics(url: string): Promise<Metrics> {
+  try {
+    const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(requestMs) })
+    if (response.ok) return new Metrics(await response.text())
+    throw new Error(`it answers ${response.status}`)
+  } catch (error) {
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    throw new ConnectionError('unreachable', `the metrics of ${url} cannot be read: ${reason}`)
+  }
+}
+
+function readFiles(config: string): FileStats | undefined {
+  if (!existsSync(config)) return undefined
+  const path = logPath(loadConfig(config).storage)
+  if (path === undefined) return { files: [], spaces: [] }
+  const files = ['', '-wal', '.index.db', '.index.db-wal'].flatMap((end) => {
+    const found = statSync(`${path}${end}`, { throwIfNoEntry: false })
+    return found === undefined ? [] : [{ file: `${path}${end}`, bytes: found.size }]
+  })
+  const spaces = inspectLog(path)?.spaces ?? []
+  return { files, spaces: spaces.map(({ name, head, newest }) => ({ space: name, head, newest })) }
+}
+
+function gatewayLines(gateway: GatewayStats | undefined): string[] {
+  if (gateway === undefined) return []
+  const { url, uptimeMs, memoryBytes, spaces } = gateway
+  const first = `${url} · up ${formatDuration(uptimeMs)} · ${formatBytes(memoryBytes)} of memory`
+  return [first, ...spaces.flatMap((space) => ['', ...spaceLines(space)])]
+}
+
+function spaceLines(stats: SpaceStats): string[] {
+  const { space, isReady, head, perSecond, commitMs, refused } = stats
+  const { present, connections, unsentBytes, openContexts, openProposals, unindexed, waiting, unerased } =
+    stats
+  const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`)
+  const rows: (readonly [string, string])[] = [
+    [
+      'envelopes',
+      `${head} · ${formatRate(perSecond.now)}/s now, ${formatRate(perSecond.average)}/s on average`,
+    ],
+    ['log', `${commitMs.toFixed(1)} ms a batch · ${waiting} waiting · ${unindexed} not indexed`],
+    ['participants', `${present} present · ${connections} connections · ${formatBytes(unsentBytes)} unsent`],
+    ['open', `${openContexts} contexts · ${openProposals} proposals`],
+    ['refused', codes.join(', ') || 'nothing'],
+    ...(unerased > 0 ? [['erased', `${unerased} whose bytes are still there`] as const] : []),
+  ]
+  return [
+    isReady ? space : `${space} takes no envelopes at present`,
+    ...table(rows.map((row) => ['', ...row])),
+  ]
+}
+
+const formatRate = (rate: number): string => (rate < 10 ? rate.toFixed(1) : rate.toFixed(0))
+
+function fileLines(log: FileStats | undefined, isAlone: boolean): string[] {
+  if (log === undefined || log.files.length === 0) return []
+  const shown = (file: string): string => {
+    const path = relative(process.cwd(), file)
+    return path.startsWith('..') ? file : path
+  }
+  const files = table(log.files.map(({ file, bytes }) => [shown(file), formatBytes(bytes)]))
+  const spaces = log.spaces.map(({ space, head, newest }) => [space, `${head} envelopes`, newest ?? ''])
+  return [...(isAlone ? [...table(spaces), ''] : ['']), ...files]
+}

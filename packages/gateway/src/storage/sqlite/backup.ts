@@ -1,0 +1,162 @@
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statSync, unlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Erasure } from '@meup/protocol'
+import Database from 'better-sqlite3'
+import { getChainStart } from '../../log/chain.js'
+import { ChainVerifier } from '../../log/chain-verifier.js'
+import { LogError } from '../../log/error.js'
+import { columns, fromStored, type StoredRow } from './columns.js'
+import { asLogError } from './failure.js'
+import { openForReading } from './files.js'
+import { readSnapshot } from './pruning.js'
+import { knownVersion } from './schema.js'
+
+/** The log of one space in a file. */
+export interface CopiedLog {
+  readonly space: string
+  readonly epoch: string
+  /** The first and the last seq; `head` 0 = it is empty. */
+  readonly first: number
+  readonly head: number
+  /** Hexadecimal, of the last row. */
+  readonly hash: string
+}
+
+/** A log whose chain holds. */
+export interface RestoredLog extends CopiedLog {
+  /** What was erased in it: the latest records. */
+  readonly erased: readonly Erasure[]
+}
+
+/**
+ * Copies the logs in a file to another one, as they are at one moment, while a gateway writes them or not. Throws a `LogError`:
+ * `occupied` (the copy is there already), `format`, `corrupt` or `io`.
+ */
+export const backUpLogs = (path: string, to: string): CopiedLog[] => copy(path, to, listLogs)
+
+/**
+ * The same, of a copy in the place of a log. Everything in it is verified first, and nothing is left if that fails. Rights are
+ * computed from what was verified: checkpoints stay behind.
+ */
+export const restoreLogs = (backup: string, path: string): RestoredLog[] =>
+  copy(backup, path, (db) => {
+    db.exec('DELETE FROM checkpoints')
+    return verifyLogs(db)
+  })
+
+function copy<Result>(from: string, to: string, finish: (db: Database.Database) => Result): Result {
+  try {
+    refuseIfThere(to)
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+    const part = `${to}.part`
+    try {
+      rmSync(part, { force: true })
+      closeSync(openSync(part, 'wx', 0o600))
+      copyTo(part, from)
+      const result = using(new Database(part, { fileMustExist: true }), finish)
+      place(part, to)
+      return result
+    } finally {
+      for (const end of ['', '-journal']) rmSync(`${part}${end}`, { force: true })
+    }
+  } catch (error) {
+    throw asLogError(error)
+  }
+}
+
+/** What a log that is gone has left beside its place would be taken for a part of the new one. */
+function refuseIfThere(path: string): void {
+  for (const [file, least] of [
+    [path, 0],
+    [`${path}-wal`, 1],
+  ] as const) {
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? -1) < least) continue
+    throw new LogError('occupied', `${file} exists already. Move it away, or name another file.`)
+  }
+}
+
+/** One transaction reads all of it: what is committed meanwhile is left out. */
+function copyTo(part: string, from: string): void {
+  using(openForReading(from), (db) => {
+    if (knownVersion(db) === 0) throw new LogError('corrupt', `${from} has no log yet. Name another file.`)
+    db.prepare('VACUUM INTO ?').run(part)
+  })
+}
+
+/** Never over another file, and only once the disk has all of it. */
+function place(part: string, to: string): void {
+  flush(part)
+  linkSync(part, to)
+  unlinkSync(part)
+  flush(dirname(to))
+}
+
+function flush(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function using<Result>(db: Database.Database, task: (db: Database.Database) => Result): Result {
+  try {
+    return task(db)
+  } finally {
+    db.close()
+  }
+}
+
+interface Known {
+  readonly id: number
+  readonly name: string
+  readonly epoch: string
+}
+
+const listSpaces = (db: Database.Database): Known[] =>
+  db.prepare<[], Known>('SELECT id, name, epoch FROM spaces ORDER BY name').all()
+
+function listLogs(db: Database.Database): CopiedLog[] {
+  const last = db.prepare<[number], { seq: number; hash: Uint8Array }>(
+    'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
+  )
+  return listSpaces(db).map(({ id, name, epoch }) => {
+    const { through, hash } = getChainStart({ epoch, snapshot: readSnapshot(db, id) })
+    const tip = last.get(id) ?? { seq: through, hash }
+    return describeLog(name, epoch, through, tip)
+  })
+}
+
+function verifyLogs(db: Database.Database): RestoredLog[] {
+  const damage = db.pragma('integrity_check(1)', { simple: true })
+  if (damage !== 'ok') throw new LogError('corrupt', `The backup is damaged: ${damage}. Take another one.`)
+  const rows = db
+    .prepare<[number, number], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND seq > ? ORDER BY seq`,
+    )
+    .raw()
+  return listSpaces(db).map(({ id, name, epoch }) => {
+    const start = getChainStart({ epoch, snapshot: readSnapshot(db, id) })
+    const chain = new ChainVerifier(start)
+    for (const stored of rows.iterate(id, start.through)) {
+      if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)
+    }
+    if (chain.unrecorded !== undefined) throw broken(name, chain.unrecorded.seq)
+    const tip = { seq: chain.last, hash: chain.hash }
+    return { ...describeLog(name, epoch, start.through, tip), erased: chain.erasures }
+  })
+}
+
+const describeLog = (
+  space: string,
+  epoch: string,
+  through: number,
+  { seq, hash }: { readonly seq: number; readonly hash: Uint8Array },
+): CopiedLog => ({ space, epoch, first: through + 1, head: seq, hash: Buffer.from(hash).toString('hex') })
+
+const broken = (space: string, seq: number): LogError =>
+  new LogError(
+    'corrupt',
+    `The envelope ${seq} of ${space} is missing, or is not what was logged. Take another backup.`,
+  )

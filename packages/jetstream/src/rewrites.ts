@@ -1,0 +1,87 @@
+import { LogError } from '@meup/gateway'
+import { getLastSeq } from './batch.js'
+import { getApiCode, type Nats, requestMs } from './connect.js'
+import type { Place } from './streams.js'
+import { removeMessage, type StoredBatch } from './subject-log.js'
+
+const wrongLastSequence = 10071
+
+/**
+ * Batches that were written anew, without what was erased of them: each stands for the message that was removed [MEUP-10.10]. A
+ * batch has a subject of its own, whose last message counts.
+ */
+export class Rewrites {
+  readonly #nats: Nats
+  readonly #place: Place
+  readonly #stored: (at: number, data: Uint8Array) => StoredBatch
+
+  constructor(nats: Nats, place: Place, stored: (at: number, data: Uint8Array) => StoredBatch) {
+    this.#nats = nats
+    this.#place = place
+    this.#stored = stored
+  }
+
+  /** The batch that has this row; `undefined` = it was not written anew. */
+  async find(row: number): Promise<StoredBatch | undefined> {
+    const first = (await this.#firsts()).findLast((each) => each <= row)
+    const batch = first === undefined ? undefined : await this.#last(first)
+    return batch !== undefined && getLastSeq(batch.head) >= row ? batch : undefined
+  }
+
+  /** Replaces `before`, which is removed. Rejects with `fenced` if another gateway has replaced it. */
+  async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
+    try {
+      await this.#nats.js.publish(this.#subject(first), data, {
+        timeout: requestMs,
+        expect: { lastSubjectSequence: before?.at ?? 0 },
+      })
+    } catch (error) {
+      if (getApiCode(error) !== wrongLastSequence) throw error
+      const message = `Another gateway has erased something of the batch ${first}. This one reads it again.`
+      throw new LogError('fenced', message, { cause: error })
+    }
+    await this.tidy(first)
+  }
+
+  /** Removes what was replaced. */
+  async tidy(first: number): Promise<void> {
+    const last = await this.#last(first)
+    for (;;) {
+      const stored = await this.#find({ seq: 1, next_by_subj: this.#subject(first) })
+      if (stored === null || last === undefined || stored.seq >= last.at) return
+      await removeMessage(this.#nats, this.#place.stream, stored.seq)
+    }
+  }
+
+  /** Removes the batches whose rows are all pruned. */
+  async prune(through: number): Promise<void> {
+    for (const first of await this.#firsts()) {
+      const batch = first > through ? undefined : await this.#last(first)
+      if (batch === undefined || getLastSeq(batch.head) > through) continue
+      await this.#nats.manager.streams.purge(this.#place.stream, { filter: this.#subject(first) })
+    }
+  }
+
+  /** The first row of each batch, in order. */
+  async #firsts(): Promise<number[]> {
+    const { stream, rewritten } = this.#place
+    const { state } = await this.#nats.manager.streams.info(stream, { subjects_filter: `${rewritten}.*` })
+    const subjects = Object.keys(state.subjects ?? {})
+    return subjects
+      .map((subject) => Number(subject.slice(rewritten.length + 1)))
+      .sort((one, other) => one - other)
+  }
+
+  async #last(first: number): Promise<StoredBatch | undefined> {
+    const stored = await this.#find({ last_by_subj: this.#subject(first) })
+    return stored === null ? undefined : this.#stored(stored.seq, stored.data)
+  }
+
+  #find(query: { last_by_subj: string } | { seq: number; next_by_subj?: string }) {
+    return this.#nats.manager.streams.getMessage(this.#place.stream, query)
+  }
+
+  #subject(first: number): string {
+    return `${this.#place.rewritten}.${first}`
+  }
+}

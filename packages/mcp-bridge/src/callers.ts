@@ -1,0 +1,70 @@
+import type { EnvelopeOf, Kind, McpRequestPayload } from '@meup/protocol'
+
+export type Request = EnvelopeOf<typeof Kind.mcpRequest>
+export type Notify = (notification: McpRequestPayload) => void
+
+export interface Call {
+  readonly request: Request
+  readonly notify: Notify
+  /** Aborted when it is answered or given up. */
+  readonly over: AbortController
+}
+
+/** Milliseconds in which a server may still send something about a finished or cancelled call. */
+const quietMs = 60_000
+
+/**
+ * Finds the call that a message without a reference is about, such as a log message over stdio. To keep private calls
+ * private, it is attributed only where no other participant can be meant.
+ */
+export class Callers {
+  readonly #running = new Set<Call>()
+  /** When the last call of each participant ended, and when the last that was given up, which the server may still work on. */
+  readonly #endedAt = new Map<string, number>()
+  readonly #gaveUpAt = new Map<string, number>()
+
+  /** `signal` is aborted when the caller gives the call up. */
+  async run<Value>(
+    request: Request,
+    notify: Notify,
+    signal: AbortSignal,
+    work: (call: Call) => Promise<Value>,
+  ): Promise<Value> {
+    const call = { request, notify, over: new AbortController() }
+    this.#running.add(call)
+    try {
+      return await work(call)
+    } finally {
+      this.#running.delete(call)
+      call.over.abort('the call has ended')
+      for (const ended of signal.aborted ? [this.#endedAt, this.#gaveUpAt] : [this.#endedAt]) {
+        ended.delete(request.from)
+        ended.set(request.from, Date.now())
+      }
+    }
+  }
+
+  /** Notifies the only possible caller; returns `false` if there is none or several. */
+  notifyOnlyCaller(notification: McpRequestPayload): boolean {
+    const [only, ...more] = this.#running
+    if (only === undefined || more.length > 0 || hasOthers(this.#endedAt, only.request.from)) return false
+    only.notify(notification)
+    return true
+  }
+
+  /** The call that a question is about: the latest of the only participant that calls. */
+  findElicited(): Call | undefined {
+    const calls = [...this.#running]
+    const latest = calls.at(-1)
+    if (latest === undefined) return undefined
+    const { from } = latest.request
+    return calls.every(({ request }) => request.from === from) && !hasOthers(this.#gaveUpAt, from)
+      ? latest
+      : undefined
+  }
+}
+
+function hasOthers(times: Map<string, number>, participant: string): boolean {
+  for (const [id, at] of times) if (Date.now() - at >= quietMs) times.delete(id)
+  return [...times.keys()].some((id) => id !== participant)
+}

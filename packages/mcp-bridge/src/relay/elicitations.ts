@@ -1,0 +1,74 @@
+import type { McpResponsePayload } from '@meup/protocol'
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
+import type { OnElicitation } from './calls.js'
+
+const method = 'elicitation/create'
+
+interface Elicitations {
+  /** Takes a message of the server's if it asks something, or takes a question back. */
+  onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
+}
+
+/** Answers what a server asks while it works; revisions before 2026-07-28. */
+export function createElicitations(
+  send: (message: JSONRPCMessage) => Promise<void>,
+  getHandler: (streamRequest: RequestId | undefined) => OnElicitation,
+): Elicitations {
+  const open = new Map<unknown, AbortController>()
+
+  const answer = async (
+    id: RequestId,
+    params: Record<string, unknown>,
+    handle: OnElicitation,
+  ): Promise<void> => {
+    const abort = new AbortController()
+    open.set(id, abort)
+    const result = await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
+    // A server that has taken it back expects no answer; one that has ended gets none.
+    if (open.get(id) === abort && open.delete(id))
+      await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
+  }
+
+  return {
+    onMessage(message, streamRequest) {
+      if (!('method' in message)) return false
+      const { params = {} } = message
+      if ('id' in message) {
+        if (message.method === method) void answer(message.id, params, getHandler(streamRequest))
+        return message.method === method
+      }
+      const abort = message.method === 'notifications/cancelled' ? open.get(params.requestId) : undefined
+      if (abort === undefined) return false
+      open.delete(params.requestId)
+      abort.abort('the question was taken back')
+      return true
+    },
+  }
+}
+
+/** What a request lacks, since revision 2026-07-28: it is to be sent again with answers. */
+export interface InputRequired {
+  readonly inputRequests: Readonly<Record<string, { readonly method?: unknown; readonly params?: unknown }>>
+  readonly requestState?: unknown
+}
+
+export function readInputRequired({ result }: McpResponsePayload): InputRequired | undefined {
+  if (result?.resultType !== 'input_required') return undefined
+  const { inputRequests = {}, requestState } = result
+  return { inputRequests: Object(inputRequests) as InputRequired['inputRequests'], requestState }
+}
+
+/** The answers by the keys of the questions; `undefined`: something else than a form is asked for. */
+export async function answerAll(
+  { inputRequests }: InputRequired,
+  handle: OnElicitation,
+  signal: AbortSignal,
+): Promise<Record<string, unknown> | undefined> {
+  const entries = Object.entries(inputRequests)
+  if (entries.some(([, request]) => request.method !== method)) return undefined
+  const answers: Record<string, unknown> = {}
+  // One form after the other: a person fills them in.
+  for (const [key, { params }] of entries)
+    answers[key] = await handle(Object(params) as Record<string, unknown>, signal)
+  return answers
+}

@@ -1,0 +1,79 @@
+import { type OnElicitation, ProtocolError } from '@meup/agent-sdk'
+import {
+  type ElicitRequestFormParams,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { Start } from './calls.js'
+import { canElicit } from './elicitation.js'
+import type { Era, ResumeState, SpaceService } from './service.js'
+import {
+  createLogForwarder,
+  createProgressReporter,
+  type Outcome,
+  relayedResult,
+  type ToUri,
+} from './tool.js'
+
+/** Milliseconds that a user may take to fill in a form. */
+const formTimeoutMs = 300_000
+
+interface Following {
+  readonly era: Era
+  /** How clients name the resources of the participant that is called. */
+  readonly toUri?: ToUri
+}
+
+/** Makes a call for a client, or goes on with one for which its user has filled in a form. Rejects as the call does. */
+export async function followCall(
+  server: McpServer,
+  service: SpaceService,
+  { era, toUri }: Following,
+  context: ServerContext,
+  start: Start,
+): Promise<Outcome> {
+  const { mcpReq } = context
+  const state = mcpReq.requestState<ResumeState>()
+  const call = state === undefined ? service.calls.begin(start) : service.calls.get(state.id)
+  if (call === undefined) throw new ProtocolError('not_found', 'the call is long forgotten; make it again')
+  const cancel = (): void => call.cancel()
+  mcpReq.signal.addEventListener('abort', cancel)
+  if (mcpReq.signal.aborted) cancel()
+  const report = createProgressReporter(context, service.log)
+  call.mayAsk = canElicit(server, context)
+  call.listener = {
+    onProgress: (progress) => report?.(progress),
+    onNotification: createLogForwarder(context, service.log),
+    ...(era === 'legacy' && { ask: askNow(server, mcpReq.id) }),
+  }
+  for (const id of Object.keys(mcpReq.inputResponses ?? {})) {
+    const response = inputResponse(mcpReq.inputResponses, id)
+    if (response.kind !== 'elicit') continue
+    const { action, content } = response
+    call.answer(id, { action, ...(content && { content }) })
+  }
+  try {
+    const elicitation = await call.next()
+    if (elicitation === undefined) return relayedResult(await call.result, toUri)
+    const { id, params } = elicitation
+    return inputRequired({
+      inputRequests: { [id]: inputRequired.elicit(params) },
+      requestState: await service.stateCodec.mint({ id: call.id }, context),
+    })
+  } finally {
+    mcpReq.signal.removeEventListener('abort', cancel)
+    call.listener = undefined
+  }
+}
+
+/** Up to revision 2025-11-25 a server asks while it works; `relatedRequestId`: on which request of the client. */
+export const askNow =
+  ({ server }: McpServer, relatedRequestId?: string | number): OnElicitation =>
+  async (params, signal) => {
+    const form = params as unknown as ElicitRequestFormParams
+    const related = relatedRequestId === undefined ? {} : { relatedRequestId }
+    const { action, content } = await server.elicitInput(form, { signal, timeout: formTimeoutMs, ...related })
+    return { action, ...(content && { content }) }
+  }

@@ -1,0 +1,277 @@
+import { type CallableTool, ConnectionError, nameTools, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { isObject } from '@meup/folds'
+import { type AnyEnvelope, GUEST, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
+import {
+  isSpecType,
+  type Prompt,
+  type Resource,
+  type ResourceTemplateType,
+  type Tool,
+} from '@modelcontextprotocol/server'
+import type { ListName, Uris } from './changes.js'
+import { formatError } from './tool.js'
+
+/** What one participant offers: a prompt, a resource or a template, as its list has it. */
+interface Offered<Definition> {
+  readonly participant: string
+  readonly name: string
+  readonly definition: Definition
+}
+
+const lists = {
+  prompts: { method: 'prompts/list', capability: 'prompts', isValid: isSpecType.Prompt },
+  resources: { method: 'resources/list', capability: 'resources', isValid: isSpecType.Resource },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    capability: 'resources',
+    isValid: isSpecType.ResourceTemplate,
+  },
+} as const
+type AskedList = keyof typeof lists
+interface Definitions {
+  readonly prompts: Prompt
+  readonly resources: Resource
+  readonly resourceTemplates: ResourceTemplateType
+}
+
+/** How a participant is asked for a list. */
+const asking = { timeoutMs: 5000, propose: false }
+const initialize = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'meup', version: PROTOCOL },
+}
+/** Pages of a list, and items and characters of JSON of it, that are read of one participant. */
+const [maxPages, maxItems, maxChars] = [20, 1000, 512 * 1024]
+
+interface OffersOptions {
+  readonly space: SpaceClient
+  readonly uris: Uris
+  readonly log: (line: string) => void
+  /** A list is another one than clients were given. */
+  readonly onChange: (list: ListName) => void
+}
+
+/** What participants offer, for all MCP clients of a space: asked for once, and again when it may have changed. */
+export class Offers {
+  readonly #space: SpaceClient
+  readonly #uris: Uris
+  readonly #log: (line: string) => void
+  readonly #onChange: (list: ListName) => void
+  /** By list and participant. */
+  readonly #lists = new Map<string, Promise<readonly unknown[]>>()
+  /** What participants say of themselves in answer to `initialize`: `undefined` where they may not be asked, or do not answer. */
+  readonly #capabilities = new Map<string, Promise<object | undefined>>()
+  /** The lists as clients were given them last, as JSON. */
+  readonly #given = new Map<ListName | 'resourceTemplates', string>()
+  readonly #checking = new Set<ListName>()
+
+  constructor({ space, uris, log, onChange }: OffersOptions) {
+    this.#space = space
+    this.#uris = uris
+    this.#log = log
+    this.#onChange = onChange
+    space.on('tools', () => this.#check('tools'))
+    space.on('envelope', (envelope) => this.#onEnvelope(envelope))
+  }
+
+  /** The tools that may be called or proposed, by the names that clients use. */
+  async tools(): Promise<ReadonlyMap<string, CallableTool>> {
+    const people = this.#space.participants.map(({ id }) => id).filter((id) => this.#isPerson(id))
+    return nameTools(await this.#space.tools(people.length > 0 ? people.map((id) => `!${id}`) : undefined))
+  }
+
+  /** The prompts by the names that clients use. */
+  async prompts(): Promise<ReadonlyMap<string, Offered<Prompt>>> {
+    return nameTools(await this.#collect('prompts'))
+  }
+
+  async listTools(): Promise<Tool[]> {
+    return this.#give(
+      'tools',
+      [...(await this.tools())].map(([name, tool]) => toDefinition(name, tool)),
+    )
+  }
+
+  async listPrompts(): Promise<Prompt[]> {
+    const prompts = await this.prompts()
+    return this.#give(
+      'prompts',
+      [...prompts].map(([name, { definition }]) => ({ ...definition, name })),
+    )
+  }
+
+  async listResources(): Promise<Resource[]> {
+    const resources = await this.#collect('resources')
+    return this.#give(
+      'resources',
+      resources.map(({ participant, definition }) => ({
+        ...definition,
+        uri: this.#uris.offered(participant, definition.uri),
+      })),
+    )
+  }
+
+  async listResourceTemplates(): Promise<ResourceTemplateType[]> {
+    const templates = await this.#collect('resourceTemplates')
+    return this.#give(
+      'resourceTemplates',
+      templates.map(({ participant, definition }) => ({
+        ...definition,
+        uriTemplate: this.#uris.offered(participant, definition.uriTemplate),
+      })),
+    )
+  }
+
+  /** Those who are here, but for people, who answer no requests. */
+  #present(): string[] {
+    const { id: own, participants } = this.#space
+    const here = participants.filter(
+      ({ id, status }) => status === 'present' && id !== own && !this.#isPerson(id),
+    )
+    return here.map(({ id }) => id).sort()
+  }
+
+  #isPerson(id: string): boolean {
+    const { participants } = this.#space.welcome
+    return id.startsWith(GUEST) || participants.some((each) => each.id === id && each.kind === 'human')
+  }
+
+  async #collect<List extends AskedList>(list: List): Promise<Offered<Definitions[List]>[]> {
+    const collected = await Promise.all(
+      this.#present().map(async (participant) => {
+        const definitions = (await this.#list(participant, list)) as readonly Definitions[List][]
+        return definitions.map((definition) => ({ participant, name: definition.name, definition }))
+      }),
+    )
+    return collected.flat()
+  }
+
+  #list(participant: string, list: AskedList): Promise<readonly unknown[]> {
+    const key = `${list} ${participant}`
+    const known = this.#lists.get(key) ?? this.#ask(participant, list)
+    this.#lists.set(key, known)
+    return known
+  }
+
+  async #ask(participant: string, list: AskedList): Promise<readonly unknown[]> {
+    const { method, capability, isValid } = lists[list]
+    if (!this.#mayAsk(participant, method, {})) return []
+    const capabilities = await this.#getCapabilities(participant)
+    if (capabilities !== undefined && !(capability in capabilities)) return []
+    const items: unknown[] = []
+    let chars = 0
+    try {
+      let page = {}
+      for (let pages = 0; pages < maxPages; pages++) {
+        const result = await this.#space.request(participant, method, page, asking)
+        for (const item of Array.isArray(result[list]) ? result[list] : []) {
+          chars += JSON.stringify(item).length
+          if (items.length === maxItems || chars > maxChars) {
+            this.#log(
+              `${participant} offers more than ${maxItems} ${list}, or ${maxChars} characters of them; the rest is left out`,
+            )
+            return items
+          }
+          if (isValid(item)) items.push(item)
+        }
+        if (typeof result.nextCursor !== 'string') break
+        page = { cursor: result.nextCursor }
+      }
+    } catch (error) {
+      // One that does not have the list, or does not answer, is asked again when it joins again.
+      const isFinal =
+        error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
+      if (isFinal || this.#space.ended !== undefined) return items
+      this.#lists.delete(`${list} ${participant}`)
+      this.#log(`the ${list} of ${participant} are not known: ${formatError(error)}`)
+    }
+    return items
+  }
+
+  #getCapabilities(participant: string): Promise<object | undefined> {
+    if (!this.#mayAsk(participant, 'initialize', initialize)) return Promise.resolve(undefined)
+    const known =
+      this.#capabilities.get(participant) ??
+      this.#space.request(participant, 'initialize', initialize, asking).then(
+        ({ capabilities }) => (isObject(capabilities) ? capabilities : {}),
+        () => undefined,
+      )
+    this.#capabilities.set(participant, known)
+    return known
+  }
+
+  #mayAsk(participant: string, method: string, params: object): boolean {
+    const payload = { jsonrpc: '2.0', method, params }
+    return this.#space.can({ kind: Kind.mcpRequest, to: [participant], payload })
+  }
+
+  #onEnvelope(envelope: AnyEnvelope): void {
+    const { from, kind } = envelope
+    if (kind === Kind.systemPresence && envelope.payload.event !== 'update') {
+      const { id } = envelope.payload.participant
+      this.#capabilities.delete(id)
+      for (const list of ['prompts', 'resources'] as const) this.#forget(id, list)
+    } else if (kind === Kind.mcpRequest && from !== this.#space.id) {
+      const { method } = envelope.payload as McpRequestPayload
+      if (method === 'notifications/prompts/list_changed') this.#forget(from, 'prompts')
+      if (method === 'notifications/resources/list_changed') this.#forget(from, 'resources')
+    }
+  }
+
+  #forget(participant: string, list: 'prompts' | 'resources'): void {
+    this.#lists.delete(`${list} ${participant}`)
+    if (list === 'resources') this.#lists.delete(`resourceTemplates ${participant}`)
+    this.#check(list)
+  }
+
+  /** Tells of a change where clients were given another list; once for changes that come together. */
+  #check(list: ListName): void {
+    const before = this.#read(list)
+    if (this.#checking.has(list) || before.every((each) => each === undefined)) return
+    this.#checking.add(list)
+    setTimeout(() => {
+      this.#checking.delete(list)
+      this.#compare(list, before).catch((error: unknown) =>
+        this.#log(`the ${list} are not known: ${formatError(error)}`),
+      )
+    }, settleMs).unref()
+  }
+
+  async #compare(list: ListName, before: readonly (string | undefined)[]): Promise<void> {
+    if (list === 'tools') await this.listTools()
+    else if (list === 'prompts') await this.listPrompts()
+    else await Promise.all([this.listResources(), this.listResourceTemplates()])
+    if (this.#read(list).some((each, at) => before[at] !== undefined && each !== before[at]))
+      this.#onChange(list)
+  }
+
+  #read(list: ListName): (string | undefined)[] {
+    const templates = list === 'resources' ? [this.#given.get('resourceTemplates')] : []
+    return [this.#given.get(list), ...templates]
+  }
+
+  #give<Definition>(list: ListName | 'resourceTemplates', definitions: Definition[]): Definition[] {
+    this.#given.set(list, JSON.stringify(definitions))
+    return definitions
+  }
+}
+
+/** Milliseconds after which a list is read again that may have changed. */
+const settleMs = 100
+
+/** A tool under the name that clients use; what they could not read as one is left out, but for its name and arguments. */
+function toDefinition(name: string, { inputSchema, description, definition }: CallableTool): Tool {
+  const { type: _, ...schema } = inputSchema
+  const own = {
+    name,
+    ...(description !== undefined && { description }),
+    inputSchema: { ...schema, type: 'object' as const },
+  }
+  const whole = { ...definition, ...own }
+  return isSpecType.Tool(whole)
+    ? whole
+    : isSpecType.Tool(own)
+      ? own
+      : { name, inputSchema: { type: 'object' } }
+}

@@ -1,0 +1,66 @@
+import { isObject } from '@meup/folds'
+import {
+  isSpecType,
+  ProtocolError as McpError,
+  type McpServer,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
+import { relayed, timeoutMs } from './resources.js'
+import type { SpaceService } from './service.js'
+import { withUri } from './tool.js'
+
+/** Serves the prompts that participants offer, as `participant__prompt`, and completes arguments of prompts and templates. */
+export function servePrompts({ server }: McpServer, { offers, space, uris }: SpaceService): void {
+  server.setRequestHandler('prompts/list', async () => ({ prompts: await offers.listPrompts() }))
+
+  server.setRequestHandler('prompts/get', async ({ params }, { mcpReq: { signal } }) => {
+    const { participant, name } = await find(params.name)
+    const own = { name, ...(params.arguments && { arguments: params.arguments }) }
+    const result = await relayed(space.request(participant, 'prompts/get', own, { signal, timeoutMs }))
+    const messages = Array.isArray(result.messages) ? result.messages : []
+    const toUri = (uri: string): string => uris.offered(participant, uri)
+    const prompt = {
+      ...result,
+      messages: messages.map((each: unknown) =>
+        isObject(each) ? { ...each, content: withUri(each.content, toUri) } : each,
+      ),
+    }
+    if (isSpecType.GetPromptResult(prompt)) return prompt
+    throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no prompt`)
+  })
+
+  server.setRequestHandler('completion/complete', async ({ params }, { mcpReq: { signal } }) => {
+    const { ref, ...rest } = params
+    const target = ref.type === 'ref/prompt' ? await findPrompt(ref.name) : findTemplate(ref.uri)
+    const result =
+      target &&
+      (await relayed(
+        space.request(
+          target.participant,
+          'completion/complete',
+          { ...rest, ref: target.ref },
+          { signal, timeoutMs },
+        ),
+      ))
+    return result !== undefined && isSpecType.CompleteResult(result)
+      ? result
+      : { completion: { values: [], hasMore: false } }
+  })
+
+  async function find(prompt: string): Promise<{ readonly participant: string; readonly name: string }> {
+    const found = (await offers.prompts()).get(prompt)
+    if (found === undefined)
+      throw new McpError(ProtocolErrorCode.InvalidParams, `there is no prompt ${prompt}`)
+    return found
+  }
+
+  async function findPrompt(prompt: string) {
+    const { participant, name } = await find(prompt)
+    return { participant, ref: { type: 'ref/prompt', name } }
+  }
+
+  function findTemplate(template: string) {
+    const offered = uris.parseOffered(template)
+    return offered && { participant: offered.participant, ref: { type: 'ref/resource', uri: offered.uri } }
+  }
+}

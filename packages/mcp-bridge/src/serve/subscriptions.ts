@@ -1,0 +1,81 @@
+import type { SpaceClient } from '@meup/agent-sdk'
+import { Kind } from '@meup/protocol'
+import type { Uris } from './changes.js'
+import { formatError } from './tool.js'
+
+/** Resources that one request listens to. */
+const maxListened = 1000
+
+interface SubscriptionsOptions {
+  readonly space: SpaceClient
+  readonly uris: Uris
+  readonly log: (line: string) => void
+  /** A resource of a participant has changed. */
+  readonly onUpdate: (uri: string) => void
+}
+
+/** Subscriptions of all MCP clients to resources of participants: a participant knows one subscriber. */
+export class Subscriptions {
+  readonly #space: SpaceClient
+  readonly #uris: Uris
+  readonly #log: (line: string) => void
+  /** How many clients have subscribed, by the URI that they use. */
+  readonly #counts = new Map<string, number>()
+
+  constructor({ space, uris, log, onUpdate }: SubscriptionsOptions) {
+    this.#space = space
+    this.#uris = uris
+    this.#log = log
+    space.on('envelope', (envelope) => {
+      if (envelope.kind === Kind.systemPresence && envelope.payload.event === 'join') {
+        this.#renew(envelope.payload.participant.id)
+      } else if (envelope.kind === Kind.mcpRequest) {
+        const { method, params } = envelope.payload
+        const { uri } = Object(params) as { uri?: unknown }
+        if (method === 'notifications/resources/updated' && typeof uri === 'string')
+          onUpdate(uris.offered(envelope.from, uri))
+      }
+    })
+  }
+
+  /** Returns the function that ends it. Resources of the space itself need no subscription. */
+  add(uri: string): () => void {
+    if (this.#uris.parseOffered(uri) === undefined) return () => {}
+    const count = this.#counts.get(uri) ?? 0
+    this.#counts.set(uri, count + 1)
+    if (count === 0) this.#send('resources/subscribe', uri)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      const left = (this.#counts.get(uri) ?? 1) - 1
+      if (left > 0) this.#counts.set(uri, left)
+      else if (this.#counts.delete(uri)) this.#send('resources/unsubscribe', uri)
+    }
+  }
+
+  /** Those of a request `subscriptions/listen`, by which clients subscribe since revision 2026-07-28. */
+  addListened(message: unknown): () => void {
+    const { method, params } = Object(message) as { method?: unknown; params?: unknown }
+    const { resourceSubscriptions: uris = [] } = Object(Object(params).notifications) as {
+      resourceSubscriptions?: unknown
+    }
+    if (method !== 'subscriptions/listen' || !Array.isArray(uris)) return () => {}
+    const ends = uris.slice(0, maxListened).map((uri) => this.add(String(uri)))
+    return () => ends.forEach((end) => void end())
+  }
+
+  /** A participant that joins again knows of nothing. */
+  #renew(participant: string): void {
+    for (const uri of this.#counts.keys())
+      if (this.#uris.parseOffered(uri)?.participant === participant) this.#send('resources/subscribe', uri)
+  }
+
+  #send(method: string, uri: string): void {
+    const offered = this.#uris.parseOffered(uri)
+    if (offered === undefined || this.#space.ended) return
+    this.#space
+      .request(offered.participant, method, { uri: offered.uri }, { propose: false })
+      .catch((error: unknown) => this.#log(`${method} of ${uri}: ${formatError(error)}`))
+  }
+}

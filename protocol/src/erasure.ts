@@ -1,0 +1,32 @@
+import type { Envelope } from './envelope.js'
+import { Kind } from './kinds.js'
+
+/** What was erased, by whom and why: the payload of `system.space` `erased` [MEUP-10.10]. */
+export interface Erasure {
+  readonly seq: number
+  readonly id: string
+  readonly by: string
+  readonly reason: string
+}
+
+/** Characters of a reason. */
+export const maxErasureReason = 512
+
+/** The erasure that an envelope records. */
+export function getErasure({ kind, payload }: Pick<Envelope, 'kind' | 'payload'>): Erasure | undefined {
+  if (kind !== Kind.systemSpace || payload.event !== 'erased') return undefined
+  const { seq, id, by, reason } = payload as Readonly<Record<string, unknown>>
+  return { seq: Number(seq), id: String(id), by: String(by), reason: String(reason) }
+}
+
+const isSpaceEvent = `"kind":"${Kind.systemSpace}"`
+
+/** The same of an envelope's JSON, as a log or an export has it. */
+export function findErasure(body: string): Erasure | undefined {
+  if (!body.includes(isSpaceEvent)) return undefined
+  try {
+    return getErasure(JSON.parse(body) as Envelope)
+  } catch {
+    return undefined // Exports come from anywhere.
+  }
+}
