@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { loadSources } from './test/support/load-sources.js'
@@ -16,15 +17,12 @@ const shared = {
 /** What needs built programs, a browser, a terminal or `nats-server`. */
 const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/system/**/*.test.ts']
 
-/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few. */
-const soak = [
-  'protocol/test/capability-property.test.ts',
-  'packages/gateway/test/{grant-chains,import,log,silent-reading,snapshot}.test.ts',
-  'packages/agent-sdk/test/extract/{bad-input,properties,rechunked,recordings}.test.ts',
-  'packages/safety/test/{first-looks,long-texts,properties}.test.ts',
-  'test/abuse/{half-open,mutations}.test.ts',
-  'test/faults/{kill,nats-*,payload-secrets,secrets,stopped-reader}.test.ts',
-]
+/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
+const soak = ['protocol/test', 'test', ...readdirSync('packages').map((each) => `packages/${each}/test`)]
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  )
+  .filter((file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes("support/soak.js'"))
 
 const fast = {
   plugins: [loadSources()],

@@ -17,7 +17,8 @@ import { densestText, plainTexts, worstTexts } from '../support/guarded-texts.js
 const gate = compileSafety(defaultSafety)
 const { guard } = gate
 const { MEUP_SEED: seed = 'bench' } = process.env
-const benignTexts = 2000
+/** Texts without a secret, in each round. */
+const benignTexts = 650
 
 /**
  * What the safety gate hides of secrets, what it touches wrongly, and what that takes. In each round there is one text of
@@ -27,7 +28,7 @@ export async function safety(options: Options): Promise<Section[]> {
   const cost = [await costOf(options), await costOfEnvelopes(options)]
   const secrets = secretCases(seed, options.rounds)
   const misses = missesOf(secrets, guard)
-  const benign = benignCases({ seed, count: benignTexts, system: true })
+  const benign = benignCases({ seed, count: benignTexts * options.rounds, system: true })
   const touched = touchedOf(benign, guard)
   const found = [...keys.map((key) => hiddenBy(key, secrets, misses)), ...touchedBy(benign, touched), ...cost]
   if (!options.full) return found
