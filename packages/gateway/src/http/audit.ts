@@ -51,7 +51,6 @@ export async function getAudit(
   const reader = createReader(visitor, context, options)
   const page = await readView(visitor, options, (index, head) =>
     readAudit(
-      reader,
       space,
       new Steps(index, turns.folded, space, reader),
       { ...query, before: Math.min(before, head + 1) },

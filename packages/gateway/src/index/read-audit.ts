@@ -1,8 +1,4 @@
-import { Kind } from '@meup/protocol'
 import type { Source } from '../core/delivery/backfill.js'
-import { readHistory } from '../core/delivery/history.js'
-import type { LogReader } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/may-read.js'
 import { createLoggedMessage, type Message } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { type Passed, stepCharacters } from './folded-turns.js'
@@ -26,72 +22,23 @@ interface AuditPage {
 }
 
 /**
- * Reads steps and decisions, at most `limit` of each, from readable envelopes [MEUP-11.6]. Both end at the same seq.
- * With a filter on turns or phases, decisions are those whose steps match.
+ * Reads at most `limit` steps from readable envelopes, and the decisions among those [MEUP-11.6]: each decision has a step.
  */
 export async function readAudit(
-  reader: Reader & LogReader,
   source: Source,
   steps: Steps,
   query: AuditQuery,
   passed: Passed,
 ): Promise<AuditPage> {
-  if (query.thread !== undefined || query.phases !== undefined) {
-    const { shown, next } = await readSteps(steps, query, passed)
-    return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
-  }
-  const range = await decisionsIn(query, steps)
-  const decided = await readDecisions(reader, source, query, range)
-  const { shown, next = decided.next } = await readSteps(steps, query, passed, decided.next)
-  return { steps: shown, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
+  const { shown, next } = await readSteps(steps, query, passed)
+  return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
 }
 
-/** A range of seqs, both excluded. */
-interface Between {
-  readonly after: number
-  readonly before: number
-}
-
-/**
- * The seqs of a time range, found by steps: every decision has one. Only readable envelopes count: pages end at these seqs and
- * must not reveal others [MEUP-8.6].
- */
-async function decisionsIn({ since, until, before }: AuditQuery, steps: Steps): Promise<Between> {
-  const lastUntil = async (time: number, otherwise: number): Promise<number> => {
-    let place: number | undefined = before
-    for (let looked = 0; looked < maxScanned && place !== undefined; ) {
-      const query: AuditQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
-      const { found, next } = await steps.places(query)
-      const last = found.find(({ isReadable }) => isReadable)
-      if (last !== undefined) return last.seq
-      if (next === undefined) return 0
-      looked += found.length + 1
-      place = next
-    }
-    return otherwise
-  }
-  return {
-    after: since === undefined ? 0 : await lastUntil(since, 0),
-    before: until === undefined ? before : Math.min(before, (await lastUntil(until, before - 1)) + 1),
-  }
-}
-
-const readDecisions = (reader: Reader & LogReader, source: Source, query: AuditQuery, range: Between) =>
-  readHistory(reader, source, {
-    ...range,
-    limit: query.limit,
-    order: 'desc',
-    filter: { kinds: [Kind.systemDecision] },
-    reasoning: 'full',
-    includes: (entry) => isAsked(entry, query),
-  })
-
-/** What was made of envelopes from seq `floor` on; `next` where there may be more. */
+/** `next` where there may be more. */
 async function readSteps(
   steps: Steps,
   query: AuditQuery,
   passed: Passed,
-  floor = 0,
 ): Promise<{ readonly shown: readonly AuditStep[]; readonly next?: number }> {
   const shown: AuditStep[] = []
   let [before, looked, count] = [query.before, 0, 0]
@@ -102,7 +49,6 @@ async function readSteps(
   for (;;) {
     const { made, next } = await steps.find({ ...query, before, limit: Math.min(atOnce, page) })
     for (const each of made) {
-      if (each.seq < floor) return { shown }
       if (each.steps.length === 0) {
         passed(stepCharacters)
         continue
@@ -124,7 +70,8 @@ async function readSteps(
 
 /** A decision is kept as long as the log is. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
-  const rows = steps.flatMap(({ step }) => log.find(step.linked_policy_decision ?? '') ?? [])
+  const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
+  const rows = [...ids].flatMap((id) => log.find(id) ?? [])
   return rows.filter((row) => isAsked(row, query)).map(createLoggedMessage)
 }
 

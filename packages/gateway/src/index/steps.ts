@@ -103,18 +103,6 @@ export class Steps {
     return { made: made.reverse(), next }
   }
 
-  /** Where envelopes with steps are, the newest first, and whether each may be read; the rest as `find`. */
-  async places(asked: AuditQuery): Promise<{
-    readonly found: readonly { readonly seq: number; readonly isReadable: boolean }[]
-    readonly next: number | undefined
-  }> {
-    const { bySeq, next } = this.#findPlaces(asked)
-    const found: { seq: number; isReadable: boolean }[] = []
-    for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()), 'headings'))
-      for (const row of rows) found.push({ seq: row.seq, isReadable: this.#mayRead(row) })
-    return { found: found.reverse(), next }
-  }
-
   /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
   async show(steps: readonly StepInTurn[], passed: Passed): Promise<AuditStep[]> {
     const shown: AuditStep[] = []

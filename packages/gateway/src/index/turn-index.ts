@@ -56,6 +56,8 @@ const turnColumns =
 
 /** Turns whose beginnings are remembered: those of a page are asked for many times. */
 const remembered = 4096
+/** Turns of which it is remembered that they went on. */
+const maxTouched = 4096
 
 /** The turns of one space: which envelope belongs to which, and where their steps are. */
 export class TurnIndex {
@@ -69,6 +71,9 @@ export class TurnIndex {
   #pruned: number
   #savedAt = 0
   readonly #beginnings = new Map<number, Beginning>()
+  /** Last envelopes of turns that had some after `#touchedSince`. */
+  readonly #touched = new Map<number, number>()
+  #touchedSince = Number.POSITIVE_INFINITY
 
   private constructor(db: Database.Database, space: number, epoch: string, pruned: number) {
     this.#db = db
@@ -119,6 +124,8 @@ export class TurnIndex {
     this.#db.transaction(() => {
       for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
       this.#beginnings.clear()
+      this.#touched.clear()
+      this.#touchedSince = Number.POSITIVE_INFINITY
       this.#assigner = new Assigner(this.#epoch)
       if (memory !== undefined) this.#assigner.restore(memory)
       this.#pruned = Math.max(this.#pruned, this.seq)
@@ -135,6 +142,10 @@ export class TurnIndex {
   add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[]): void {
     const last = rows.at(-1)
     if (last === undefined) return
+    if (this.#touched.size === 0 || this.#touched.size > maxTouched) {
+      this.#touched.clear()
+      this.#touchedSince = this.seq
+    }
     this.#db.transaction(() => {
       for (const row of rows) this.#takeOne(row)
       if (last.seq <= this.#stored.seq) return
@@ -189,6 +200,11 @@ export class TurnIndex {
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn < ? ${byAgent} ORDER BY turn DESC LIMIT ?`,
       ...[this.#space, before, ...values, limit],
     )
+  }
+
+  /** Whether a turn may have envelopes after `after`, without a look into the file. */
+  mayGoOn(turn: number, after: number): boolean {
+    return after < this.#touchedSince || (this.#touched.get(turn) ?? 0) > after
   }
 
   /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
@@ -291,6 +307,7 @@ export class TurnIndex {
   #insertMark(seq: number, place: number, mark: Mark, at: number): void {
     const { beginning, roles, step, steps, phases, index } = mark
     if (beginning.seq <= this.#pruned) this.#insertTurn(beginning)
+    this.#touched.set(beginning.turn, seq)
     this.#run(
       'INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       ...[this.#space, seq, place, beginning.turn, roles, at, step, steps, phases, index],

@@ -173,7 +173,7 @@ export class WholeTurns {
     for (;;) {
       const { seq: through } = index
       if (known.through >= through) return known
-      const places = index.places(turn, folded.seq, 1000)
+      const places = index.mayGoOn(turn, known.through) ? index.places(turn, folded.seq, 1000) : []
       if (places.length === 0) {
         known.through = through
         return known
