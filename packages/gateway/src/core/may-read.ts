@@ -83,7 +83,9 @@ function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[
 }
 
 /** The one predicate: live delivery, replay and every view ask it and nothing else [MEUP-8.1]. */
-export function mayRead(reader: Reader, audience: Audience): boolean {
-  if (audience === undefined) return true
-  return (reader.readsTargeted && !audience.isWithheld) || audience.participants.has(reader.participant)
-}
+export const mayRead = (reader: Reader, audience: Audience): boolean =>
+  mayAllRead(reader, audience) || audience?.participants.has(reader.participant) === true
+
+/** Whether all with these rights may read it, not only those it is for. */
+export const mayAllRead = ({ readsTargeted }: Pick<Reader, 'readsTargeted'>, audience: Audience): boolean =>
+  audience === undefined || (readsTargeted && !audience.isWithheld)

@@ -1,6 +1,6 @@
 import { createLoggedMessage, type Message, type OutboundBatch, type Sender } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
-import { type Audience, mayRead } from '../may-read.js'
+import { type Audience, mayAllRead, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
 
 /** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
@@ -111,15 +111,16 @@ function deliver(batch: readonly Delivery[], session: Session): void {
   if (messages.length > 0) session.send({ messages })
 }
 
-function cutFor({ readsTargeted, selection, subscription }: Session, batch: readonly Delivery[]): Cut {
+function cutFor(session: Session, batch: readonly Delivery[]): Cut {
+  const { selection, subscription } = session
   const messages: Message[] = []
   const exceptions = new Set<string>()
   const suppressed = { envelopes: 0, bytes: 0 }
   for (const delivery of batch) {
     const { entry, audience } = delivery
     if (!selection.includes(entry)) continue
-    if (audience !== undefined && (audience.isWithheld || !readsTargeted)) {
-      for (const participant of audience.participants) exceptions.add(participant)
+    if (!mayAllRead(session, audience)) {
+      for (const participant of audience?.participants ?? []) exceptions.add(participant)
     } else if (subscription.passes(entry)) {
       messages.push(delivery.message)
     } else {
