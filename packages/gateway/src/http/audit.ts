@@ -70,12 +70,19 @@ export async function getAudit(
   )
 }
 
-/** A step as a row of the table of steps, with fields of its turn. */
+/** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
 function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
-  const { source, ...row } = step
   return {
-    ...row,
-    seq: source.seq,
+    id: step.id,
+    turn_id: step.turn_id,
+    step_number: step.step_number,
+    phase: step.phase,
+    content: step.content,
+    linked_tool_call: step.linked_tool_call,
+    linked_policy_decision: step.linked_policy_decision,
+    linked_approval_request: step.linked_approval_request,
+    created_at: step.created_at,
+    seq: step.source.seq,
     thread_id: turn.threadId,
     turn_number: turn.turnNumber,
     timestamp: turn.startedAt,

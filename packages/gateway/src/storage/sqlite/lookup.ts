@@ -68,12 +68,10 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
       }),
     /** The rows with these seqs, up to those whose bodies have so many bytes together. */
     rows: (space: number, seqs: readonly number[], maxBytes: number) =>
-      look(({ bySeq }) => {
+      look((prepared) => {
         const rows: Row[] = []
         let bytes = 0
-        for (const seq of seqs) {
-          const stored = bySeq.get(space, seq)
-          if (stored === undefined) continue
+        for (const stored of storedAt(prepared, space, seqs)) {
           const row = fromStored(stored)
           rows.push(row)
           bytes += row.body.length
@@ -87,6 +85,23 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
     refresh,
     close,
   }
+}
+
+/** With these seqs, which ascend. Those that are close together are found at once. */
+function* storedAt(
+  { bySeq, between }: Prepared,
+  space: number,
+  seqs: readonly number[],
+): Generator<StoredRow> {
+  const [first = 0, last = 0] = [seqs[0], seqs.at(-1)]
+  if (last - first < 2 * seqs.length) {
+    const asked = new Set(seqs)
+    for (const stored of between.iterate(space, first, last)) if (asked.has(stored[0])) yield stored
+  } else
+    for (const seq of seqs) {
+      const stored = bySeq.get(space, seq)
+      if (stored !== undefined) yield stored
+    }
 }
 
 const inContext = 'SELECT 1 FROM envelopes INDEXED BY envelopes_context WHERE space = :space'
@@ -105,6 +120,11 @@ const prepare = (db: Database.Database) => ({
   bySeq: db
     .prepare<[space: number, seq: number], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND seq = ?`,
+    )
+    .raw(),
+  between: db
+    .prepare<[space: number, first: number, last: number], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
     )
     .raw(),
   headings: db
