@@ -65,6 +65,7 @@ export class Steps {
   readonly #folded: FoldedTurns
   readonly #space: StepSources
   readonly #reader: Reader
+  readonly #ulid: ReturnType<typeof createUlids>
   readonly #views = new Map<number, TurnView | undefined>()
   readonly #calls = new Map<string, Call | undefined>()
   readonly #shown = { envelopes: 0, bytes: 0 }
@@ -74,6 +75,7 @@ export class Steps {
     this.#folded = folded
     this.#space = space
     this.#reader = reader
+    this.#ulid = createUlids(space.log.epoch)
   }
 
   /** Whether these exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
@@ -176,14 +178,13 @@ export class Steps {
     const guard: Guard = (text) => safety.guard(text)
     const envelope = parseEnvelope(row)
     const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
-    const ulid = createUlids(this.#space.log.epoch)
     const inOrder = places
       .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
       .sort((one, other) => one.place.start + one.nth - (other.place.start + other.nth))
     const source = getSource(envelope)
     return inOrder.flatMap(({ place, nth }, index) => {
       const draft = drafts[index]
-      const id = ulid(place.at, row.seq, place.start + nth)
+      const id = this.#ulid(place.at, row.seq, place.start + nth)
       const createdAt = new Date(place.at).toISOString()
       return draft === undefined ? [] : { place, nth, id, draft, createdAt, source }
     })
@@ -224,7 +225,7 @@ export class Steps {
 }
 
 /** Numbers the visible steps without gaps. */
-const renumber = (steps: readonly StepInTurn[]): StepInTurn[] =>
+const renumber = (steps: readonly StepInTurn[]): readonly StepInTurn[] =>
   steps.map((step, at) => ({
     ...step,
     nth: steps.slice(0, at).filter(({ place }) => place === step.place).length,
