@@ -345,9 +345,12 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
 
 async function loadSqlite(): Promise<typeof Database> {
   try {
-    return (await import('better-sqlite3')).default
+    const { default: Sqlite } = await import('better-sqlite3')
+    new Sqlite(':memory:').close() // The first database loads what was compiled.
+    return Sqlite
   } catch (cause) {
-    throw new Error('a transcript needs the package better-sqlite3: install it beside @meup/agent-sdk', {
+    const advice = 'install python3, make and a C++ compiler, then run npm install better-sqlite3'
+    throw new Error(`a transcript needs the package better-sqlite3, which cannot be loaded; ${advice}`, {
       cause,
     })
   }
