@@ -127,7 +127,7 @@ async function bundleProgram() {
     logLevel: 'warning',
     plugins: [{ name: 'own-scripts', setup: besideProgram }],
   })
-  writeFileSync(join(outdir, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+  writeFileSync(join(outdir, 'third-parties.txt'), licensesOf(Object.keys(metafile.inputs)))
 }
 
 /** `tsc -b` leaves the outputs of sources that were moved. */

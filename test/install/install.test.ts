@@ -102,6 +102,16 @@ async function timed<Result>(what: string, task: () => Promise<Result>): Promise
   return result
 }
 
+test('every package has its licence, and nothing of its tests', { timeout: 300_000 }, async () => {
+  const folder = await packsOf()
+  for (const name of readdirSync(folder)) {
+    const { stdout } = await run({ cwd: folder, env: {} }, 'tar', '-tzf', name)
+    const files = stdout.trimEnd().split('\n')
+    for (const file of ['LICENSE', 'README.md']) expect(files, name).toContain(`package/${file}`)
+    expect(files.filter((file) => /\/test\/|\.test\.|tsbuildinfo|\.meup/.test(file))).toEqual([])
+  }
+})
+
 /** A space in a file, with an agent. */
 const space = (storage = 'sqlite'): Record<string, string> => ({
   'space.yaml': `version: 1
