@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { environment, type Outcome, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
 import { installNode, packsOf, pathOf } from '../support/install.js'
 
 type Client = 'npm' | 'pnpm'
@@ -37,8 +38,27 @@ const ownPath = (process.env.PATH ?? '').split(delimiter).filter((each) => !each
 /** An empty folder, in which this major version of Node.js comes first. */
 async function placeWith(major: string, path: readonly string[] = ownPath): Promise<Place> {
   const { bin, headers } = await installNode(major)
-  const env = { PATH: [bin, ...path].join(delimiter), npm_config_nodedir: headers, NO_COLOR: '1' }
+  const env = {
+    PATH: [bin, ...path].join(delimiter),
+    npm_config_nodedir: headers,
+    npm_config_better_sqlite3_local_prebuilds: prebuilds,
+    NO_COLOR: '1',
+  }
   return { cwd: temporaryFolder(), env }
+}
+
+/** Compiled addons, where prebuild-install looks before it downloads one: each is compiled once, by npm. */
+const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
+
+async function keepAddon(place: Place): Promise<void> {
+  const addon = join(place.cwd, 'node_modules/better-sqlite3')
+  const { version } = JSON.parse(readFileSync(join(addon, 'package.json'), 'utf8'))
+  const target = "[process.versions.modules, process.platform, process.arch].join('-')"
+  const host = (await succeeding(place, 'node', '-p', target)).trim()
+  const file = join(prebuilds, `better-sqlite3-v${version}-node-v${host}.tar.gz`)
+  mkdirSync(prebuilds, { recursive: true })
+  if (!existsSync(file))
+    await succeeding(place, 'tar', '-C', addon, '-czf', file, 'build/Release/better_sqlite3.node')
 }
 
 /** Programs without which npm runs no scripts; there is no compiler among them. */
@@ -47,6 +67,9 @@ function withoutCompiler(): string[] {
   symlinkSync(pathOf('sh'), join(folder, 'sh'))
   return [folder]
 }
+
+/** Neither downloads what is compiled, nor takes it from an earlier installation. */
+const fromSource = { npm_config_build_from_source: 'true', npm_config_side_effects_cache: 'false' }
 
 /** Installs every package from its tarball. */
 async function install(client: Client, place: Place): Promise<void> {
@@ -162,6 +185,7 @@ describe.for(clients)('installed with %s', (client) => {
     async (major) => {
       const place = await placeWith(major)
       await timed(`${client} install on Node ${major}`, () => install(client, place))
+      if (client === 'npm') await keepAddon(place)
       write(place, { ...space(), 'import-all.mjs': importAll })
       expect(Number(await succeeding(place, 'node', 'import-all.mjs'))).toBeGreaterThan(25)
       await timed(`meup up and ask with ${client} on Node ${major}`, () => ask(place))
@@ -170,7 +194,8 @@ describe.for(clients)('installed with %s', (client) => {
   )
 
   test('without a compiler, a space runs in memory', { timeout: 900_000 }, async () => {
-    const place = await placeWith('22', withoutCompiler())
+    const { cwd, env } = await placeWith('22', withoutCompiler())
+    const place = { cwd, env: { ...env, ...fromSource } }
     await timed(`${client} install without a compiler`, () => install(client, place))
     write(place, space())
     const refused = await run(place, 'npx', 'meup', 'up')
