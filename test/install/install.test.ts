@@ -61,10 +61,10 @@ async function keepAddon(place: Place): Promise<void> {
     await succeeding(place, 'tar', '-C', addon, '-czf', file, 'build/Release/better_sqlite3.node')
 }
 
-/** Programs without which npm runs no scripts; there is no compiler among them. */
+/** What scripts of packages are run with; there is no compiler among them. */
 function withoutCompiler(): string[] {
   const folder = temporaryFolder()
-  symlinkSync(pathOf('sh'), join(folder, 'sh'))
+  for (const name of ['sh', 'sed', 'dirname', 'uname']) symlinkSync(pathOf(name), join(folder, name))
   return [folder]
 }
 

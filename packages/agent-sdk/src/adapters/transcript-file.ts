@@ -343,10 +343,14 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
+/** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
+let first: Database.Database | undefined
+
 async function loadSqlite(): Promise<typeof Database> {
   try {
     const { default: Sqlite } = await import('better-sqlite3')
-    new Sqlite(':memory:').close() // The first database loads what was compiled.
+    first ??= new Sqlite(':memory:') // The first database loads what was compiled.
+    first.close()
     return Sqlite
   } catch (cause) {
     const advice = 'install python3, make and a C++ compiler, then run npm install better-sqlite3'

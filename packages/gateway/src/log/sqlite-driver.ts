@@ -4,6 +4,8 @@ import { LogError } from './error.js'
 
 const requireHere = createRequire(import.meta.url)
 let driver: typeof Database | undefined
+/** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
+let first: Database.Database
 
 /**
  * The driver of SQLite. It is compiled when it is installed: on a machine where that is not possible, everything but SQLite works.
@@ -17,7 +19,8 @@ export function loadSqlite(): typeof Database {
 function load(): typeof Database {
   try {
     const Sqlite = requireHere('better-sqlite3') as typeof Database
-    new Sqlite(':memory:').close() // The first database loads what was compiled.
+    first = new Sqlite(':memory:') // The first database loads what was compiled.
+    first.close()
     return Sqlite
   } catch (cause) {
     throw new LogError('driver', describeDriverError(cause), { cause })
