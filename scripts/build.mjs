@@ -120,7 +120,7 @@ async function bundleProgram() {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: ['better-sqlite3', '@meup/observer', 'ai', '@ai-sdk/openai-compatible'],
+    external: ['better-sqlite3', 'better-sqlite3-13', '@meup/observer', 'ai', '@ai-sdk/openai-compatible'],
     banner: {
       js: "import{createRequire as requireFrom}from'node:module';const require=requireFrom(import.meta.url);",
     },

@@ -295,7 +295,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     },
     code: 1,
     cause: /SQLite needs the package better-sqlite3, which is not installed/,
-    next: /Install python3, make and a C\+\+ compiler, then run npm install better-sqlite3/,
+    next: /Install python3, make and a C\+\+ compiler, then run npm install better-sqlite3@12/,
   },
   'a clock in 1970': {
     row: 'wrong_clock',

@@ -96,9 +96,9 @@ export const failures = {
     when: 'start',
     says: 'SQLite needs the package better-sqlite3, which {reason}',
     cause:
-      'It is compiled when it is installed, if there is no compiled one for this machine, and that failed or was not allowed.',
+      'On Node 20 it is compiled when it is installed, if there is no compiled one for this machine, and that failed or was not allowed.',
     remedy:
-      'install python3, make and a C++ compiler, then run `npm install better-sqlite3`, or `npm rebuild better-sqlite3` after a change of Node; or set `storage: { kind: memory }`',
+      'install python3, make and a C++ compiler, then run `npm install better-sqlite3@12`, or `npm rebuild better-sqlite3` after a change of Node; or set `storage: { kind: memory }`',
   },
   wrong_clock: {
     when: 'start',

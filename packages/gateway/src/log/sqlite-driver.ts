@@ -6,6 +6,9 @@ const requireHere = createRequire(import.meta.url)
 let driver: typeof Database | undefined
 /** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
 let first: Database.Database
+/** Version 13 has compiled addons in it, for Node-API 10: it ends Node 20. */
+const packages =
+  Number(process.versions.napi) >= 10 ? ['better-sqlite3-13', 'better-sqlite3'] : ['better-sqlite3']
 
 /**
  * The driver of SQLite. It is compiled when it is installed: on a machine where that is not possible, everything but SQLite works.
@@ -17,14 +20,18 @@ export function loadSqlite(): typeof Database {
 }
 
 function load(): typeof Database {
-  try {
-    const Sqlite = requireHere('better-sqlite3') as typeof Database
-    first = new Sqlite(':memory:') // The first database loads what was compiled.
-    first.close()
-    return Sqlite
-  } catch (cause) {
-    throw new LogError('driver', describeDriverError(cause), { cause })
+  let cause: unknown
+  for (const name of packages) {
+    try {
+      const Sqlite = requireHere(name) as typeof Database
+      first = new Sqlite(':memory:') // The first database loads what was compiled.
+      first.close()
+      return Sqlite
+    } catch (error) {
+      cause = error
+    }
   }
+  throw new LogError('driver', describeDriverError(cause), { cause })
 }
 
 const compilers = 'python3, make and a C++ compiler'
@@ -41,7 +48,7 @@ const causes: readonly (readonly [message: RegExp, what: string, advice: string]
   [
     /^Cannot find module 'better-sqlite3'/,
     'is not installed',
-    `Install ${compilers}, then run npm install better-sqlite3.`,
+    `Install ${compilers}, then run npm install better-sqlite3@12.`,
   ],
 ]
 
