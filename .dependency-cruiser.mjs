@@ -34,7 +34,8 @@ const withoutInputOutput = [
   { path: '^packages/agent-sdk/src/', pathNot: '^packages/agent-sdk/src/(?:adapters/|testing/|index\\.ts)' },
   {
     path: '^packages/gateway/src/',
-    pathNot: '^packages/gateway/src/(?:storage/|transport/|index/|host/auth/|host/metrics\\.ts)',
+    pathNot:
+      '^packages/gateway/src/(?:storage/|transport/|index/|log/sqlite-driver\\.ts|host/auth/|host/metrics\\.ts)',
     allowed: '^(?:node:)?(?:crypto|buffer|assert/strict)$',
   },
 ]

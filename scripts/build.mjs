@@ -120,14 +120,14 @@ async function bundleProgram() {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: ['better-sqlite3', '@meup/observer', 'ai', '@ai-sdk/openai-compatible'],
+    external: ['better-sqlite3', 'better-sqlite3-13', '@meup/observer', 'ai', '@ai-sdk/openai-compatible'],
     banner: {
       js: "import{createRequire as requireFrom}from'node:module';const require=requireFrom(import.meta.url);",
     },
     logLevel: 'warning',
     plugins: [{ name: 'own-scripts', setup: besideProgram }],
   })
-  writeFileSync(join(outdir, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+  writeFileSync(join(outdir, 'third-parties.txt'), licensesOf(Object.keys(metafile.inputs)))
 }
 
 /** `tsc -b` leaves the outputs of sources that were moved. */

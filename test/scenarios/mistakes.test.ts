@@ -17,6 +17,7 @@ import { hasStrace, mountSmallDisk, tracing } from '../support/faults.js'
 import { repositoryRoot } from '../support/files.js'
 import { serveModel } from '../support/model-server.js'
 import { snippetsOf } from '../support/snippets.js'
+import { installWithoutSqlite } from '../support/without-sqlite.js'
 import { needing } from '../verifies.js'
 
 /** What a newcomer does wrong, and what must come of it. */
@@ -284,6 +285,17 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     code: 1,
     cause: /damaged or is no log/,
     next: /Restore it from a copy, or move it away/,
+  },
+  'no compiler when meup was installed': {
+    row: 'no_sqlite',
+    prepare: () => {
+      const { cwd } = inFolder()
+      const program = installWithoutSqlite('missing')
+      return () => meup(['up'], { cwd, program })
+    },
+    code: 1,
+    cause: /SQLite needs the package better-sqlite3, which is not installed/,
+    next: /Install python3, make and a C\+\+ compiler, then run npm install better-sqlite3@12/,
   },
   'a clock in 1970': {
     row: 'wrong_clock',

@@ -9,9 +9,9 @@ import { repositoryRoot } from './files.js'
 
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
-/** Ours would make every command find another space. */
+/** Ours would make every command find another space, or packages of this repository that are not installed beside it. */
 export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('MEUP_'))
+  const kept = Object.entries(process.env).filter(([name]) => !/^(MEUP_|NODE_PATH$)/.test(name))
   return { ...Object.fromEntries(kept), ...extra }
 }
 
@@ -24,6 +24,8 @@ export interface Outcome {
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Record<string, string>
+  /** Default: that of this repository. */
+  readonly program?: string
   /** What is typed, ended by Ctrl+D. */
   readonly input?: string
 }
@@ -31,9 +33,9 @@ export interface RunOptions {
 /** Runs `meup` to its end. */
 export function meup(
   args: readonly string[],
-  { cwd, env = {}, input = '' }: RunOptions = {},
+  { cwd, env = {}, program = entry, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment(env) })
+  const child = spawn(process.execPath, [program, ...args], { cwd, env: environment(env) })
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk
@@ -77,15 +79,16 @@ export interface RunningSpace {
 
 /**
  * Runs `meup up`, whose programs have been started when this resolves, or `meup gateway` until the test is over; `through` is
- * a program that runs it, with its arguments.
+ * a program that runs it, with its arguments, and `meup` another installation.
  */
 export async function startMeup(
   command: 'up' | 'gateway',
   cwd: string,
   args: readonly string[] = [],
   through: readonly string[] = [],
+  meup = entry,
 ): Promise<RunningSpace> {
-  const [program = '', ...rest] = [...through, process.execPath, entry, command, '--json', ...args]
+  const [program = '', ...rest] = [...through, process.execPath, meup, command, '--json', ...args]
   const child = spawn(program, rest, { cwd, env: environment({}) })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {

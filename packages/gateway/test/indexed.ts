@@ -94,8 +94,12 @@ export interface Building {
   pruned(seq: number): Promise<void>
 }
 
-/** Builds an index of a log, `portion` rows at once, with no gateway around it. `path`: absent = in memory. */
-export function building(log: EnvelopeLog, path?: string, portion = 256): Building & { file: IndexFile } {
+/** Builds an index of a log, `portion` rows at once, with no gateway around it. */
+export function building(
+  log: EnvelopeLog,
+  path = temporaryFile('index.db'),
+  portion = 256,
+): Building & { file: IndexFile } {
   const file = new IndexFile(path)
   const read: EnvelopeLog['read'] = (query) =>
     log.read({ ...query, limit: Math.min(query.limit ?? portion, portion) })
@@ -128,7 +132,7 @@ export function building(log: EnvelopeLog, path?: string, portion = 256): Buildi
     },
     async pruned(seq) {
       indexer.prune(seq)
-      const db = await file.open()
+      const db = file.open()
       const left = db.prepare('SELECT count(*) FROM marks WHERE seq <= ?').pluck()
       for (let goes = 0; goes < 100; goes++) {
         clock.advance(1000)
@@ -247,7 +251,7 @@ export async function indexedIn(store: LogStore, log: readonly Fields[]) {
   const opened = await fill(store, log)
   const { file, through } = building(opened)
   await through(opened.head)
-  const rows = rowsIn(await file.open())
+  const rows = rowsIn(file.open())
   const received = await everythingOfTurns(await standOn(store, { participants }))
   return { rows: withoutNames(rows, opened.epoch), received: withoutNames(received, opened.epoch) }
 }

@@ -50,6 +50,16 @@ describe('a child', () => {
     expect(isRunning(child.pid)).toBe(true)
   })
 
+  test('is not started on Windows, which has no process groups', async () => {
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'win32' })
+    try {
+      await expect(node('')).rejects.toMatchObject({ code: 'ENOSYS', reason: expect.stringContaining('WSL') })
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
   test('has the environment that it was given, and the name of its run', async () => {
     const child = await node('process.stdout.write(JSON.stringify(process.env))', {
       env: { GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' },

@@ -343,11 +343,31 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
+/** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
+let first: Database.Database | undefined
+
+/** Version 13 has compiled addons in it, for Node-API 10: it ends Node 20. */
+async function importSqlite(): Promise<unknown> {
+  const compiled = 'better-sqlite3-13'
+  if (Number(process.versions.napi) >= 10) {
+    try {
+      return await import(compiled)
+    } catch {
+      // It is not installed.
+    }
+  }
+  return import('better-sqlite3')
+}
+
 async function loadSqlite(): Promise<typeof Database> {
   try {
-    return (await import('better-sqlite3')).default
+    const { default: Sqlite } = (await importSqlite()) as { readonly default: typeof Database }
+    first ??= new Sqlite(':memory:') // The first database loads what was compiled.
+    first.close()
+    return Sqlite
   } catch (cause) {
-    throw new Error('a transcript needs the package better-sqlite3: install it beside @meup/agent-sdk', {
+    const advice = 'install python3, make and a C++ compiler, then run npm install better-sqlite3@12'
+    throw new Error(`a transcript needs the package better-sqlite3, which cannot be loaded; ${advice}`, {
       cause,
     })
   }

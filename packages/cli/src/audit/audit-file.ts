@@ -70,7 +70,8 @@ export class AuditFile {
 
   /** Opens or creates the file. Throws if it is of another log, or not an export. */
   static async open(path: string, of: ExportedLog): Promise<AuditFile> {
-    const { default: Sqlite } = await import('better-sqlite3')
+    const { loadSqlite } = await import('@meup/gateway/sqlite')
+    const Sqlite = loadSqlite()
     let db: Database.Database | undefined
     try {
       // The file is for its owner only.

@@ -92,6 +92,14 @@ export const failures = {
     cause: '`storage.path` names another file, or the disk failed.',
     remedy: 'restore it from a copy, or move it away to begin a new log',
   },
+  no_sqlite: {
+    when: 'start',
+    says: 'SQLite needs the package better-sqlite3, which {reason}',
+    cause:
+      'On Node 20 it is compiled when it is installed, if there is no compiled one for this machine, and that failed or was not allowed.',
+    remedy:
+      'install python3, make and a C++ compiler, then run `npm install better-sqlite3@12`, or `npm rebuild better-sqlite3` after a change of Node; or set `storage: { kind: memory }`',
+  },
   wrong_clock: {
     when: 'start',
     says: 'the clock of this machine says {time}',

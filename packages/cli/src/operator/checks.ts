@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspectLog, LogError, type LogReport } from '@meup/gateway'
+import { loadSqlite } from '@meup/gateway/sqlite'
 import { type Check, fail, pass } from '../config/check.js'
 import type { Config } from '../config/config.js'
 import { logPath } from '../config/storage.js'
@@ -54,6 +55,7 @@ export function logCheck(
   const path = logPath(storage)
   if (path === undefined) return { check: pass('log', 'is kept in memory: it ends with the gateway') }
   try {
+    loadSqlite() // Also if there is no file yet.
     const report = inspectLog(path)
     if (report === undefined) return { check: pass('log', `${path} is made at the first start`) }
     accessSync(path, constants.R_OK | constants.W_OK)

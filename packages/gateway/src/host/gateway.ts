@@ -95,8 +95,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, authenticator, logger = silent } = options
   const clock = steadyClock(options.clock ?? systemClock, logger)
   const hosts = new Map<string, SpaceHost>()
-  const file = new IndexFile(store.path && `${store.path}.index.db`)
-  file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
+  const file = store.path === undefined ? undefined : new IndexFile(`${store.path}.index.db`)
+  if (file !== undefined)
+    file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
   const isToken = createTokenTester(authenticator, hosts)
   try {
     for (const config of options.spaces) {
@@ -108,7 +109,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
   } catch (error) {
     for (const host of hosts.values()) host.close()
-    file.close()
+    file?.close()
     await store.close()
     throw error
   }
@@ -245,13 +246,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
       await Promise.all([...hosts.values()].map((host) => drain(host)))
       await new Promise((resolve) => setImmediate(resolve)) // Observers have been called by then.
-      file.close()
+      file?.close()
       await store.close()
     },
   }
 }
 
-async function openSpaceHost(space: Space, file: IndexFile, observer?: LogObserver): Promise<SpaceHost> {
+async function openSpaceHost(
+  space: Space,
+  file: IndexFile | undefined,
+  observer?: LogObserver,
+): Promise<SpaceHost> {
   const host = new SpaceHost(space, file, observer)
   host.initialize()
   if (await space.settled()) return host

@@ -31,7 +31,7 @@ export class SpaceHost {
   /** Absent = no other gateway has the space open. */
   readonly #member: Member | undefined
 
-  constructor(space: Space, file: IndexFile, observer?: LogObserver) {
+  constructor(space: Space, file: IndexFile | undefined, observer?: LogObserver) {
     this.space = space
     this.presence = new Presence(space)
     this.turns = createTurns(space, file)

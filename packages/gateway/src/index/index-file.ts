@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { phaseBits } from '@meup/folds'
 import type Database from 'better-sqlite3'
+import { loadSqlite } from '../log/sqlite-driver.js'
 
 /** Steps of these phases are few: they are found without looking at all others. */
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
@@ -70,16 +71,13 @@ export class IndexFile {
   /** Called where the file has to be built again, with the reason. */
   onRebuild: (reason: string) => void = () => {}
 
-  /** `path`: absent = in memory. */
-  constructor(path: string | undefined) {
-    this.#path = path ?? ':memory:'
+  constructor(path: string) {
+    this.#path = path
   }
 
   /** Throws where the file can neither be read nor made. */
-  async open(): Promise<Database.Database> {
-    // Loaded when it is needed: a start needs none.
-    const { default: Sqlite } = await import('better-sqlite3')
-    this.#db ??= this.#open(Sqlite)
+  open(): Database.Database {
+    this.#db ??= this.#open(loadSqlite())
     return this.#db
   }
 
@@ -105,8 +103,7 @@ export class IndexFile {
   }
 
   #made(Sqlite: typeof Database): Database.Database {
-    const isFile = this.#path !== ':memory:'
-    if (isFile) closeSync(openSync(this.#path, 'a', 0o600))
+    closeSync(openSync(this.#path, 'a', 0o600))
     const db = new Sqlite(this.#path)
     try {
       db.pragma('journal_mode = WAL')
@@ -130,7 +127,6 @@ export class IndexFile {
 
   #remove(reason: string): void {
     this.onRebuild(reason)
-    if (this.#path === ':memory:') return
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true })
   }
 }

@@ -6,7 +6,8 @@ import type { Space } from '../core/space.js'
 import { closedError, LogError } from '../log/error.js'
 import { FoldedTurns } from './folded-turns.js'
 import { type IndexFile, isDamaged } from './index-file.js'
-import { TurnIndex } from './turn-index.js'
+import { MemoryTurnIndex } from './memory-turn-index.js'
+import { SqliteTurnIndex, type TurnIndex } from './turn-index.js'
 
 /** Size of a portion of the log that is indexed at once, small enough not to delay others. */
 const portion = { limit: 256, maxBytes: 512 * 1024 }
@@ -35,7 +36,7 @@ export class Indexer {
   /** Whether a listener needs every envelope indexed at once. */
   isWatched: () => boolean = () => false
   readonly #space: Space
-  readonly #file: IndexFile
+  readonly #file: IndexFile | undefined
   readonly #recovery: Recovery
   #lastOpened: TurnIndex | undefined
   /** Seq of the last `onAdvance`. */
@@ -50,7 +51,8 @@ export class Indexer {
   /** Up to where the log was pruned, and the index not yet. */
   #pruned = 0
 
-  constructor(space: Space, file: IndexFile) {
+  /** `file`: absent = the index is in memory, as its log is. */
+  constructor(space: Space, file: IndexFile | undefined) {
     this.#space = space
     this.#file = file
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
@@ -93,7 +95,7 @@ export class Indexer {
     if (index !== undefined && index !== this.#index) return 'the index is built again'
     const isOurs = error === this.#failure || isOfFile(error) || error instanceof LogError
     if (index !== undefined && isDamaged(error)) {
-      this.#file.discard(describeError(error))
+      this.#discard(error)
       this.poke()
     }
     return isOurs ? describeError(error) : undefined
@@ -180,21 +182,31 @@ export class Indexer {
       return task()
     } catch (error) {
       this.#lastOpened = undefined
-      if (isDamaged(error)) this.#file.discard(describeError(error))
+      if (isDamaged(error)) this.#discard(error)
       throw error
     }
+  }
+
+  #discard(error: unknown): void {
+    this.#lastOpened = undefined
+    this.#file?.discard(describeError(error))
   }
 
   async #open(): Promise<TurnIndex> {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
-    const db = await this.#file.open()
-    const index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch, log.oldest - 1))
+    const pruned = log.oldest - 1
+    const db = this.#file?.open()
+    const index = this.#attempt<TurnIndex>(() =>
+      db === undefined
+        ? new MemoryTurnIndex(log.epoch, pruned)
+        : SqliteTurnIndex.open(db, config.name, log.epoch, pruned),
+    )
     if (!(await this.#isOfLog(index))) {
       const { snapshot } = log
       this.#attempt(() => index.begin(snapshot && this.#memoryAt(snapshot)))
     }
-    this.#pruned = Math.max(this.#pruned, log.oldest - 1)
+    this.#pruned = Math.max(this.#pruned, pruned)
     this.#lastOpened = index
     return index
   }
@@ -271,7 +283,7 @@ export interface Turns {
   readonly folded: FoldedTurns
 }
 
-export const createTurns = (space: Space, file: IndexFile): Turns => ({
+export const createTurns = (space: Space, file: IndexFile | undefined): Turns => ({
   indexer: new Indexer(space, file),
   folded: new FoldedTurns(space),
 })

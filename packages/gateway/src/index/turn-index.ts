@@ -49,7 +49,7 @@ interface Stored {
   readonly memory_seq: number
 }
 
-type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
+export type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
 
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
@@ -60,7 +60,10 @@ const remembered = 4096
 const maxTouched = 4096
 
 /** The turns of one space: which envelope belongs to which, and where their steps are. */
-export class TurnIndex {
+export type TurnIndex = Pick<SqliteTurnIndex, keyof SqliteTurnIndex>
+
+/** The same in a file beside the log. */
+export class SqliteTurnIndex {
   readonly #db: Database.Database
   readonly #space: number
   readonly #epoch: string
@@ -84,7 +87,7 @@ export class TurnIndex {
   }
 
   /** The index as the file has it, of this log, which was pruned up to `pruned`; one of another log is forgotten. */
-  static open(db: Database.Database, name: string, epoch: string, pruned: number): TurnIndex {
+  static open(db: Database.Database, name: string, epoch: string, pruned: number): SqliteTurnIndex {
     db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(
       name,
       epoch,
@@ -95,7 +98,7 @@ export class TurnIndex {
       )
       .get(name)
     if (stored === undefined) throw new Error(`the space ${name} was stored but is not found`)
-    const index = new TurnIndex(db, stored.id, epoch, pruned)
+    const index = new SqliteTurnIndex(db, stored.id, epoch, pruned)
     if (stored.epoch !== epoch) index.begin()
     else index.#restore(stored)
     return index
@@ -214,9 +217,7 @@ export class TurnIndex {
         ORDER BY seq, place LIMIT ?`,
       ...[this.#space, turn, after, roles, limit],
     )
-    const places = merged(marks)
-    // Of the last envelope there may be another mark.
-    return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
+    return mergePlaces(marks, limit)
   }
 
   /**
@@ -224,17 +225,8 @@ export class TurnIndex {
    * at; `undefined` = there are no more.
    */
   steps(query: StepQuery): { readonly places: readonly StepPlace[]; readonly next: number | undefined } {
-    const search = this.#createSearch(query)
-    const found = this.#found(search, query.limit)
-    const last = found.at(-1)
-    if (last === undefined || found.length < query.limit) {
-      return { places: this.#placed(found), next: search.floor }
-    }
-    const whole = found.filter(({ seq }) => seq !== last.seq)
-    if (whole.length > 0) return { places: this.#placed(whole), next: last.seq + 1 }
-    const only = this.#createSearch({ ...query, before: last.seq + 1 }, last.seq)
-    const places = this.#placed(this.#found(only, Number.MAX_SAFE_INTEGER))
-    return { places, next: last.seq }
+    const { found, next } = readPage(query, (part, from, limit) => this.#search(part, from, limit))
+    return { places: this.#placed(found), next }
   }
 
   /** Envelopes that may have ended batches, after `after` and not after `through`, in log order. */
@@ -314,14 +306,11 @@ export class TurnIndex {
     )
   }
 
-  #createSearch(query: StepQuery, from = 0): StepSearch {
+  #search(query: StepQuery, from: number, limit: number): Found<StoredPlace> {
     const { since, until, before } = query
     const [first, end] = [Math.max(from, this.#seqAt(since, 0)), Math.min(before, this.#seqAt(until, before))]
-    return stepSearch(query, { space: this.#space, first, end, last: this.seq })
-  }
-
-  #found({ sql, values }: StepSearch, limit: number): StoredPlace[] {
-    return this.#all<StoredPlace>(sql, ...values, limit)
+    const { sql, values, floor } = stepSearch(query, { space: this.#space, first, end, last: this.seq })
+    return { found: this.#all<StoredPlace>(sql, ...values, limit), floor }
   }
 
   /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */
@@ -372,20 +361,16 @@ export class TurnIndex {
   }
 }
 
-/** What an envelope does in a turn as one. */
-function merged(marks: readonly Place[]): Place[] {
+/** What each envelope does in a turn as one, by its marks, of which there may be more than these `limit`. */
+export function mergePlaces(marks: readonly Place[], limit: number): Place[] {
   const places: Place[] = []
-  for (const mark of marks) {
+  for (const { seq, roles, steps } of marks) {
     const last = places.at(-1)
-    if (last?.seq !== mark.seq) places.push(mark)
-    else
-      places[places.length - 1] = {
-        seq: mark.seq,
-        roles: last.roles | mark.roles,
-        steps: last.steps + mark.steps,
-      }
+    if (last?.seq !== seq) places.push({ seq, roles, steps })
+    else places[places.length - 1] = { seq, roles: last.roles | roles, steps: last.steps + steps }
   }
-  return places
+  // Of the last envelope there may be another mark.
+  return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
 }
 
 /** Rows that are read at once, and bytes of their bodies. */
@@ -438,9 +423,28 @@ export interface StepQuery {
   readonly limit: number
 }
 
+/** What a search for steps has found, of the newest envelopes first. `floor`: it has not looked at smaller seqs. */
+export interface Found<Step> {
+  readonly found: readonly Step[]
+  readonly floor: number | undefined
+}
+
+/** A page of steps, of one envelope all. The search begins at the seq `from`. */
+export function readPage<Step extends { readonly seq: number }>(
+  query: StepQuery,
+  search: (query: StepQuery, from: number, limit: number) => Found<Step>,
+): { readonly found: readonly Step[]; readonly next: number | undefined } {
+  const { found, floor } = search(query, 0, query.limit)
+  const last = found.at(-1)
+  if (last === undefined || found.length < query.limit) return { found, next: floor }
+  const whole = found.filter(({ seq }) => seq !== last.seq)
+  if (whole.length > 0) return { found: whole, next: last.seq + 1 }
+  const only = search({ ...query, before: last.seq + 1 }, last.seq, Number.MAX_SAFE_INTEGER)
+  return { found: only.found, next: last.seq }
+}
+
 /** Seqs among which steps are looked for: `end` is excluded. */
 interface Stretch {
-  readonly space: number
   readonly first: number
   readonly end: number
   /** The last seq of the index. */
@@ -458,20 +462,31 @@ interface StepSearch {
 /** A search that no index helps looks at envelopes in such parts, which begin at the same places whatever is in them. */
 export const searched = 20_000
 
-/** How marks with steps are found, of the newest envelopes first. */
-function stepSearch(
-  { turn, agents, phases }: StepQuery,
-  { space, first, end, last: head }: Stretch,
-): StepSearch {
-  const bits = phases?.reduce((sum, phase) => sum | phaseBits[phase], 0) ?? 0
-  const isRare = phases?.length === 1 && bits !== phaseBits.thinking && turn === undefined
-  const isHelped = turn !== undefined || (agents === undefined && (phases === undefined || isRare))
+export const toBits = (phases: readonly Phase[] = []): number =>
+  phases.reduce((sum, phase) => sum | phaseBits[phase], 0)
+
+const isRare = ({ turn, phases }: StepQuery): boolean =>
+  phases?.length === 1 && phases[0] !== 'thinking' && turn === undefined
+
+/** The smallest seq that a search looks at. */
+export function searchFloor(query: StepQuery, { first, end, last: head }: Stretch): number {
+  const { turn, agents, phases } = query
+  if (turn !== undefined || (agents === undefined && (phases === undefined || isRare(query)))) return first
   const last = Math.min(end - 1, head)
-  const part = isHelped ? first : Math.max(first, last - (last % searched))
+  return Math.max(first, last - (last % searched))
+}
+
+/** How marks with steps are found, of the newest envelopes first. */
+function stepSearch(query: StepQuery, stretch: Stretch & { readonly space: number }): StepSearch {
+  const { turn, agents, phases } = query
+  const { space, first, end } = stretch
+  const bits = toBits(phases)
+  const part = searchFloor(query, stretch)
   const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
   if (turn !== undefined) conditions.push(`turn = ${turn}`)
   if (phases !== undefined) conditions.push(`phases & ${bits} <> 0`)
-  const by = turn !== undefined ? 'INDEXED BY marks_turn' : isRare ? `INDEXED BY marks_phase_${bits}` : ''
+  const by =
+    turn !== undefined ? 'INDEXED BY marks_turn' : isRare(query) ? `INDEXED BY marks_phase_${bits}` : ''
   if (agents !== undefined) {
     const names = agents.map(() => '?').join(', ')
     conditions.push(

@@ -22,6 +22,7 @@ export type LogErrorCode =
   | 'locked'
   | 'occupied'
   | 'io'
+  | 'driver'
   | 'unavailable'
   | 'fenced'
   | 'server'

@@ -57,6 +57,9 @@ export class CannotStartError extends Error {
   }
 }
 
+/** There are no process groups, and no signals that a program can answer. */
+const onWindows = 'Windows cannot end a program with all that it has started: run meup in WSL'
+
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
 /** SIGKILL cannot be refused, but a process in the middle of I/O may be long in going: it is not waited for. */
@@ -72,6 +75,7 @@ const OVERDUE_MS = 1000
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
   const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
+  if (process.platform === 'win32') throw new CannotStartError(command, 'ENOSYS', onWindows)
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)

@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Erasure } from '@meup/protocol'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier } from '../../log/chain-verifier.js'
 import { LogError } from '../../log/error.js'
+import { loadSqlite } from '../../log/sqlite-driver.js'
 import { columns, fromStored, type StoredRow } from './columns.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
@@ -30,7 +31,7 @@ export interface RestoredLog extends CopiedLog {
 
 /**
  * Copies the logs in a file to another one, as they are at one moment, while a gateway writes them or not. Throws a `LogError`:
- * `occupied` (the copy is there already), `format`, `corrupt` or `io`.
+ * `occupied` (the copy is there already), `format`, `corrupt`, `driver` or `io`.
  */
 export const backUpLogs = (path: string, to: string): CopiedLog[] => copy(path, to, listLogs)
 
@@ -46,6 +47,7 @@ export const restoreLogs = (backup: string, path: string): RestoredLog[] =>
 
 function copy<Result>(from: string, to: string, finish: (db: Database.Database) => Result): Result {
   try {
+    const Sqlite = loadSqlite()
     refuseIfThere(to)
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     const part = `${to}.part`
@@ -53,7 +55,7 @@ function copy<Result>(from: string, to: string, finish: (db: Database.Database) 
       rmSync(part, { force: true })
       closeSync(openSync(part, 'wx', 0o600))
       copyTo(part, from)
-      const result = using(new Database(part, { fileMustExist: true }), finish)
+      const result = using(new Sqlite(part, { fileMustExist: true }), finish)
       place(part, to)
       return result
     } finally {
@@ -88,7 +90,7 @@ function place(part: string, to: string): void {
   flush(part)
   linkSync(part, to)
   unlinkSync(part)
-  flush(dirname(to))
+  if (process.platform !== 'win32') flush(dirname(to)) // Windows opens no folders.
 }
 
 function flush(path: string): void {

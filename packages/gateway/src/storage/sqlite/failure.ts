@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
 import { takenId } from './tables.js'
 
@@ -16,7 +15,7 @@ export function isBusy(error: unknown): boolean {
 
 /** A repeated `(space, id)`; any other broken constraint is a fault. */
 export function isRepeatedId(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.message === takenId
+  return getErrorCode(error).startsWith('SQLITE_CONSTRAINT') && (error as Error).message === takenId
 }
 
 /** Whatever SQLite, the file system or a dying thread threw, as an error that says what to do. */

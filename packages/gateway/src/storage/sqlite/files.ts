@@ -1,7 +1,8 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
+import { loadSqlite } from '../../log/sqlite-driver.js'
 import { isBusy } from './failure.js'
 import { establishSchema } from './schema.js'
 
@@ -31,14 +32,16 @@ export function openForWriting(
   durability: Durability,
   { create, role = 'writer' }: { create: boolean; role?: Role },
 ): Database.Database {
+  const Sqlite = loadSqlite()
   if (create) createPrivately(path)
   const { checkpointBytes, busyTimeoutMs } = manners[role]
-  const db = new Database(path, { fileMustExist: true, timeout: OPEN_TIMEOUT_MS })
+  const db = new Sqlite(path, { fileMustExist: true, timeout: OPEN_TIMEOUT_MS })
   try {
     db.pragma(`page_size = ${PAGE_BYTES}`)
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
+    if (durability === 'power') db.pragma('fullfsync = ON') // On macOS nothing less empties the cache of the disk.
     db.pragma('secure_delete = FAST') // What moves to another page leaves nothing behind.
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
@@ -80,7 +83,8 @@ export function emptyWal(db: Database.Database): boolean {
 }
 
 export function openForReading(path: string): Database.Database {
-  return new Database(path, { readonly: true, fileMustExist: true })
+  const Sqlite = loadSqlite()
+  return new Sqlite(path, { readonly: true, fileMustExist: true })
 }
 
 /**
@@ -88,8 +92,9 @@ export function openForReading(path: string): Database.Database {
  * each append from a head that the other has moved on.
  */
 export function lock(path: string): Database.Database {
+  const Sqlite = loadSqlite()
   createPrivately(`${path}.lock`)
-  const holder = new Database(`${path}.lock`, { timeout: 0 })
+  const holder = new Sqlite(`${path}.lock`, { timeout: 0 })
   try {
     holder.exec('BEGIN EXCLUSIVE')
     return holder

@@ -34,7 +34,7 @@ export interface ImportedLog {
 /**
  * Makes the log of a space from what an export has: the same envelopes in the same bytes, with the same epoch and salts the
  * same chain. All of it is stored, or nothing. Rejects with what `rows` throws, or a `LogError`: `occupied`, `locked`,
- * `gap`, `duplicate_id`, `corrupt` (no envelope, or another head), `format` or `io`.
+ * `gap`, `duplicate_id`, `corrupt` (no envelope, or another head), `format`, `driver` or `io`.
  */
 export async function importLog({ path, rows, head, ...named }: ImportOptions): Promise<ImportedLog> {
   const holder = attempt(() => lock(path))

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import Database from 'better-sqlite3'
+import { loadSqlite } from '../../log/sqlite-driver.js'
 import { asLogError, isBusy } from './failure.js'
 import { openForReading } from './files.js'
 import { currentVersion, knownVersion } from './schema.js'
@@ -26,7 +26,7 @@ interface LoggedSpace {
 
 /**
  * Looks at a log without changing it, while a gateway writes it or not. `undefined` = there is no such file. Throws a
- * `LogError`: `format`, `corrupt` or `io`.
+ * `LogError`: `format`, `corrupt`, `driver` or `io`.
  */
 export function inspectLog(path: string): LogReport | undefined {
   if (!existsSync(path)) return undefined
@@ -53,7 +53,8 @@ const select = `
 /** Reading waits for whoever has it exclusively; here it does not wait, and takes nothing itself. */
 function isLocked(path: string): boolean {
   if (!existsSync(`${path}.lock`)) return false
-  const db = new Database(`${path}.lock`, { readonly: true, timeout: 0 })
+  const Sqlite = loadSqlite()
+  const db = new Sqlite(`${path}.lock`, { readonly: true, timeout: 0 })
   try {
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
     return false

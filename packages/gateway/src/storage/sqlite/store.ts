@@ -18,7 +18,7 @@ interface SqliteStoreOptions {
 /**
  * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor long reads stall the event loop. With
  * durability `process`, where no commit waits for the disk, this thread commits by itself, and the worker prunes and folds the
- * write-ahead log. Rejects with a `LogError`: `locked`, `format`, `corrupt` or `io`.
+ * write-ahead log. Rejects with a `LogError`: `locked`, `format`, `corrupt`, `driver` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
   const file = resolve(path)

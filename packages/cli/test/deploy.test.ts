@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { repositoryRoot } from '../../../test/support/files.js'
+import { readText } from '../../../test/support/packages.js'
+import { gatewayRoutes } from '../../gateway/src/http/routes.js'
+import { addRunCommands } from '../src/commands/operator.js'
+import { loadConfig } from '../src/config/load.js'
+import { logPath } from '../src/config/storage.js'
+
+/** The instructions of the Dockerfile, of each of its stages. */
+const stages = readText('deploy/Dockerfile')
+  .replace(/^#.*\n/gm, '')
+  .replaceAll('\\\n', ' ')
+  .split(/^(?=FROM )/m)
+  .map((stage) => stage.trim().split('\n'))
+const [build = [], image = []] = stages
+
+/** What follows the last instruction of this name. */
+const ofImage = (name: string): string =>
+  image.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? ''
+
+const scripts = JSON.parse(readText('package.json')).scripts as Record<string, string>
+
+describe('the Dockerfile', () => {
+  test('builds in one stage and runs in another, which has no compiler', () => {
+    expect(stages).toHaveLength(2)
+    expect(build[0]).toMatch(/^FROM node:22-bookworm AS build$/)
+    // The same system: what was compiled in one is loaded in the other.
+    expect(image[0]).toBe('FROM node:22-bookworm-slim')
+    expect(image.filter((line) => /apt-get|npm |pnpm/.test(line))).toEqual([])
+    expect(ofImage('COPY')).toBe('--from=build /meup /meup')
+  })
+
+  test('packs and installs with commands that are there', () => {
+    const run = build.filter((line) => line.startsWith('RUN ')).join('\n')
+    const named = [...run.matchAll(/pnpm@10 (\S+)/g)].map(([, name = '']) => name)
+    expect(named).toEqual(['install', 'packs'])
+    expect(Object.keys(scripts)).toContain('packs')
+    // Without ./ npm takes them for repositories.
+    expect(run).toMatch(/npm install --prefix \/meup .* \.\/packs\/\*\.tgz$/)
+  })
+
+  test('runs as a user without rights, who may write where volumes are', () => {
+    expect(ofImage('USER')).toBe('node')
+    expect(image.findIndex((line) => line.startsWith('USER'))).toBeGreaterThan(
+      image.findIndex((line) => line.startsWith('RUN')),
+    )
+    expect(ofImage('RUN')).toMatch(/ chown -R node:node \/space \/replica$/)
+  })
+
+  test('starts meup with options that it knows, on the port that it exposes', () => {
+    expect(JSON.parse(ofImage('ENTRYPOINT'))).toEqual(['meup'])
+    const program = new Command('meup')
+    addRunCommands(program)
+    const [name = '', ...flags] = JSON.parse(ofImage('CMD')) as string[]
+    const command = program.commands.find((each) => each.name() === name)
+    const { unknown } = command?.parseOptions(flags) ?? { unknown: ['command'] }
+    expect(unknown).toEqual([])
+    expect(command?.opts()).toMatchObject({ json: true, listen: `0.0.0.0:${ofImage('EXPOSE')}` })
+  })
+
+  test('asks a route of the gateway whether it is ready', () => {
+    const [, port, path] = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(ofImage('HEALTHCHECK')) ?? []
+    expect(port).toBe(ofImage('EXPOSE'))
+    expect(gatewayRoutes.routes.map((route) => route.path)).toContain(path)
+  })
+
+  test('does not copy what is built, or secret, on this machine', () => {
+    const left = readText('.dockerignore').trimEnd().split('\n')
+    expect(left).toEqual(expect.arrayContaining(['.git', '**/node_modules', '**/dist', '**/.meup', 'packs']))
+  })
+})
+
+interface Service {
+  readonly build?: { readonly context: string; readonly dockerfile: string }
+  readonly volumes: readonly string[]
+  readonly ports?: readonly string[]
+}
+
+const deploy = join(repositoryRoot, 'deploy')
+const compose = parse(readFileSync(join(deploy, 'compose.yaml'), 'utf8'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>
+}
+const services = Object.entries(compose.services)
+const gateways = services.filter(([name]) => name.startsWith('gateway-'))
+
+describe('the compose file', () => {
+  test.for(services)('%s names files that are there', ([, { build: image, volumes }]) => {
+    const files = volumes.map((each) => each.split(':')[0] ?? '').filter((name) => name.startsWith('.'))
+    if (image !== undefined) files.push(join(image.context, image.dockerfile))
+    expect(files.filter((name) => !existsSync(join(deploy, name)))).toEqual([])
+  })
+
+  test.for(gateways)('%s has volumes where its log and its tokens are', ([, { volumes }]) => {
+    const mounts = volumes.map((each) => each.split(':')[1])
+    const replica = dirname(logPath(loadConfig(join(deploy, 'space.yaml')).storage) ?? '')
+    expect(mounts).toEqual(expect.arrayContaining(['/space/space.yaml', '/space/.meup/tokens', replica]))
+    const made = ofImage('RUN')
+    expect(mounts.filter((mount) => !mount?.endsWith('.yaml') && !made.includes(mount ?? ''))).toEqual([])
+  })
+
+  test('the balancer sends to the port of the image', () => {
+    const servers = readText('deploy/haproxy.cfg').matchAll(/^ {2}server \S+ (\S+)$/gm)
+    expect([...servers].map(([, address]) => address)).toEqual(
+      gateways.map(([name]) => `${name}:${ofImage('EXPOSE')}`),
+    )
+  })
+})
