@@ -17,6 +17,9 @@ const shared = {
 /** What needs built programs, a browser, a terminal or `nats-server`. */
 const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/system/**/*.test.ts']
 
+/** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
+const install = ['test/install/**/*.test.ts']
+
 /** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
 const soak = ['protocol/test', 'test', ...readdirSync('packages').map((each) => `packages/${each}/test`)]
   .flatMap((folder) =>
@@ -50,7 +53,7 @@ export default defineConfig({
           ...fast.test,
           name: 'fast',
           include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-          exclude: system,
+          exclude: [...system, ...install],
         },
       },
       {
@@ -59,6 +62,7 @@ export default defineConfig({
         test: { ...fast.test, name: 'ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
       },
       { test: { ...shared, name: 'system', include: system } },
+      { test: { ...shared, name: 'install', include: install } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },
     ],
   },

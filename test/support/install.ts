@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtemp, readdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { findCommand } from '../../packages/cli/src/lib/executables.js'
+import { repositoryRoot } from './files.js'
+
+const run = promisify(execFile)
+
+/** A Node.js of another version than this one. */
+export interface InstalledNode {
+  /** A folder with `node`, `npm` and `npx`, and nothing else. */
+  readonly bin: string
+  /** Where its headers are, for `npm_config_nodedir`: addons are compiled with them. */
+  readonly headers: string
+}
+
+/** Installs the newest Node.js of a major version from the registry of npm, once, into `node_modules/.cache/meup-node`. */
+export async function installNode(major: string): Promise<InstalledNode> {
+  const cache = join(repositoryRoot, 'node_modules/.cache/meup-node')
+  const folder = join(cache, major)
+  if (!existsSync(folder)) {
+    mkdirSync(cache, { recursive: true })
+    const part = await mkdtemp(`${folder}.`)
+    await run('npm', ['install', '--prefix', part, '--no-audit', '--no-fund', `node@${major}`])
+    await rename(part, folder)
+  }
+  const node = realpathSync(join(folder, 'node_modules/node/bin/node'))
+  const bin = join(folder, 'bin')
+  rmSync(bin, { recursive: true, force: true })
+  mkdirSync(bin)
+  symlinkSync(node, join(bin, 'node'))
+  for (const name of ['npm', 'npx']) symlinkSync(pathOf(name), join(bin, name))
+  return { bin, headers: await findHeaders(join(folder, 'node_modules')) }
+}
+
+/** The npm of this machine runs with the `node` that stands first in `PATH`. */
+export function pathOf(program: string): string {
+  const found = findCommand(program, process.env.PATH ?? '')
+  if (found === undefined) throw new Error(`${program} is not installed`)
+  return realpathSync(found)
+}
+
+/** The package with the program for this system has the headers, too. */
+async function findHeaders(modules: string): Promise<string> {
+  const found = (await readdir(modules, { recursive: true })).find((path) =>
+    path.endsWith('include/node/node.h'),
+  )
+  if (found === undefined) throw new Error(`there are no headers of Node.js in ${modules}`)
+  return dirname(dirname(dirname(join(modules, found))))
+}
+
+let packing: Promise<string> | undefined
+
+/** Packs every package, as it would be published, and returns the folder with the tarballs. */
+export function packsOf(): Promise<string> {
+  packing ??= pack()
+  return packing
+}
+
+async function pack(): Promise<string> {
+  const folder = join(repositoryRoot, 'packs')
+  rmSync(folder, { recursive: true, force: true })
+  await run('npx', ['-y', 'pnpm@10', 'packs'], { cwd: repositoryRoot, maxBuffer: 64 * 1024 * 1024 })
+  return folder
+}
