@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { connect } from '@meup/agent-sdk'
+import { join } from 'node:path'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { loadConfig } from 'meup'
 import { expect, test } from 'vitest'
-import { environment, initSpace, meup, startMeup, temporaryFolder } from '../support/cli.js'
-import { snippetsOf, writeSnippets } from '../support/snippets.js'
+import { initSpace, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { snippetsOf } from '../support/snippets.js'
 
 async function ana(url: string, folder: string) {
   const space = await connect({ url, space: 'demo', as: 'ana', directory: folder })
@@ -13,52 +12,49 @@ async function ana(url: string, folder: string) {
   return space
 }
 
+/** Saves the agent's file, and waits until the agent is back. */
+async function save(space: SpaceClient, folder: string, code: string): Promise<void> {
+  const envelopes = space.envelopes()
+  writeFileSync(join(folder, 'agent.ts'), code)
+  for await (const { kind, payload } of envelopes)
+    if (kind === 'system.presence' && payload.event === 'join' && payload.participant.id === 'reviewer')
+      return
+}
+
 /** It starts one program after the other. */
 const lengthy = { timeout: 120_000 }
 
-test(
-  '"Your first agent" leads to an answer, to another one, to a test and to a refusal',
-  lengthy,
-  async () => {
-    const page = snippetsOf('docs/first-agent.md')
-    const folder = await initSpace('hello')
-    const running = await startMeup('up', folder)
-    const space = await ana(running.url, folder)
-    const { text } = await space.ask('Can we deploy?', { to: ['reviewer'] })
-    expect(text).toBe('I recommend against deploying: FAIL 2 token expires')
+test('"Your first agent" leads to an answer, to another one, and to a refusal', lengthy, async () => {
+  const page = snippetsOf('docs/first-agent.md')
+  const folder = await initSpace('hello')
+  const running = await startMeup('up', folder)
+  const space = await ana(running.url, folder)
+  const { text } = await space.ask('Can we deploy?', { to: ['reviewer'] })
+  expect(text).toBe('I recommend against deploying: FAIL 2 token expires')
 
-    const code = readFileSync(join(folder, 'agent.ts'), 'utf8')
-    const envelopes = space.envelopes()
-    writeFileSync(join(folder, 'agent.ts'), code.replace('I recommend against deploying', 'Better not'))
-    for await (const { kind, payload } of envelopes)
-      if (kind === 'system.presence' && payload.event === 'join' && payload.participant.id === 'reviewer')
-        break
-    const again = await space.ask('Can we deploy?', { to: ['reviewer'] })
-    expect(again.text).toBe('Better not: FAIL 2 token expires')
+  const code = readFileSync(join(folder, 'agent.ts'), 'utf8')
+  await save(space, folder, code.replace('I recommend against deploying', 'Better not'))
+  const again = await space.ask('Can we deploy?', { to: ['reviewer'] })
+  expect(again.text).toBe('Better not: FAIL 2 token expires')
 
-    writeSnippets(page, dirname(folder))
-    const args = ['--import', 'tsx', '--test', 'second.test.ts']
-    execFileSync(process.execPath, args, { cwd: folder, env: environment({}) })
+  const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd: folder })
+  expect(watched.stdout).toContain(
+    'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
+  )
+  expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
+  const called = await meup(['call', 'reviewer/failures', '{"text":"FAIL 1"}'], { cwd: folder })
+  expect(called).toMatchObject({ code: 0, stdout: 'FAIL 1\n' })
+  space.close()
+  expect(await running.stop('SIGTERM')).toBe(0)
 
-    const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd: folder })
-    expect(watched.stdout).toContain(
-      'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
-    )
-    expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
-    const called = await meup(['call', 'reviewer/failures', '{"text":"FAIL 1"}'], { cwd: folder })
-    expect(called).toMatchObject({ code: 0, stdout: 'FAIL 1\n' })
-    space.close()
-    expect(await running.stop('SIGTERM')).toBe(0)
-
-    const config = join(folder, 'space.yaml')
-    writeFileSync(config, readFileSync(config, 'utf8').replace(', { kind: mcp.request, to: files }]', ']'))
-    const restricted = await startMeup('up', folder)
-    const refused = await ana(restricted.url, folder)
-    const { text: refusal } = await refused.ask('Can we deploy?', { to: ['reviewer'] })
-    expect(page.map(({ text }) => text)).toContain(`${refusal}\n`)
-    refused.close()
-  },
-)
+  const config = join(folder, 'space.yaml')
+  writeFileSync(config, readFileSync(config, 'utf8').replace(', { kind: mcp.request, to: files }]', ']'))
+  const restricted = await startMeup('up', folder)
+  const refused = await ana(restricted.url, folder)
+  const { text: refusal } = await refused.ask('Can we deploy?', { to: ['reviewer'] })
+  expect(page.map(({ text }) => text)).toContain(`${refusal}\n`)
+  refused.close()
+})
 
 test("the README's agent is short", () => {
   const agent = snippetsOf('README.md').find(({ language }) => language === 'ts')?.text
