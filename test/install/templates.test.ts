@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { TemplateName } from '../../packages/cli/src/operator/templates.js'
 import { environment, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
-import { installNode, packsOf } from '../support/install.js'
+import { installNode, packsOf, pathOf } from '../support/install.js'
 import { serveModel } from '../support/model-server.js'
 import { Newcomer, reviewerScript, spendFirstHour } from '../support/newcomer.js'
 
@@ -68,7 +68,8 @@ function keepAddon(folder: string, env: Record<string, string>): void {
   const host = execFileSync('node', ['-p', target], { env: environment(env), encoding: 'utf8' }).trim()
   const file = join(prebuilds, `better-sqlite3-v${version}-node-v${host}.tar.gz`)
   mkdirSync(prebuilds, { recursive: true })
-  if (!existsSync(file)) execFileSync('tar', ['-C', addon, '-czf', file, 'build/Release/better_sqlite3.node'])
+  if (!existsSync(file))
+    execFileSync(pathOf('tar'), ['-C', addon, '-czf', file, 'build/Release/better_sqlite3.node'])
 }
 
 /** What the first question of each template is answered. */
