@@ -1,6 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 
@@ -126,17 +134,32 @@ export const missingArchives = (folder: string): string[] =>
     .map((each) => join(folder, archiveOf(each)))
     .filter((file) => !existsSync(file))
 
-/** Links packages and their commands into a folder, as an installation of its package.json would. */
+/**
+ * Links packages and their commands into a folder, to run at once. Each has a package.json of its own, without dependencies and with a
+ * version that nobody wants: npm would not understand those of a clone, and is to replace them all when it installs something.
+ */
 export function linkPackages(packages: readonly Package[], directory: string): void {
   const modules = join(directory, 'node_modules')
   mkdirSync(join(modules, '.bin'), { recursive: true })
   for (const { name, folder } of packages) {
     if (folder === undefined) continue
-    const link = join(modules, name)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(folder, link, 'junction')
+    const place = join(modules, name)
+    mkdirSync(place, { recursive: true })
+    const kept = Object.entries(readManifest(folder)).filter(
+      ([field]) => !/dependencies|scripts/i.test(field),
+    )
+    const manifest = { ...Object.fromEntries(kept), version: '0.0.0' }
+    writeFileSync(join(place, 'package.json'), JSON.stringify(manifest))
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (['package.json', 'node_modules'].includes(entry.name)) continue
+      symlinkSync(
+        join(folder, entry.name),
+        join(place, entry.name),
+        entry.isDirectory() ? 'junction' : 'file',
+      )
+    }
     for (const [command, file] of Object.entries(commandsOf(folder))) {
-      symlinkSync(relative(join(modules, '.bin'), join(link, file)), join(modules, '.bin', command))
+      symlinkSync(relative(join(modules, '.bin'), join(place, file)), join(modules, '.bin', command))
     }
   }
 }
