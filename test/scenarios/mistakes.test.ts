@@ -193,7 +193,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     row: 'no_config',
     prepare: running(['up'], {}),
     code: 2,
-    cause: /space\.yaml: there is no such file/,
+    cause: /space\.yaml: there is no such file, the folder is empty/,
     next: /meup init makes a space/,
   },
   'a folder that is not there': {

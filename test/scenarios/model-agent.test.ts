@@ -9,7 +9,6 @@ import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { parse } from 'yaml'
 import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { calling, saying, serveModel } from '../support/model-server.js'
@@ -219,17 +218,6 @@ test('the programs of the page print what it says', lengthy, () => {
     execFileSync(process.execPath, ['--import', 'tsx', file], { cwd, encoding: 'utf8' }),
   )
   expect(printed).toEqual(outputs)
-})
-
-test('the versions that the page installs are those of the tests', () => {
-  const { catalog, catalogs } = parse(readText('pnpm-workspace.yaml'))
-  const command = (...versions: string[]): string => {
-    const [ai, anthropic] = versions.map((version) => /(\d+)\.\d+\.\d+$/.exec(version)?.[1])
-    return `ai@${ai} @ai-sdk/anthropic@${anthropic}`
-  }
-  const now = command(catalog.ai, catalog['@ai-sdk/anthropic'])
-  const before = command(catalogs.ai6['ai-6'], catalogs.ai6['anthropic-3'])
-  expect(readText('docs/model-agent.md')).toContain(`npm install ${now} # on Node 20: ${before}\n`)
 })
 
 test('its agent with a real provider comes as far as one comes without a key', lengthy, async () => {

@@ -3,9 +3,14 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { meup, temporaryFolder } from '../support/cli.js'
+import { serveModel } from '../support/model-server.js'
+import { Newcomer, reviewerScript, spendFirstHour } from '../support/newcomer.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
 
 const timeout = 300_000
+const entry = join(import.meta.dirname, '../../packages/cli/bin/meup.js')
+/** A step of the first hour, while other tests keep the machine busy. test/install allows five. */
+const maxSeconds = 20
 const quietly = { env: { NO_COLOR: '1', npm_config_update_notifier: 'false' } }
 
 function enter(pane: Pane, line: string): void {
@@ -35,10 +40,14 @@ test(
     const status = spawnSync('git', ['status', '--short', '-uall'], { cwd: folder, encoding: 'utf8' }).stdout
     expect(status.trimEnd().split('\n').sort()).toEqual([
       '?? .gitignore',
+      '?? README.md',
+      '?? agent.test.ts',
       '?? agent.ts',
       '?? files/report.txt',
       '?? package.json',
+      '?? pnpm-workspace.yaml',
       '?? space.yaml',
+      '?? tsconfig.json',
     ])
 
     // The commands as they were printed, in two terminals; the space follows its file.
@@ -125,24 +134,63 @@ test(
   'at a terminal it asks, and asks again where an answer will not do',
   inTmux(async () => {
     const cwd = temporaryFolder()
-    const entry = join(import.meta.dirname, '../../packages/cli/bin/meup.js')
-    const pane = openPane(`node '${entry}' init there`, { cwd, ...quietly })
-    await pane.sees('Name of the space (there):')
-    enter(pane, 'Not A Name')
-    await pane.sees(/✗ [\s\S]*Name of the space \(there\):$/)
-    enter(pane, 'tea')
-    await pane.sees(/Your name in it \(.+\):/)
-    enter(pane, 'ana')
-    await pane.sees('Name of your first agent (reviewer):')
+    const pane = openPane(`node '${entry}' init there --listen 127.0.0.1:0`, { cwd, ...quietly })
+    await pane.sees('What is the space for?')
+    pane.press('Down', 'Enter')
+    await pane.sees('Where is the model?')
+    pane.press('Up', 'Enter')
+    await pane.sees('Name of the model')
+    enter(pane, 'llama')
+    await pane.sees('Its address')
+    enter(pane, 'localhost')
+    await pane.sees('localhost is no address such as http://127.0.0.1:11434/v1')
+    pane.press('C-u')
     enter(pane, '')
-    await pane.sees(/Where it listens \(127\.0\.0\.1:\d+\):/)
-    enter(pane, '127.0.0.1:0')
+    await pane.sees('Environment variable with its key, if it needs one')
+    enter(pane, '')
+    await pane.sees('Name of the space')
+    enter(pane, 'tea')
+    await pane.sees('Your name in it')
+    enter(pane, 'ana')
     await pane.sees('the space tea, with you as ana and an agent, reviewer; now run:')
     await pane.sees('ended 0')
-    const yaml = readFileSync(join(cwd, 'there/space.yaml'), 'utf8')
-    expect(yaml).toMatch(
+    expect(readFileSync(join(cwd, 'there/space.yaml'), 'utf8')).toMatch(
       /^space: tea\n[\s\S]*listen: 127\.0\.0\.1:0 #[\s\S]* {2}ana: [\s\S]* {2}reviewer:\n/m,
     )
+    expect(readFileSync(join(cwd, 'there/model.ts'), 'utf8')).toMatch(
+      /model: 'llama',\n {2}baseURL: 'http:\/\/127\.0\.0\.1:11434\/v1',/,
+    )
+
+    const second = openPane(`node '${entry}' init elsewhere`, { cwd, ...quietly })
+    await second.sees('What is the space for?')
+    second.press('Escape')
+    await second.sees('meup: nothing was written')
+    await second.sees('ended 2')
   }),
   timeout,
 )
+
+test('the first hour with a model: each step takes a few seconds', { timeout }, async () => {
+  const { baseURL } = await serveModel(reviewerScript)
+  const newcomer = new Newcomer(temporaryFolder())
+  const flags = `--template model --base-url ${baseURL} --person ana --listen 127.0.0.1:0`
+  const made = await newcomer.types(`node '${entry}' init my-space ${flags}`)
+  expect(made).toMatch(/\nnpx meup up\nnpx meup join\n[\s\S]*then ask: Can we deploy\?\n$/)
+  newcomer.enters('my-space')
+  await spendFirstHour(newcomer)
+  process.stdout.write(`${newcomer.steps.map(({ step, seconds }) => `${seconds} s  ${step}`).join('\n')}\n`)
+  for (const { step, seconds } of newcomer.steps) expect(seconds, step).toBeLessThan(maxSeconds)
+})
+
+test('every other template has no type errors, and its test passes', { timeout }, async () => {
+  const cwd = temporaryFolder()
+  await Promise.all(
+    ['hello', 'mcp', 'coder', 'supervised'].map(async (template) => {
+      const newcomer = new Newcomer(cwd)
+      await newcomer.types(`node '${entry}' init ${template} --template ${template} --listen 127.0.0.1:0`)
+      newcomer.enters(template)
+      await newcomer.types('npm run check')
+      await newcomer.types('npm test')
+    }),
+  )
+})

@@ -1,18 +1,15 @@
-import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, test } from 'vitest'
-import { commandLine, meup, startMeup } from '../support/cli.js'
-import { cloneWith, startProgram } from '../support/page-programs.js'
+import { commandLine, initSpace, meup, startMeup } from '../support/cli.js'
 import { snippetsOf } from '../support/snippets.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
 const timeout = 60_000
 
-/** The space of "Your first agent", below a folder that stands for the clone, with its agent in it. */
+/** The space of "Your first agent". */
 async function firstSpace(): Promise<string> {
-  const folder = join(cloneWith('docs/first-agent.md'), 'my-space')
-  await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
-  startProgram(folder, 'agent.ts')
+  const folder = await initSpace('hello')
+  await startMeup('up', folder)
   const space = await connect({ as: 'ana', directory: folder })
   await space.whenPresent(['reviewer', 'files'], { timeoutMs: 15_000 })
   space.close()

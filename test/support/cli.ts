@@ -134,6 +134,17 @@ export async function takePort(): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
+/** What `meup init` makes of a template: the space demo, with ana, on a free port. */
+export async function initSpace(template: string, flags: readonly string[] = []): Promise<string> {
+  const cwd = temporaryFolder()
+  const names = ['--space', 'demo', '--person', 'ana', '--listen', '127.0.0.1:0']
+  const { code, stderr } = await meup(['init', 'my-space', '--template', template, ...names, ...flags], {
+    cwd,
+  })
+  if (code !== 0) throw new Error(stderr)
+  return join(cwd, 'my-space')
+}
+
 /** An empty folder that is gone after the test. */
 export function temporaryFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))

@@ -1,3 +1,4 @@
+import { takeEntrance } from './adapters/entrance.js'
 import { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 import { dialWs } from './adapters/ws.js'
 import { SpaceClient } from './space-client.js'
@@ -6,8 +7,10 @@ import { SpaceClient } from './space-client.js'
  * Connects to a space. Missing options come from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
  * folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
  */
-export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
-  SpaceClient.open(dialWs, readEnvironment(options))
+export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
+  const enter = options.url === undefined ? takeEntrance() : undefined
+  return enter === undefined ? SpaceClient.open(dialWs, readEnvironment(options)) : enter()
+}
 
 export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { importServers } from '../src/operator/import-servers.js'
-import { spaceYaml } from '../src/operator/init.js'
+import { createFiles } from '../src/operator/init.js'
 import { configIn, folderWith } from './support/folder.js'
 
 const names = { space: 'demo', person: 'ana', agent: 'reviewer', listen: '127.0.0.1:0' }
@@ -11,7 +11,7 @@ const taken = ['ana', 'reviewer', 'files']
 function imported(mcpServers: object, env: NodeJS.ProcessEnv = {}) {
   const folder = folderWith({ 'mcp.json': JSON.stringify({ mcpServers }) })
   const servers = importServers(join(folder, 'mcp.json'), taken)
-  const yaml = spaceYaml(names, servers)
+  const { 'space.yaml': yaml = '' } = createFiles('hello', names, { servers }).files
   const { config } = configIn('/srv', yaml, { ...servers.secrets, ...env })
   const { files: _, reviewer: __, ...programs } = config.spaces[0]?.programs ?? {}
   return { folder, servers, yaml, programs }

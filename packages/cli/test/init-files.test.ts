@@ -1,55 +1,144 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import {
-  agentFile,
-  findPackages,
-  packageJson,
-  proposeNames,
-  spaceYaml,
-  validateNames,
-} from '../src/operator/init.js'
+import { fillTemplate } from '../src/operator/fill-template.js'
+import { chooseModel, createFiles, findProblem, proposeNames } from '../src/operator/init.js'
+import { addVersions, clone, listPackages } from '../src/operator/template-packages.js'
+import { type TemplateName, templates } from '../src/operator/templates.js'
 import { configIn } from './support/folder.js'
 
-const names = { space: 'demo', person: 'ana', agent: 'reviewer', listen: '127.0.0.1:0' }
+const names = { space: 'tea', person: 'ana', agent: 'bot', listen: '127.0.0.1:0' }
+const all = Object.keys(templates) as TemplateName[]
 
 test('the agent is the one of the README', () => {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
-  expect(/^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1]).toBe(agentFile)
+  expect(/^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1]).toBe(fillTemplate('hello', names)['agent.ts'])
 })
 
 describe('the space', () => {
+  test.for(all)('of %s is right, and has the names that it is given', (template) => {
+    const { files } = createFiles(template, { ...names, space: 'null', person: 'Yes', agent: '007' })
+    const { config } = configIn('/srv', files['space.yaml'] ?? '')
+    const [space] = config.spaces
+    expect(space?.config.name).toBe('null')
+    expect(Object.keys(space?.config.participants ?? {}).slice(0, 2)).toEqual(['Yes', '007'])
+    expect(config.gateway).toMatchObject({ host: '127.0.0.1', port: 0 })
+    expect(files['space.yaml']).not.toMatch(/\b(demo|ana|8080)\b/)
+  })
+
+  test('names the agent also in what it may do', () => {
+    expect(fillTemplate('coder', names)['space.yaml']).toContain('{ tool: bot/read }')
+  })
+
   test.for(['ana', 'null', '123', '1e3', 'Yes', 'a.b_c-d'])('is right for %j', (person) => {
-    const { config } = configIn('/srv', spaceYaml({ ...names, person }))
+    const { config } = configIn('/srv', fillTemplate('hello', { ...names, person })['space.yaml'] ?? '')
     expect(Object.keys(config.spaces[0]?.config.participants ?? {})).toEqual(
-      expect.arrayContaining([person, 'reviewer', 'files']),
+      expect.arrayContaining([person, 'bot', 'files']),
     )
   })
 
   test.for([
-    [{ person: 'reviewer' }, 'different names'],
+    [{ person: 'bot' }, 'different names'],
     [{ agent: 'files' }, 'different names'],
     [{ space: 'Not a name' }, 'space: must be a name'],
     [{ person: 'a b' }, 'must be an id'],
     [{ listen: 'nowhere' }, 'gateway.listen: must be HOST:PORT'],
   ] as const)('is refused with %j', ([wrong, word]) => {
-    expect(validateNames({ ...names, ...wrong })).toContain(word)
+    expect(findProblem('hello', { ...names, ...wrong })).toContain(word)
   })
 
   test('is named by its folder, and listens where nobody else does', async () => {
-    const usual = await proposeNames('/home/ana/My Project (2)')
+    const usual = await proposeNames('/home/ana/My Project (2)', 'supervised')
     expect(usual).toMatchObject({
       space: 'my-project-2',
+      agent: 'clerk',
       listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     })
-    expect(validateNames(usual)).toBeUndefined()
+    expect(findProblem('supervised', usual)).toBeUndefined()
   })
 })
 
-test('what is in no registry is linked, everything else has its version', () => {
-  const { dependencies } = JSON.parse(packageJson('demo', findPackages()))
-  expect(dependencies).toMatchObject({
-    meup: expect.stringMatching(/^link:.*packages\/cli$/),
-    '@meup/agent-sdk': expect.stringMatching(/^link:.*packages\/agent-sdk$/),
-    tsx: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+describe('the model', () => {
+  const choose = (flags: object) => chooseModel('model', flags, false)
+
+  test('is that of a provider, whose key stays in the environment', async () => {
+    const model = await choose({ provider: 'google', model: 'gemini-9', key: 'MY_KEY' })
+    const files = fillTemplate('model', names, model)
+    expect(files['model.ts']).toContain("provider('gemini-9')")
+    expect(files['package.json']).toContain('"@ai-sdk/google": "*"')
+    expect(files['package.json']).not.toContain('openai-compatible')
+    expect(files['space.yaml']).toContain(`MODEL_API_KEY: \${MY_KEY} #`)
+  })
+
+  test('is anywhere with an address, and needs no key there', async () => {
+    const model = await choose({ baseUrl: 'http://127.0.0.1:8000/v1', model: 'org/model:7b' })
+    const files = fillTemplate('model', names, model)
+    expect(files['model.ts']).toContain("model: 'org/model:7b',\n  baseURL: 'http://127.0.0.1:8000/v1',")
+    const { config } = configIn('/srv', files['space.yaml'] ?? '', {})
+    expect(config.spaces[0]?.programs.bot).toMatchObject({ env: { MODEL_API_KEY: '' } })
+  })
+
+  test('has a key, or one line says which variable is missing', async () => {
+    const { 'space.yaml': yaml = '' } = fillTemplate('model', names, await choose({}))
+    expect(() => configIn('/srv', yaml)).toThrow(
+      /the environment variable ANTHROPIC_API_KEY is not set; set it/,
+    )
+  })
+
+  test.for([
+    [{ key: 'sk-ant-hush' }, /^(?!.*hush).*name of an environment variable/],
+    [{ model: "it's" }, /no name of a model/],
+    [{ baseUrl: 'localhost' }, /no address such as http/],
+    [{ provider: 'openai', baseUrl: 'http://x/v1' }, /for --provider openai-compatible/],
+  ] as const)('is refused with %j', async ([flags, reason]) => {
+    await expect(choose(flags)).rejects.toThrow(reason)
+  })
+
+  test('is asked for by one template alone', async () => {
+    await expect(chooseModel('hello', { model: 'x' }, false)).rejects.toThrow(/for --template model/)
+    expect(await chooseModel('hello', {}, false)).toBeUndefined()
+  })
+})
+
+describe('packages', () => {
+  const read = (template: TemplateName, archives?: string) =>
+    JSON.parse(addVersions(fillTemplate(template, names), archives).files['package.json'] ?? '')
+
+  test.for(all)('of %s have exact versions', (template) => {
+    const { name, dependencies, devDependencies, overrides } = read(template)
+    expect(name).toBe('tea')
+    for (const version of Object.values({ ...dependencies, ...devDependencies }))
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(overrides).toBeUndefined()
+  })
+
+  test('that are in no registry are files, also where they use each other', () => {
+    const { dependencies, overrides } = read('hello', '/srv/packs')
+    expect(dependencies).toMatchObject({
+      meup: expect.stringMatching(/^file:\/srv\/packs\/meup-[\d.]+\.tgz$/),
+      '@meup/agent-sdk': expect.stringMatching(/^file:\/srv\/packs\/meup-agent-sdk-[\d.]+\.tgz$/),
+      tsx: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    })
+    expect(Object.keys(overrides)).toEqual(expect.arrayContaining(['@meup/protocol', '@meup/folds', 'meup']))
+    const { files } = addVersions(fillTemplate('hello', names), '/srv/packs')
+    expect(files['pnpm-workspace.yaml']).toMatch(/^ {2}"@meup\/safety": file:\/srv\/packs\/meup-safety/m)
+  })
+
+  test('of models are those that this Node can run', () => {
+    const major = Number.parseInt(process.versions.node, 10)
+    expect(read('model').dependencies.ai).toMatch(major < 22 ? /^6\./ : /^7\./)
+    const versions = (name: string) => listPackages().filter((each) => each.name === name)
+    expect(versions('ai').map(({ version }) => version.split('.')[0])).toEqual(
+      expect.arrayContaining(['6', '7']),
+    )
+    for (const provider of ['anthropic', 'openai', 'google', 'openai-compatible'])
+      expect(versions(`@ai-sdk/${provider}`).length).toBeGreaterThan(1)
+  })
+
+  test('are all there to be linked in a clone', () => {
+    expect(clone).toBeDefined()
+    for (const template of all) {
+      const { packages } = addVersions(fillTemplate(template, names))
+      for (const { folder = '' } of packages) expect(existsSync(folder)).toBe(true)
+    }
   })
 })

@@ -1,4 +1,5 @@
 import { createTestGateway, dialInMemory, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
+import { leadNextConnect } from '../adapters/entrance.js'
 import type { Dial, DialRequest } from '../client/transport.js'
 import { SpaceClient } from '../space-client.js'
 
@@ -8,6 +9,11 @@ export interface TestSpace extends AsyncDisposable {
     participant: string,
     how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing' | 'transcripts'>,
   ): Promise<SpaceClient>
+  /**
+   * Runs a program that connects by itself: `() => import('./agent.js')`. Its `connect()` enters this space as the participant,
+   * unless it names a gateway. Resolves once it has; rejects if the program ends before. A module runs once in a process.
+   */
+  run(participant: string, program: () => Promise<unknown>): Promise<void>
   /** Stops the gateway, then closes every client: none of them tries to come back. */
   close(): Promise<void>
 }
@@ -22,12 +28,25 @@ export async function createTestSpace(options: TestSpaceOptions): Promise<TestSp
     await gateway.close()
     for (const client of clients) client.close()
   }
+  const join: TestSpace['join'] = async (participant, how = {}) => {
+    const client = await SpaceClient.open(dial, { ...where, token: testToken(participant), ...how })
+    clients.push(client)
+    return client
+  }
   return {
-    async join(participant, how = {}) {
-      const client = await SpaceClient.open(dial, { ...where, token: testToken(participant), ...how })
-      clients.push(client)
-      return client
-    },
+    join,
+    run: (participant, program) =>
+      new Promise((resolve, reject) => {
+        const forget = leadNextConnect(async () => {
+          const client = await join(participant)
+          resolve()
+          return client
+        })
+        const ended = new Error(`the program of ${participant} ended before it was in the space`)
+        program()
+          .then(() => reject(ended), reject)
+          .finally(forget)
+      }),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,9 +1,10 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { withConnection } from '../lib/connection.js'
 import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
 import type { InitFlags } from '../operator/init.js'
 import type { StatsFlags } from '../operator/stats.js'
+import { providers, templates } from '../operator/templates.js'
 import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
 import type { RunFlags } from '../run/run.js'
 
@@ -31,13 +32,29 @@ export function addRunCommands(program: Command): void {
 export function addInit(program: Command): void {
   program
     .command('init')
-    .description('write a space with a first agent, a tool and tokens into a folder; never over another one')
+    .description('write a space with a first agent into a folder; never over another one')
     .argument('[folder]', 'where; it is made if need be', '.')
+    .addOption(new Option('--template <name>', 'what for (default: hello)').choices(Object.keys(templates)))
+    .addOption(
+      new Option('--provider <name>', 'of --template model: whose it is (default: anthropic)').choices(
+        Object.keys(providers),
+      ),
+    )
+    .option('--model <name>', 'which one')
+    .option(
+      '--base-url <url>',
+      'where a server is that speaks as OpenAI’s does, such as http://127.0.0.1:11434/v1',
+    )
+    .option('--key <variable>', 'the environment variable with its key')
     .option('--space <name>', 'name of the space (default: that of the folder)')
     .option('--person <name>', 'your name in it (default: as you are logged in)')
-    .option('--agent <name>', 'name of the agent (default: reviewer)')
+    .option('--agent <name>', 'name of the agent (default: by the template)')
     .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
     .option('--import <file>', 'a file with mcpServers, whose servers become participants')
+    .option(
+      '--from <folder>',
+      'where the packages of meup are as files, as pnpm packs in a clone writes them',
+    )
     .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
     .option('--json', 'print one JSON object, and ask nothing')
     .action(async (folder: string, flags: InitFlags) =>

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { imitationsIn } from '@meup/protocol'
 import { getRemedy } from '../failure/failure.js'
@@ -93,6 +93,7 @@ function check(value: unknown, report: (finding: Finding) => void): Checked | un
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: `there is no such file; ${getRemedy('no_config')}`,
+  ENOENT_EMPTY: `there is no such file, the folder is empty; ${getRemedy('no_config')}`,
   EACCES: `this user may not read it; ${getRemedy('forbidden_file')}`,
   EISDIR: 'this is a folder; name the file in it',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'this is not UTF-8 text; save it as that',
@@ -103,9 +104,12 @@ function readText(path: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    const reason = reasons[code] ?? `cannot be read: ${message}`
+    const isLost = code === 'ENOENT' && isEmpty(dirname(resolve(path)))
+    const reason = reasons[isLost ? 'ENOENT_EMPTY' : code] ?? `cannot be read: ${message}`
     throw new ConfigError(path, [{ line: 0, column: 0, path: '', message: reason }], {
       cause: error,
     })
   }
 }
+
+const isEmpty = (folder: string): boolean => existsSync(folder) && readdirSync(folder).length === 0

@@ -260,7 +260,7 @@ export const failures = {
     when: 'agents',
     says: 'I could not answer: {provider} cannot be reached',
     cause: 'The address of the model is wrong, or its server is away.',
-    remedy: 'check `MODEL_BASE_URL`, and that the server runs',
+    remedy: 'check its `baseURL` (`MODEL_BASE_URL` in the example), and that the server runs',
   },
 } as const satisfies Record<string, FailureRow>
 

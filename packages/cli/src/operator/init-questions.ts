@@ -1,0 +1,55 @@
+import { isCancel, select, text } from '@clack/prompts'
+import { UsageError } from '../lib/exit.js'
+import { localURL, type ProviderName, providers, type TemplateName, templates } from './templates.js'
+
+/** Questions of `meup init`, in a terminal. They are written to stderr: stdout has what to type next. */
+const output = process.stderr
+
+export const askTemplate = async (): Promise<TemplateName> =>
+  answer(
+    await select({
+      message: 'What is the space for?',
+      options: Object.entries(templates).map(([value, { about }]) => ({
+        value: value as TemplateName,
+        label: value,
+        hint: about,
+      })),
+      output,
+    }),
+  )
+
+export const askProvider = async (): Promise<ProviderName> =>
+  answer(
+    await select({
+      message: 'Where is the model?',
+      options: Object.keys(providers).map((value) => ({
+        value: value as ProviderName,
+        label: value,
+        ...(value === 'openai-compatible' && {
+          hint: `any such server, for example on this machine: ${localURL}`,
+        }),
+      })),
+      output,
+    }),
+  )
+
+/** Asks until the answer has no problem. Enter accepts the proposal. */
+export const askText = async (
+  message: string,
+  proposed: string,
+  findProblem: (value: string) => string | undefined,
+): Promise<string> =>
+  answer(
+    await text({
+      message,
+      placeholder: proposed,
+      defaultValue: proposed,
+      validate: (typed) => findProblem(typed?.trim() || proposed),
+      output,
+    }),
+  ).trim()
+
+function answer<Value>(given: Value): Exclude<Value, symbol> {
+  if (isCancel(given)) throw new UsageError('nothing was written')
+  return given as Exclude<Value, symbol>
+}

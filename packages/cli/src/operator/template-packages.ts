@@ -1,0 +1,170 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stringify } from 'yaml'
+
+/** A package that a new space uses. */
+export interface Package {
+  readonly name: string
+  readonly version: string
+  /** Where it is, in a clone. */
+  readonly folder?: string
+}
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly bin?: Readonly<Record<string, string>>
+}
+
+const readManifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+
+/** The package of this command. */
+const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
+
+/** Of a clone; in a registry they are replaced by versions. */
+const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
+
+/** The clone that this command is run from, whose packages are in no registry. */
+export const clone: string | undefined = Object.values(readManifest(own).dependencies ?? {}).some(isLocal)
+  ? resolve(own, '../..')
+  : undefined
+
+/** The packages that this command was built and tested with, some of them in two major versions. */
+export function listPackages(): Package[] {
+  const sdk = findFolder('@meup/agent-sdk', own)
+  const named = [own, sdk].flatMap((folder) => {
+    const { dependencies, devDependencies } = readManifest(folder)
+    return Object.entries({ ...dependencies, ...devDependencies }).map(([name, specifier]) =>
+      isLocal(specifier) ? packageIn(findFolder(name, folder)) : readSpecifier(name, specifier),
+    )
+  })
+  return [packageIn(own), ...named]
+}
+
+function packageIn(folder: string): Package {
+  const { name, version } = readManifest(folder)
+  return { name, version, folder }
+}
+
+/** `1.2.3`, or `npm:<name>@1.2.3` for a package that is there under another name. */
+function readSpecifier(name: string, specifier: string): Package {
+  const [, real = name, version = specifier] = /^npm:(.+)@([^@]+)$/.exec(specifier) ?? []
+  return { name: real, version }
+}
+
+/** Where a package is that another one uses. */
+function findFolder(name: string, user: string): string {
+  const places = createRequire(join(user, 'package.json')).resolve.paths(name) ?? []
+  const place = places.map((path) => join(path, name)).find((path) => existsSync(join(path, 'package.json')))
+  if (place === undefined) throw new Error(`${name} is not installed; run pnpm install in ${clone ?? user}`)
+  return realpathSync(place)
+}
+
+/** The package of this name; of two major versions, the one that this Node can run: ai 7 takes Node 22. */
+function choose(packages: readonly Package[], name: string): Package {
+  const majorOf = ({ version }: Package): number => Number.parseInt(version, 10)
+  const found = packages.filter((each) => each.name === name).sort((a, b) => majorOf(a) - majorOf(b))
+  const chosen = Number.parseInt(process.versions.node, 10) < 22 ? found[0] : found.at(-1)
+  if (chosen === undefined) throw new Error(`a template uses ${name}, which meup was not built with`)
+  return chosen
+}
+
+const isOurs = ({ name }: Package): boolean => name === 'meup' || name.startsWith('@meup/')
+
+/** What `pnpm pack` calls its file. */
+const archiveOf = ({ name, version }: Package): string =>
+  `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
+
+export interface Dependencies {
+  /** package.json and pnpm-workspace.yaml. */
+  readonly files: Readonly<Record<string, string>>
+  readonly packages: readonly Package[]
+}
+
+/**
+ * Completes the `*` of package.json with versions. With `archives`, our own packages are files in this folder, also where they
+ * use each other.
+ */
+export function addVersions(files: Readonly<Record<string, string>>, archives?: string): Dependencies {
+  const all = listPackages()
+  const {
+    dependencies = {},
+    devDependencies = {},
+    ...manifest
+  } = JSON.parse(files['package.json'] ?? '') as Manifest
+  const specifier = (each: Package): string =>
+    archives !== undefined && isOurs(each) ? `file:${join(archives, archiveOf(each))}` : each.version
+  const complete = (names: object) =>
+    Object.fromEntries(Object.keys(names).map((name) => [name, specifier(choose(all, name))]))
+  const overrides = archives !== undefined && {
+    overrides: Object.fromEntries(all.filter(isOurs).map((each) => [each.name, specifier(each)])),
+  }
+  const completed = {
+    ...manifest,
+    dependencies: complete(dependencies),
+    devDependencies: complete(devDependencies),
+    ...overrides,
+  }
+  return {
+    files: {
+      'package.json': `${JSON.stringify(completed, null, 2)}\n`,
+      'pnpm-workspace.yaml': `${files['pnpm-workspace.yaml']}${overrides ? stringify(overrides) : ''}`,
+    },
+    packages: Object.keys({ ...dependencies, ...devDependencies }).map((name) => choose(all, name)),
+  }
+}
+
+/** The files of our own packages that this folder lacks. */
+export const missingArchives = (folder: string): string[] =>
+  listPackages()
+    .filter(isOurs)
+    .map((each) => join(folder, archiveOf(each)))
+    .filter((file) => !existsSync(file))
+
+/**
+ * Links packages and their commands into a folder, to run at once. Each has a package.json of its own, without dependencies and with a
+ * version that nobody wants: npm would not understand those of a clone, and is to replace them all when it installs something.
+ */
+export function linkPackages(packages: readonly Package[], directory: string): void {
+  const modules = join(directory, 'node_modules')
+  mkdirSync(join(modules, '.bin'), { recursive: true })
+  for (const { name, folder } of packages) {
+    if (folder === undefined) continue
+    const place = join(modules, name)
+    mkdirSync(place, { recursive: true })
+    const kept = Object.entries(readManifest(folder)).filter(
+      ([field]) => !/dependencies|scripts/i.test(field),
+    )
+    const manifest = { ...Object.fromEntries(kept), version: '0.0.0' }
+    writeFileSync(join(place, 'package.json'), JSON.stringify(manifest))
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (['package.json', 'node_modules'].includes(entry.name)) continue
+      symlinkSync(
+        join(folder, entry.name),
+        join(place, entry.name),
+        entry.isDirectory() ? 'junction' : 'file',
+      )
+    }
+    for (const [command, file] of Object.entries(commandsOf(folder))) {
+      symlinkSync(relative(join(modules, '.bin'), join(place, file)), join(modules, '.bin', command))
+    }
+  }
+}
+
+function commandsOf(folder: string): Readonly<Record<string, string>> {
+  const { name, bin = {} } = readManifest(folder) as { name: string; bin?: Manifest['bin'] | string }
+  return typeof bin === 'string' ? { [name.replace(/^.*\//, '')]: bin } : bin
+}

@@ -1,0 +1,67 @@
+interface Template {
+  readonly about: string
+  /** What the agent is called in its files. */
+  readonly agent: string
+  /** What to ask it first. */
+  readonly question: string
+}
+
+/** What `meup init` can make: folders of ../../templates. */
+export const templates = {
+  hello: {
+    about: 'an agent that reads a report, without a model',
+    agent: 'reviewer',
+    question: 'Can we deploy?',
+  },
+  model: { about: 'a language model as an agent', agent: 'reviewer', question: 'Can we deploy?' },
+  mcp: {
+    about: 'tools of MCP servers, a space for MCP clients',
+    agent: 'secretary',
+    question: 'What fails?',
+  },
+  coder: {
+    about: 'a coding agent that asks before it changes anything',
+    agent: 'coder',
+    question: 'The test fails. Fix it.',
+  },
+  supervised: {
+    about: 'an agent that may only propose',
+    agent: 'clerk',
+    question: 'Archive march.txt',
+  },
+} as const satisfies Record<string, Template>
+
+export type TemplateName = keyof typeof templates
+
+/** Where a model is, and how its key gets to it. */
+export interface ModelChoice {
+  readonly provider: ProviderName
+  readonly model: string
+  /** Of `openai-compatible` alone. */
+  readonly baseURL: string
+  /** The environment variable with the key; '' = none is needed. */
+  readonly key: string
+}
+
+export type ProviderName = keyof typeof providers
+
+/** Providers of models, with what is proposed for each. */
+export const providers = {
+  anthropic: { model: 'claude-sonnet-4-5', key: 'ANTHROPIC_API_KEY' },
+  openai: { model: 'gpt-5.1', key: 'OPENAI_API_KEY' },
+  google: { model: 'gemini-3-pro', key: 'GOOGLE_GENERATIVE_AI_API_KEY' },
+  'openai-compatible': { model: 'qwen3', key: '' },
+} as const
+
+/** The address that stands in model.ts: that of Ollama on this machine. */
+export const localURL = 'http://127.0.0.1:11434/v1'
+
+/** Names and address of a new space. */
+export interface Names {
+  readonly space: string
+  /** You. */
+  readonly person: string
+  readonly agent: string
+  /** `host:port` */
+  readonly listen: string
+}

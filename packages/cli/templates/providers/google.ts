@@ -1,0 +1,6 @@
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
+
+const provider = createGoogleGenerativeAI({ apiKey: process.env.MODEL_API_KEY ?? '' })
+
+/** A model of Google. */
+export const model = { model: provider('gemini-3-pro') }

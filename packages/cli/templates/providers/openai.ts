@@ -1,0 +1,6 @@
+import { createOpenAI } from '@ai-sdk/openai'
+
+const provider = createOpenAI({ apiKey: process.env.MODEL_API_KEY ?? '' })
+
+/** A model of OpenAI. */
+export const model = { model: provider('gpt-5.1') }

@@ -1,0 +1,150 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, expect, test } from 'vitest'
+import type { TemplateName } from '../../packages/cli/src/operator/templates.js'
+import { environment, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { installNode, packsOf, pathOf } from '../support/install.js'
+import { serveModel } from '../support/model-server.js'
+import { Newcomer, reviewerScript, spendFirstHour } from '../support/newcomer.js'
+
+const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
+const codingAgent = join(repositoryRoot, 'packages/acp/test/fixtures/scripted-agent.mjs')
+const lines: string[] = []
+afterAll(() => void process.stdout.write(`${lines.join('\n')}\n`))
+
+/** What npm installs with one version of Node.js, in an empty folder that has this first in `PATH`. */
+async function placeWith(major: string): Promise<{ newcomer: Newcomer; env: Record<string, string> }> {
+  const { bin, headers } = await installNode(major)
+  const folder = temporaryFolder()
+  const programs = temporaryFolder()
+  writeFileSync(join(programs, 'opencode'), `#!/bin/sh\nexec node '${codingAgent}' '${scriptOfCoder}'\n`)
+  chmodSync(join(programs, 'opencode'), 0o755)
+  const path = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'))
+  const env = {
+    PATH: [bin, programs, ...path].join(delimiter),
+    npm_config_nodedir: headers,
+    npm_config_better_sqlite3_local_prebuilds: prebuilds,
+  }
+  return { newcomer: new Newcomer(folder, env), env }
+}
+
+const scriptOfCoder = JSON.stringify({
+  script: [
+    ['thought', 'The test says what is expected.'],
+    ['text', 'sum subtracts.'],
+  ],
+})
+
+/** Makes the space that a template is for, with packages from files, and installs them. */
+async function create(
+  template: TemplateName,
+  { major, client }: { readonly major: string; readonly client: 'npm' | 'pnpm' },
+) {
+  const { newcomer, env } = await placeWith(major)
+  const { baseURL } = await serveModel(reviewerScript)
+  const flags = ['--template', template, '--from', await packsOf(), '--person ana --listen 127.0.0.1:0']
+  if (template === 'model') flags.push('--base-url', baseURL)
+  await newcomer.types(`node '${entry}' init my-space ${flags.join(' ')}`)
+  newcomer.enters('my-space')
+  if (client === 'npm') await newcomer.types('npm install --no-audit --no-fund')
+  else await newcomer.types('npx -y pnpm@10 install')
+  keepAddon(newcomer.folder, env)
+  return { newcomer, env, folder: newcomer.folder }
+}
+
+/** Compiled addons, where prebuild-install looks before it downloads one: there is none to download without a network. */
+const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
+
+function keepAddon(folder: string, env: Record<string, string>): void {
+  const addon = join(folder, 'node_modules/better-sqlite3')
+  if (!existsSync(addon)) return // pnpm keeps it elsewhere.
+  const { version } = JSON.parse(readFileSync(join(addon, 'package.json'), 'utf8'))
+  const target = "[process.versions.modules, process.platform, process.arch].join('-')"
+  const host = execFileSync('node', ['-p', target], { env: environment(env), encoding: 'utf8' }).trim()
+  const file = join(prebuilds, `better-sqlite3-v${version}-node-v${host}.tar.gz`)
+  mkdirSync(prebuilds, { recursive: true })
+  if (!existsSync(file))
+    execFileSync(pathOf('tar'), ['-C', addon, '-czf', file, 'build/Release/better_sqlite3.node'])
+}
+
+/** What the first question of each template is answered. */
+const questions: Readonly<Record<TemplateName, readonly [command: string, answer: RegExp]>> = {
+  hello: ["npx meup ask 'Can we deploy?' --to reviewer", /I recommend against deploying: FAIL 2/],
+  model: ["npx meup ask 'Can we deploy?' --to reviewer", /Do not deploy: the token expires/],
+  mcp: ["npx meup ask 'What fails?' --to secretary", /Noted in notes\/failed\.md: FAIL 2 token expires/],
+  coder: ["npx meup ask 'The test fails. Fix it.' --to coder", /sum subtracts/],
+  supervised: [
+    "npx meup ask 'Archive march.txt' --to clerk",
+    /march\.txt is archived, with the leave of ana/,
+  ],
+}
+
+const matrix = [
+  ...(Object.keys(questions) as TemplateName[]).map((template) => [template, 'npm', '20'] as const),
+  ...(['22', '24'] as const).flatMap((major) =>
+    (['hello', 'model'] as const).map((template) => [template, 'npm', major] as const),
+  ),
+  ...(['hello', 'model'] as const).map((template) => [template, 'pnpm', '20'] as const),
+]
+
+test.for(matrix)(
+  '%s, installed with %s on Node %s: a question is answered, types and test are right',
+  { timeout: 900_000 },
+  async ([template, client, major]) => {
+    const { newcomer, env, folder } = await create(template, { major, client })
+    const terminal = await newcomer.ups()
+    await using ana = await connect({ directory: folder, as: 'ana' })
+    ana.proposals.on('proposal', ({ id }) => void ana.proposals.approve(id))
+    const [ask, answer] = questions[template]
+    expect(await newcomer.types(ask)).toMatch(answer)
+    if (template === 'mcp') expect(await askAsClient(folder, env)).toMatch(answer)
+    await newcomer.types('npm run check')
+    await newcomer.types('npm test')
+    await terminal.close()
+    const times = newcomer.steps.map(({ step, seconds }) => `${seconds} s ${step.slice(0, 24)}`)
+    lines.push(`${template}, ${client}, Node ${major}: ${times.join(' · ')}`)
+  },
+)
+
+/** As a program that reads .mcp.json. */
+async function askAsClient(cwd: string, env: Record<string, string>): Promise<string> {
+  const { mcpServers } = JSON.parse(readFileSync(join(cwd, '.mcp.json'), 'utf8'))
+  const [server] = Object.values(mcpServers) as [{ command: string; args: string[] }]
+  const client = new Client({ name: 'editor', version: '1.0.0' })
+  const inherited = environment(env) as Record<string, string>
+  await client.connect(new StdioClientTransport({ ...server, cwd, env: inherited }))
+  try {
+    const asked = { name: 'ask', arguments: { message: 'What fails?', to: ['secretary'] } }
+    const { structuredContent } = await client.callTool(asked, { timeout: 60_000 })
+    return (structuredContent as { text: string }).text
+  } finally {
+    await client.close()
+  }
+}
+
+test('the first hour, with an installation: no other step takes more than five seconds', {
+  timeout: 900_000,
+}, async () => {
+  const { newcomer } = await create('model', { major: '20', client: 'npm' })
+  await spendFirstHour(newcomer)
+  await newcomer.types('npm install --no-audit --no-fund picocolors')
+  lines.push('The first hour:', ...newcomer.steps.map(({ step, seconds }) => `${seconds} s  ${step}`))
+  for (const { step, seconds } of newcomer.steps)
+    if (!step.includes(' install')) expect(seconds, step).toBeLessThan(5)
+})
+
+test('in a clone, a space takes further packages', { timeout: 900_000 }, async () => {
+  await packsOf()
+  const { newcomer } = await placeWith('20')
+  await newcomer.types(`node '${entry}' init my-space --person ana --listen 127.0.0.1:0`)
+  newcomer.enters('my-space')
+  await newcomer.types('npm install --no-audit --no-fund picocolors')
+  await newcomer.ups()
+  expect(await newcomer.types(questions.hello[0])).toMatch(questions.hello[1])
+  await newcomer.types('npm run check')
+})
