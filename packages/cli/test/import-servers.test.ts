@@ -120,3 +120,21 @@ test.for([
   const folder = folderWith({ 'mcp.json': text })
   expect(() => importServers(join(folder, 'mcp.json'), taken)).toThrow(reason)
 })
+
+test('a secret within an argument stays out of space.yaml', () => {
+  const args = [
+    '--api-key=hush-1',
+    '-e',
+    'GITHUB_TOKEN=hush-2',
+    '--header',
+    'X-Api-Key: hush-3',
+    '--token=hush-4',
+    '-e',
+    'A_PASSWORD=-hush-5',
+    '--verbose',
+    '-y',
+  ]
+  const { yaml, programs } = imported({ box: { command: 'docker', args } })
+  expect(yaml).not.toContain('hush')
+  expect(programs).toMatchObject({ box: { args } })
+})
