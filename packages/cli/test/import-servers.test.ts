@@ -138,3 +138,16 @@ test('a secret within an argument stays out of space.yaml', () => {
   expect(yaml).not.toContain('hush')
   expect(programs).toMatchObject({ box: { args } })
 })
+
+test('secrets of different servers never share a variable', () => {
+  const { programs } = imported({
+    x: {
+      command: 'x',
+      env: { Y_TOKEN: 'hush-1' },
+      args: ['--api-key', 'a', '--api-key', 'b', '--api-key', 'c'],
+    },
+    y: { command: 'y', env: { TOKEN: 'hush-2' } },
+  })
+  expect(programs).toMatchObject({ x: { env: { Y_TOKEN: 'hush-1' } }, y: { env: { TOKEN: 'hush-2' } } })
+  expect(programs).toMatchObject({ x: { args: ['--api-key', 'a', '--api-key', 'b', '--api-key', 'c'] } })
+})

@@ -123,10 +123,10 @@ class Secrets {
 
   #keep(id: string, name: string, value: string): string {
     const own = toVariable(name)
-    const variable =
-      (this.values[own] ?? value) === value && /^[A-Z_]+_[A-Z_]+$/.test(own)
-        ? own
-        : toVariable(`${id}_${name}`)
+    const isFree = (variable: string): boolean => (this.values[variable] ?? value) === value
+    const wanted = /^[A-Z_]+_[A-Z_]+$/.test(own) && isFree(own) ? own : toVariable(`${id}_${name}`)
+    let variable = wanted
+    for (let number = 2; !isFree(variable); number++) variable = `${wanted}_${number}`
     this.values[variable] = value
     return variable
   }
