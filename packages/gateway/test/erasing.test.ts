@@ -149,6 +149,15 @@ describe('to erase', () => {
     expect(await erase({ seq, reason })).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
+  test('twice is not possible at the same time either', async () => {
+    const { ana, erase } = await erasable()
+    const { seq } = await ana.accepted({ kind: 'chat', payload: { message: needle } })
+    const answers = await Promise.all([1, 2, 3].map(() => erase({ seq, reason })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 404, 404])
+    await ana.accepted({ kind: 'chat', payload: { message: 'mark' } })
+    expect(ana.frames.filter(isRecord)).toHaveLength(1)
+  })
+
   test('is not possible while one is paused', async () => {
     const { ana, erase } = await erasable()
     const { seq } = await ana.accepted({ kind: 'chat', payload: { message: needle } })
