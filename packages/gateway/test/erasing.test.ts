@@ -293,6 +293,16 @@ describe('an erasure that is cut off after its record', () => {
     expect(await asking(again.url, 'eve').json('/audit/verify')).toMatchObject({ ok: true })
   })
 
+  test('confirms to nobody what it was', async () => {
+    const { store } = reluctant(memoryStore())
+    const { url, ana } = await erasable({ store })
+    const sent = { id: 'q', kind: 'chat', payload: { message: needle } }
+    const { seq } = await ana.accepted(sent)
+    erase(url, { seq, reason }).catch(() => {}) // The gateway ends before it answers.
+    await ana.next(isRecord)
+    expect(await ana.refused(sent)).toMatchObject({ code: 'duplicate_id' })
+  })
+
   test('is tried again while the gateway runs', async () => {
     const { store, fault } = reluctant(memoryStore())
     const { ana, erase } = await erasable({ store })
