@@ -241,6 +241,27 @@ describe('the files of a space', () => {
     expect(await views(again)).toEqual(before)
   })
 
+  test('give turns the same numbers where a question about a call was erased, and the index is gone', async () => {
+    const path = temporaryFile('log.db')
+    const { ana, ben, tool, ...first } = await erasable({ store: await sqliteStore({ path }) })
+    await ben.accepted({ id: 'c', kind: 'mcp.request', to: ['tool'], payload: proposed })
+    const payload = { method: 'elicitation/create', params: { message: needle } }
+    const question = { id: 'e', kind: 'mcp.request', to: ['ben'], correlationId: 'c', payload }
+    const { seq } = await tool.accepted(question)
+    const answer = { kind: 'mcp.response', payload: { result: {} } }
+    await ben.accepted({ ...answer, to: ['tool'], correlationId: 'e' })
+    await tool.accepted({ ...answer, to: ['ben'], correlationId: 'c' })
+    await ana.accepted({ id: 'q', kind: 'chat', to: ['ben'], payload: { message: 'and now?' } })
+    await ben.accepted({ kind: 'chat', correlationId: 'q', payload: { message: 'nothing' } })
+    await first.erase({ seq, reason })
+    const turnsOf = ({ url }: { url: string }) =>
+      Promise.all(['ben', 'tool'].map((agent) => asking(url, 'eve').json(`/turns?thread_id=test/${agent}`)))
+    const before = await turnsOf(first)
+    await first.close()
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}.index.db${end}`, { force: true })
+    expect(await turnsOf(await start({ participants, store: await sqliteStore({ path }) }))).toEqual(before)
+  })
+
   test('keep no digest of a proposal that would confirm a guess', async () => {
     const path = temporaryFile('log.db')
     const first = await erasable({ store: await sqliteStore({ path }) })
