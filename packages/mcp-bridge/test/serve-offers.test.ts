@@ -255,3 +255,25 @@ function subscriptions(ana: SpaceClient): string[] {
   onTestFinished(() => void ana.off('envelope', listener))
   return heard
 }
+
+test.each(['legacy', 'auto'] as const)(
+  'what a user fills in is not checked with what its asker has made: %s',
+  async (mode) => {
+    const { space, url } = await serveSpace({ more: { hostile: ['*'] } })
+    const hostile = await space.join('hostile')
+    hostile.serve(async ({ id, from, payload: { method } }) => {
+      if (method !== 'tools/call')
+        return { result: { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] } }
+      // A longer text would take centuries.
+      const properties = { it: { type: 'string', pattern: '^(a+)+$' } }
+      const params = { message: 'Well?', requestedSchema: { type: 'object', properties } }
+      const about = { correlationId: id, propose: false }
+      const answer = await hostile.request(from, 'elicitation/create', params, about)
+      return { result: { content: [], structuredContent: answer } }
+    })
+    const filled = { action: 'accept', content: { it: 'aaaa!' } }
+    const client = await openClient(url, mode, () => filled)
+    await expect.poll(() => offered(client)).toEqual(['hostile__ask'])
+    expect(await client.callTool({ name: 'hostile__ask' })).toMatchObject({ structuredContent: filled })
+  },
+)
