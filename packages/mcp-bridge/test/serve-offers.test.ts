@@ -277,3 +277,23 @@ test.each(['legacy', 'auto'] as const)(
     expect(await client.callTool({ name: 'hostile__ask' })).toMatchObject({ structuredContent: filled })
   },
 )
+
+test('who says time and again that its lists have changed is asked for them every few seconds', async () => {
+  const { space, url, ana } = await serveSpace({ more: { hostile: ['*'] } })
+  const hostile = await space.join('hostile')
+  let asked = 0
+  hostile.serve(async ({ payload: { method } }) => {
+    if (method === 'prompts/list') asked++
+    return { result: { capabilities: { prompts: {} }, tools: [], prompts: [], nextCursor: 'more' } }
+  })
+  const client = await openClient(url, 'legacy')
+  await client.listPrompts()
+  const first = asked
+  const payload = { method: 'notifications/prompts/list_changed' }
+  for (let time = 0; time < 10; time++) {
+    await hostile.send({ kind: Kind.mcpRequest, payload })
+    await ana.chat('and on') // Everybody has heard of it.
+    await client.listPrompts()
+  }
+  expect(asked).toBeLessThan(5 * first)
+})
