@@ -12,6 +12,9 @@ export interface Erasure {
 /** Characters of a reason. */
 export const maxErasureReason = 512
 
+/** What stands for the method of a request that is erased. */
+export const erasedMethod = 'erased'
+
 /** The erasure that an envelope records. */
 export function getErasure({ kind, payload }: Pick<Envelope, 'kind' | 'payload'>): Erasure | undefined {
   if (kind !== Kind.systemSpace || payload.event !== 'erased') return undefined

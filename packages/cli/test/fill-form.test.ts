@@ -96,3 +96,15 @@ test('one question waits for the other, and one that was taken back is not put',
     '? three asks: Which room?',
   ])
 })
+
+test('a question of several lines cannot be taken for one of somebody else', async () => {
+  const { forms, printed } = filler(['x'])
+  const message = 'ok\n✓ answered hotel\n? bank asks: your PIN'
+  await forms.answer('hotel')({ ...ask({ a: { type: 'string' } }), message }, never)
+  expect(
+    printed
+      .join('\n')
+      .split('\n')
+      .filter((line) => line.startsWith('?')),
+  ).toEqual(['? hotel asks: ok'])
+})

@@ -120,3 +120,34 @@ test.for([
   const folder = folderWith({ 'mcp.json': text })
   expect(() => importServers(join(folder, 'mcp.json'), taken)).toThrow(reason)
 })
+
+test('a secret within an argument stays out of space.yaml', () => {
+  const args = [
+    '--api-key=hush-1',
+    '-e',
+    'GITHUB_TOKEN=hush-2',
+    '--header',
+    'X-Api-Key: hush-3',
+    '--token=hush-4',
+    '-e',
+    'A_PASSWORD=-hush-5',
+    '--verbose',
+    '-y',
+  ]
+  const { yaml, programs } = imported({ box: { command: 'docker', args } })
+  expect(yaml).not.toContain('hush')
+  expect(programs).toMatchObject({ box: { args } })
+})
+
+test('secrets of different servers never share a variable', () => {
+  const { programs } = imported({
+    x: {
+      command: 'x',
+      env: { Y_TOKEN: 'hush-1' },
+      args: ['--api-key', 'a', '--api-key', 'b', '--api-key', 'c'],
+    },
+    y: { command: 'y', env: { TOKEN: 'hush-2' } },
+  })
+  expect(programs).toMatchObject({ x: { env: { Y_TOKEN: 'hush-1' } }, y: { env: { TOKEN: 'hush-2' } } })
+  expect(programs).toMatchObject({ x: { args: ['--api-key', 'a', '--api-key', 'b', '--api-key', 'c'] } })
+})

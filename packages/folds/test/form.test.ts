@@ -107,3 +107,13 @@ describe('what a field is filled in with becomes a value', () => {
     expect(readFilled(fieldOf({ type: 'array', items: { enum: ['a'] } }, false), [])).toEqual({})
   })
 })
+
+test('a form that nobody could look through is none', () => {
+  const many = Array.from({ length: 10_000 }, (_, at) => String(at))
+  expect(formOf({ it: { type: 'string', enum: many } })).toBeUndefined()
+  expect(
+    formOf({ it: { type: 'array', items: { anyOf: many.map((value) => ({ const: value })) } } }),
+  ).toBeUndefined()
+  expect(formOf({ ['x'.repeat(100_000)]: { type: 'string' } })?.fields[0]?.label.length).toBeLessThan(1000)
+  expect(fieldOf({ type: 'string', enum: ['x'.repeat(100_000)] }).options[0]?.label.length).toBeLessThan(1000)
+})

@@ -149,6 +149,15 @@ describe('to erase', () => {
     expect(await erase({ seq, reason })).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
+  test('twice is not possible at the same time either', async () => {
+    const { ana, erase } = await erasable()
+    const { seq } = await ana.accepted({ kind: 'chat', payload: { message: needle } })
+    const answers = await Promise.all([1, 2, 3].map(() => erase({ seq, reason })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 404, 404])
+    await ana.accepted({ kind: 'chat', payload: { message: 'mark' } })
+    expect(ana.frames.filter(isRecord)).toHaveLength(1)
+  })
+
   test('is not possible while one is paused', async () => {
     const { ana, erase } = await erasable()
     const { seq } = await ana.accepted({ kind: 'chat', payload: { message: needle } })
@@ -232,6 +241,27 @@ describe('the files of a space', () => {
     expect(await views(again)).toEqual(before)
   })
 
+  test('give turns the same numbers where a question about a call was erased, and the index is gone', async () => {
+    const path = temporaryFile('log.db')
+    const { ana, ben, tool, ...first } = await erasable({ store: await sqliteStore({ path }) })
+    await ben.accepted({ id: 'c', kind: 'mcp.request', to: ['tool'], payload: proposed })
+    const payload = { method: 'elicitation/create', params: { message: needle } }
+    const question = { id: 'e', kind: 'mcp.request', to: ['ben'], correlationId: 'c', payload }
+    const { seq } = await tool.accepted(question)
+    const answer = { kind: 'mcp.response', payload: { result: {} } }
+    await ben.accepted({ ...answer, to: ['tool'], correlationId: 'e' })
+    await tool.accepted({ ...answer, to: ['ben'], correlationId: 'c' })
+    await ana.accepted({ id: 'q', kind: 'chat', to: ['ben'], payload: { message: 'and now?' } })
+    await ben.accepted({ kind: 'chat', correlationId: 'q', payload: { message: 'nothing' } })
+    await first.erase({ seq, reason })
+    const turnsOf = ({ url }: { url: string }) =>
+      Promise.all(['ben', 'tool'].map((agent) => asking(url, 'eve').json(`/turns?thread_id=test/${agent}`)))
+    const before = await turnsOf(first)
+    await first.close()
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}.index.db${end}`, { force: true })
+    expect(await turnsOf(await start({ participants, store: await sqliteStore({ path }) }))).toEqual(before)
+  })
+
   test('keep no digest of a proposal that would confirm a guess', async () => {
     const path = temporaryFile('log.db')
     const first = await erasable({ store: await sqliteStore({ path }) })
@@ -282,6 +312,16 @@ describe('an erasure that is cut off after its record', () => {
     const log = await kept.open('test')
     await expect.poll(async () => (await log.read({ after: seq - 1, limit: 1 }))[0]?.body.length).toBe(0)
     expect(await asking(again.url, 'eve').json('/audit/verify')).toMatchObject({ ok: true })
+  })
+
+  test('confirms to nobody what it was', async () => {
+    const { store } = reluctant(memoryStore())
+    const { url, ana } = await erasable({ store })
+    const sent = { id: 'q', kind: 'chat', payload: { message: needle } }
+    const { seq } = await ana.accepted(sent)
+    erase(url, { seq, reason }).catch(() => {}) // The gateway ends before it answers.
+    await ana.next(isRecord)
+    expect(await ana.refused(sent)).toMatchObject({ code: 'duplicate_id' })
   })
 
   test('is tried again while the gateway runs', async () => {

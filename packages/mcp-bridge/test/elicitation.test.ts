@@ -166,3 +166,26 @@ test('a connection leaves alone what another of its participant is asked', async
   await ana.call('hall/book', {}, { onElicitation: answering(window) })
   await expect.poll(answers).toMatchObject([{ payload: { result: window } }])
 })
+
+test('who asks very much at once is declined the rest', async () => {
+  const space = await createTestSpace({ participants: { ana: ['*'], hostile: ['*'] } })
+  onTestFinished(() => space.close())
+  const [ana, hostile] = [await space.join('ana'), await space.join('hostile')]
+  hostile.serve(async ({ id, from }) => {
+    const ask = () =>
+      hostile.request(from, 'elicitation/create', { message: 'Well?' }, { correlationId: id, propose: false })
+    const asked = Array.from({ length: 40 }, ask)
+    const first = await Promise.race(asked)
+    for (const each of asked) each.catch(() => {}) // The others end with the call.
+    return { result: first }
+  })
+  const onElicitation = vi.fn<OnElicitation>(
+    (_, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve({ action: 'cancel' }))
+      }),
+  )
+  const answer = await ana.request('hostile', 'tools/call', { name: 'x' }, { onElicitation })
+  expect(answer).toEqual({ action: 'decline' })
+  expect(onElicitation).toHaveBeenCalledTimes(16)
+})

@@ -255,3 +255,45 @@ function subscriptions(ana: SpaceClient): string[] {
   onTestFinished(() => void ana.off('envelope', listener))
   return heard
 }
+
+test.each(['legacy', 'auto'] as const)(
+  'what a user fills in is not checked with what its asker has made: %s',
+  async (mode) => {
+    const { space, url } = await serveSpace({ more: { hostile: ['*'] } })
+    const hostile = await space.join('hostile')
+    hostile.serve(async ({ id, from, payload: { method } }) => {
+      if (method !== 'tools/call')
+        return { result: { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] } }
+      // A longer text would take centuries.
+      const properties = { it: { type: 'string', pattern: '^(a+)+$' } }
+      const params = { message: 'Well?', requestedSchema: { type: 'object', properties } }
+      const about = { correlationId: id, propose: false }
+      const answer = await hostile.request(from, 'elicitation/create', params, about)
+      return { result: { content: [], structuredContent: answer } }
+    })
+    const filled = { action: 'accept', content: { it: 'aaaa!' } }
+    const client = await openClient(url, mode, () => filled)
+    await expect.poll(() => offered(client)).toEqual(['hostile__ask'])
+    expect(await client.callTool({ name: 'hostile__ask' })).toMatchObject({ structuredContent: filled })
+  },
+)
+
+test('who says time and again that its lists have changed is asked for them every few seconds', async () => {
+  const { space, url, ana } = await serveSpace({ more: { hostile: ['*'] } })
+  const hostile = await space.join('hostile')
+  let asked = 0
+  hostile.serve(async ({ payload: { method } }) => {
+    if (method === 'prompts/list') asked++
+    return { result: { capabilities: { prompts: {} }, tools: [], prompts: [], nextCursor: 'more' } }
+  })
+  const client = await openClient(url, 'legacy')
+  await client.listPrompts()
+  const first = asked
+  const payload = { method: 'notifications/prompts/list_changed' }
+  for (let time = 0; time < 10; time++) {
+    await hostile.send({ kind: Kind.mcpRequest, payload })
+    await ana.chat('and on') // Everybody has heard of it.
+    await client.listPrompts()
+  }
+  expect(asked).toBeLessThan(5 * first)
+})

@@ -10,6 +10,9 @@ type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
 const decline: OnElicitation = async () => ({ action: 'decline' })
 
+/** Questions of one participant that are put at the same time; further ones are declined. */
+const maxOpen = 16
+
 /** Answers what is asked about the calls of this connection, as the maker of the call says; declines it where nobody does [MEUP-3.26]. */
 export class Elicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
@@ -34,9 +37,9 @@ export class Elicitations implements ClientHandler {
       // Who proposed a call that another makes also waits for it, and is not asked.
       if (!envelope.to?.includes(this.#space.id)) return
       const question = envelope as Request
-      this.#answer(question, elicited.onElicitation ?? decline).catch((error: unknown) =>
-        this.#onError(error, question),
-      )
+      const open = [...this.#open.values()].filter((each) => each.question.from === question.from)
+      const { onElicitation = decline } = open.length < maxOpen ? elicited : {}
+      this.#answer(question, onElicitation).catch((error: unknown) => this.#onError(error, question))
     } else if (this.#open.size > 0) this.#end(envelope)
   }
 

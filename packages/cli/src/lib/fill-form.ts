@@ -43,7 +43,9 @@ export class FormFiller {
     }
     const { message, fields } = form
     const isPublic = this.#space.welcome.mcp.visibility === 'everyone'
-    print(`? ${who} asks: ${message}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
+    // A further line that stood at the margin could be taken for one of somebody else.
+    const asked = printable(message).replaceAll('\n', '\n    ')
+    print(`? ${who} asks: ${asked}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
     const content: Record<string, unknown> = {}
     for (const field of fields.length > 0 ? fields : [confirmation]) {
       const value = await this.#fillField(field, signal, print)

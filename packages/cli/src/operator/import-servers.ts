@@ -71,7 +71,7 @@ function toParticipant(id: string, server: Server, folder: string, secrets: Secr
   }
   if (typeof command !== 'string') return undefined
   const given = Array.isArray(server.args) ? server.args.map(String) : []
-  const args = given.map((arg, at) => secrets.replace(id, given[at - 1] ?? 'arg', arg))
+  const args = given.map((arg, at) => secrets.replaceInArgument(id, given[at - 1] ?? 'arg', arg))
   const env = secrets.replaceIn(id, textsIn(server.env))
   const isRelative = [command, ...given].some((word) => /^\.\.?\//.test(word))
   const cwd = typeof server.cwd === 'string' ? resolve(folder, server.cwd) : isRelative ? folder : undefined
@@ -89,7 +89,12 @@ const textsIn = (value: unknown): Readonly<Record<string, string>> =>
 
 /** What names say that their values are secret. */
 const secretName = /token|secret|passw|api.?key|access.?key|private.?key|credential|authorization|cookie/i
+/** An argument that has a name itself: `--token=…`, `TOKEN=…`, `X-Api-Key: …`. */
+const named = /^([\w.-]+)(=|: *)(.+)$/s
 const isReference = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
+
+const looksSecret = (name: string, text: string): boolean =>
+  text !== '' && (secretName.test(name) || guarded(text, defaultGuard) !== text)
 
 /** Keeps secrets out of a file: environment variables stand for them. */
 class Secrets {
@@ -101,21 +106,27 @@ class Secrets {
     )
   }
 
+  /** `before`: the argument before it. */
+  replaceInArgument(id: string, before: string, given: string): string {
+    const [, name = '', sign = '', value = ''] = named.exec(given) ?? []
+    if (looksSecret(name, value)) return `${name}${sign}${this.replace(id, name, value)}`
+    return this.replace(id, given.startsWith('-') ? 'arg' : before, given)
+  }
+
   /** The text for space.yaml; `name`: what it is the value of. */
   replace(id: string, name: string, given: string): string {
     // Other programs write ${env:NAME}, and ${input:name} for what they ask.
     const text = given.replace(/\$\{(?:env|input):([^}]+)\}/g, (_, of: string) => `\${${toVariable(of)}}`)
     if (isReference.test(text)) return text
-    const isSecret = text !== '' && (secretName.test(name) || guarded(text, defaultGuard) !== text)
-    return isSecret && !text.startsWith('-') ? `\${${this.#keep(id, name, text)}}` : literal(text)
+    return looksSecret(name, text) ? `\${${this.#keep(id, name, text)}}` : literal(text)
   }
 
   #keep(id: string, name: string, value: string): string {
     const own = toVariable(name)
-    const variable =
-      (this.values[own] ?? value) === value && /^[A-Z_]+_[A-Z_]+$/.test(own)
-        ? own
-        : toVariable(`${id}_${name}`)
+    const isFree = (variable: string): boolean => (this.values[variable] ?? value) === value
+    const wanted = /^[A-Z_]+_[A-Z_]+$/.test(own) && isFree(own) ? own : toVariable(`${id}_${name}`)
+    let variable = wanted
+    for (let number = 2; !isFree(variable); number++) variable = `${wanted}_${number}`
     this.values[variable] = value
     return variable
   }

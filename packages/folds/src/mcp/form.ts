@@ -34,7 +34,8 @@ export type Filled = string | boolean | readonly string[]
 /** A value for the answer, none, or what is wrong with it. */
 export type FieldValue = { readonly value?: unknown } | { readonly problem: string }
 
-const maxFields = 50
+/** Of a form; and of all fields together, what can be chosen. */
+const [maxFields, maxOptions] = [50, 500]
 /** Characters of a question, and of a label or a description. */
 const [maxMessageChars, maxLabelChars] = [4000, 500]
 
@@ -51,6 +52,7 @@ export function readForm({ message, requestedSchema, mode = 'form' }: Schema): F
   )
   const known = fields.filter((field) => field !== undefined)
   if (known.length < fields.length || fields.length > maxFields) return undefined
+  if (known.reduce((sum, { options }) => sum + options.length, 0) > maxOptions) return undefined
   return { message: message.slice(0, maxMessageChars).toWellFormed(), fields: known }
 }
 
@@ -60,7 +62,7 @@ function readField(name: string, schema: Schema, isRequired: boolean): FormField
   const [min, max] = bounds[type]
   return {
     ...{ name, isRequired, type },
-    label: getText(schema.title) || name,
+    label: getText(schema.title) || getText(name),
     description: getText(schema.description),
     format: formats.find((format) => format === schema.format),
     options: getOptions(schema),
@@ -107,12 +109,12 @@ function getOptions(schema: Schema): FormOption[] {
     const names: unknown[] = Array.isArray(enumNames) ? enumNames : []
     return values
       .filter((value) => typeof value === 'string')
-      .map((value, at) => ({ value, label: getText(names[at]) || value }))
+      .map((value, at) => ({ value, label: getText(names[at]) || getText(value) }))
   }
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : []
   return titled.flatMap((each: unknown) =>
     isObject(each) && typeof each.const === 'string'
-      ? [{ value: each.const, label: getText(each.title) || each.const }]
+      ? [{ value: each.const, label: getText(each.title) || getText(each.const) }]
       : [],
   )
 }

@@ -46,6 +46,13 @@ export class AskedCalls {
     return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
+  /** Whether this asks who has made a call, and nobody else, about that call. */
+  asksCaller(envelope: Envelope): boolean {
+    const [only, ...others] = envelope.to ?? []
+    const calls = this.answered(envelope).filter(({ isProposal }) => !isProposal)
+    return others.length === 0 && calls.some(({ from }) => from === only)
+  }
+
   /** The proposals that this request fulfils; they do not expire any more. */
   fulfilled(request: Envelope): AskedCall[] {
     const proposals = this.answered(request).filter(({ isProposal }) => isProposal)

@@ -4,6 +4,7 @@ import {
   correlations,
   type DecisionPayload,
   type Envelope,
+  erasedMethod,
   getErasure,
   isThought,
   Kind,
@@ -104,7 +105,7 @@ export class Assigner {
       return
     }
     // Who is asked about a call goes on with what it called for.
-    if (!isElicitation(payload) || envelope.correlationId === undefined) this.#addTrigger(envelope)
+    if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
     const proposals = this.#calls.fulfilled(envelope)
     for (const { from: proposer, home } of proposals) {
       // What the proposer does about the request belongs to the turn that proposed.
@@ -279,6 +280,13 @@ export class Assigner {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
+  }
+
+  /** A question about a call. Of an erased one it is known that it goes to the caller alone. */
+  #isQuestion(request: Envelope): boolean {
+    const { payload, correlationId } = request
+    if (payload.method === erasedMethod) return this.#calls.asksCaller(request)
+    return isElicitation(payload) && correlationId !== undefined
   }
 
   /** Remembers a chat or a request, since a turn may begin with an answer to it. */

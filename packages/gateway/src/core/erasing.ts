@@ -92,7 +92,9 @@ export class Erasing implements SpaceListener {
     const [row] = await space.log.read({ after: seq - 1, before: seq + 1, limit: 1, only: 'headings' })
     if (row === undefined || seq > space.delivered)
       return refuse('not_found', `The log has no envelope ${seq}. Check the seq.`)
-    if (space.wasErased(seq)) return refuse('not_found', `The envelope ${seq} is erased already.`)
+    // Also what is on its way to the log: of each envelope there is one record.
+    if (space.state.erasures.seqs.has(seq))
+      return refuse('not_found', `The envelope ${seq} is erased already.`)
     if (!isErasable(row.kind)) {
       const message = `The envelope ${seq} is ${row.kind}, which the space depends on. Only chat, reasoning and MCP are erased.`
       return refuse('invalid_request', message)

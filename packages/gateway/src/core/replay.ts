@@ -1,5 +1,5 @@
 import { Assigner, type AssignSnapshot } from '@meup/folds'
-import { type Envelope, PROTOCOL } from '@meup/protocol'
+import { type Envelope, erasedMethod, PROTOCOL } from '@meup/protocol'
 import { LogError } from '../log/error.js'
 import type { Checkpoint, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -80,7 +80,7 @@ async function follow(
 }
 
 /** What folds of the log take for the payload of an erased envelope, whatever its kind. Nobody is shown it. */
-const erasedPayload = { message: 'erased', method: 'erased', reason: 'erased', result: {} }
+const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
 
 /** Throws a `LogError` of code `corrupt` where the row is damaged. Of an erased one it gives what stays [MEUP-10.10]. */
 export function parseEnvelope(entry: Entry): Envelope {

@@ -68,12 +68,16 @@ export async function followCall(
   }
 }
 
-/** Up to revision 2025-11-25 a server asks while it works; `relatedRequestId`: on which request of the client. */
+/**
+ * Up to revision 2025-11-25 a server asks while it works; `relatedRequestId`: on which request of the client. Who asks checks the
+ * answer: with its schema it could keep this process busy for as long as it likes.
+ */
 export const askNow =
   ({ server }: McpServer, relatedRequestId?: string | number): OnElicitation =>
   async (params, signal) => {
-    const form = params as unknown as ElicitRequestFormParams
+    const form = { ...params, mode: 'form' } as unknown as ElicitRequestFormParams
     const related = relatedRequestId === undefined ? {} : { relatedRequestId }
-    const { action, content } = await server.elicitInput(form, { signal, timeout: formTimeoutMs, ...related })
+    const request = { method: 'elicitation/create', params: form } as const
+    const { action, content } = await server.request(request, { signal, timeout: formTimeoutMs, ...related })
     return { action, ...(content && { content }) }
   }

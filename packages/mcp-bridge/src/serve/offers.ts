@@ -65,6 +65,8 @@ export class Offers {
   /** The lists as clients were given them last, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
+  /** Lists that their participants have said have changed lately, and whether they have said so again since. */
+  readonly #changed = new Map<string, boolean>()
 
   constructor({ space, uris, log, onChange }: OffersOptions) {
     this.#space = space
@@ -214,9 +216,22 @@ export class Offers {
       for (const list of ['prompts', 'resources'] as const) this.#forget(id, list)
     } else if (kind === Kind.mcpRequest && from !== this.#space.id) {
       const { method } = envelope.payload as McpRequestPayload
-      if (method === 'notifications/prompts/list_changed') this.#forget(from, 'prompts')
-      if (method === 'notifications/resources/list_changed') this.#forget(from, 'resources')
+      if (method === 'notifications/prompts/list_changed') this.#change(from, 'prompts')
+      if (method === 'notifications/resources/list_changed') this.#change(from, 'resources')
     }
+  }
+
+  /** Forgets a list at once, and so often at most: one notification may take many requests to follow. */
+  #change(participant: string, list: 'prompts' | 'resources'): void {
+    const key = `${list} ${participant}`
+    if (this.#changed.has(key)) return void this.#changed.set(key, true)
+    this.#changed.set(key, false)
+    this.#forget(participant, list)
+    setTimeout(() => {
+      const isAgain = this.#changed.get(key)
+      this.#changed.delete(key)
+      if (isAgain) this.#change(participant, list)
+    }, changeMs).unref()
   }
 
   #forget(participant: string, list: 'prompts' | 'resources'): void {
@@ -257,6 +272,8 @@ export class Offers {
   }
 }
 
+/** Milliseconds between two changes of a list that are followed. */
+const changeMs = 3000
 /** Milliseconds after which a list is read again that may have changed. */
 const settleMs = 100
 

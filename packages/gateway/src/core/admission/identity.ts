@@ -36,7 +36,8 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
     return { code: 'duplicate_id', path: '/id', message: `${id} is a context already. Use a fresh id.` }
   }
-  if (known === 'other') {
+  // What was erased is confirmed to nobody, also while its bytes are still there [MEUP-10.11].
+  if (known === 'other' || space.state.erasures.seqs.has(known.seq)) {
     return {
       code: 'duplicate_id',
       path: '/id',
