@@ -1,10 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { environment, type Outcome, temporaryFolder } from '../support/cli.js'
-import { repositoryRoot } from '../support/files.js'
-import { installNode, packsOf, pathOf } from '../support/install.js'
+import { installNode, keepAddon, packsOf, pathOf, prebuilds } from '../support/install.js'
 
 type Client = 'npm' | 'pnpm'
 const clients: readonly Client[] = ['npm', 'pnpm']
@@ -45,20 +44,6 @@ async function placeWith(major: string, path: readonly string[] = ownPath): Prom
     NO_COLOR: '1',
   }
   return { cwd: temporaryFolder(), env }
-}
-
-/** Compiled addons, where prebuild-install looks before it downloads one: each is compiled once, by npm. */
-const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
-
-async function keepAddon(place: Place): Promise<void> {
-  const addon = join(place.cwd, 'node_modules/better-sqlite3')
-  const { version } = JSON.parse(readFileSync(join(addon, 'package.json'), 'utf8'))
-  const target = "[process.versions.modules, process.platform, process.arch].join('-')"
-  const host = (await succeeding(place, 'node', '-p', target)).trim()
-  const file = join(prebuilds, `better-sqlite3-v${version}-node-v${host}.tar.gz`)
-  mkdirSync(prebuilds, { recursive: true })
-  if (!existsSync(file))
-    await succeeding(place, 'tar', '-C', addon, '-czf', file, 'build/Release/better_sqlite3.node')
 }
 
 /** What scripts of packages are run with; there is no compiler among them. */
@@ -185,7 +170,7 @@ describe.for(clients)('installed with %s', (client) => {
     async (major) => {
       const place = await placeWith(major)
       await timed(`${client} install on Node ${major}`, () => install(client, place))
-      if (client === 'npm') await keepAddon(place)
+      await keepAddon(place.cwd, environment(place.env))
       write(place, { ...space(), 'import-all.mjs': importAll })
       expect(Number(await succeeding(place, 'node', 'import-all.mjs'))).toBeGreaterThan(25)
       await timed(`meup up and ask with ${client} on Node ${major}`, () => ask(place))

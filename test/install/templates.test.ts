@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { Client } from '@modelcontextprotocol/client'
@@ -8,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { TemplateName } from '../../packages/cli/src/operator/templates.js'
 import { environment, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
-import { installNode, packsOf, pathOf } from '../support/install.js'
+import { installNode, keepAddon, packsOf, prebuilds } from '../support/install.js'
 import { serveModel } from '../support/model-server.js'
 import { Newcomer, reviewerScript, spendFirstHour } from '../support/newcomer.js'
 
@@ -53,23 +52,8 @@ async function create(
   newcomer.enters('my-space')
   if (client === 'npm') await newcomer.types('npm install --no-audit --no-fund')
   else await newcomer.types('npx -y pnpm@10 install')
-  keepAddon(newcomer.folder, env)
+  await keepAddon(newcomer.folder, environment(env))
   return { newcomer, env, folder: newcomer.folder }
-}
-
-/** Compiled addons, where prebuild-install looks before it downloads one: there is none to download without a network. */
-const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
-
-function keepAddon(folder: string, env: Record<string, string>): void {
-  const addon = join(folder, 'node_modules/better-sqlite3')
-  if (!existsSync(addon)) return // pnpm keeps it elsewhere.
-  const { version } = JSON.parse(readFileSync(join(addon, 'package.json'), 'utf8'))
-  const target = "[process.versions.modules, process.platform, process.arch].join('-')"
-  const host = execFileSync('node', ['-p', target], { env: environment(env), encoding: 'utf8' }).trim()
-  const file = join(prebuilds, `better-sqlite3-v${version}-node-v${host}.tar.gz`)
-  mkdirSync(prebuilds, { recursive: true })
-  if (!existsSync(file))
-    execFileSync(pathOf('tar'), ['-C', addon, '-czf', file, 'build/Release/better_sqlite3.node'])
 }
 
 /** What the first question of each template is answered. */

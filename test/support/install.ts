@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdtemp, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -64,4 +64,19 @@ async function pack(): Promise<string> {
   rmSync(folder, { recursive: true, force: true })
   await run('npx', ['-y', 'pnpm@10', 'packs'], { cwd: repositoryRoot, maxBuffer: 64 * 1024 * 1024 })
   return folder
+}
+
+/** Compiled addons, where prebuild-install looks before it downloads one: `npm_config_better_sqlite3_local_prebuilds`. */
+export const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
+
+/** Keeps the addon that npm compiled in a folder, for the installations after it. pnpm has it elsewhere. */
+export async function keepAddon(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const addon = join(folder, 'node_modules/better-sqlite3')
+  if (!existsSync(addon)) return
+  const { version } = JSON.parse(readFileSync(join(addon, 'package.json'), 'utf8'))
+  const target = "[process.versions.modules, process.platform, process.arch].join('-')"
+  const { stdout } = await run('node', ['-p', target], { env })
+  const file = join(prebuilds, `better-sqlite3-v${version}-node-v${stdout.trim()}.tar.gz`)
+  mkdirSync(prebuilds, { recursive: true })
+  if (!existsSync(file)) await run('tar', ['-C', addon, '-czf', file, 'build/Release/better_sqlite3.node'])
 }
