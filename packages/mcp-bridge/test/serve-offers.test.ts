@@ -278,22 +278,29 @@ test.each(['legacy', 'auto'] as const)(
   },
 )
 
-test('who says time and again that its lists have changed is asked for them every few seconds', async () => {
-  const { space, url, ana } = await serveSpace({ more: { hostile: ['*'] } })
-  const hostile = await space.join('hostile')
-  let asked = 0
-  hostile.serve(async ({ payload: { method } }) => {
-    if (method === 'prompts/list') asked++
-    return { result: { capabilities: { prompts: {} }, tools: [], prompts: [], nextCursor: 'more' } }
-  })
-  const client = await openClient(url, 'legacy')
-  await client.listPrompts()
-  const first = asked
-  const payload = { method: 'notifications/prompts/list_changed' }
-  for (let time = 0; time < 10; time++) {
-    await hostile.send({ kind: Kind.mcpRequest, payload })
-    await ana.chat('and on') // Everybody has heard of it.
-    await client.listPrompts()
-  }
-  expect(asked).toBeLessThan(5 * first)
-})
+test.each(['tools', 'prompts', 'resources'] as const)(
+  'who says time and again that its %s have changed is asked for them once a second',
+  async (list) => {
+    const { space, url } = await serveSpace({ more: { hostile: ['*'] } })
+    const hostile = await space.join('hostile')
+    let asked = 0
+    hostile.serve(async ({ payload: { method } }) => {
+      if (method === `${list}/list`) asked++
+      return { result: { capabilities: { [list]: {} }, [list]: [], nextCursor: 'more' } }
+    })
+    const client = await openClient(url, 'legacy')
+    if (list === 'tools') await client.listTools()
+    else if (list === 'prompts') await client.listPrompts()
+    else await client.listResources()
+    const first = asked
+    expect(first).toBeGreaterThan(1)
+    const payload = { method: `notifications/${list}/list_changed` }
+    const began = performance.now()
+    for (let time = 0; time < 10; time++) {
+      await hostile.send({ kind: Kind.mcpRequest, payload })
+      // Longer than changes are taken together.
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    expect(asked / first).toBeLessThan(3 + (performance.now() - began) / 1000)
+  },
+)

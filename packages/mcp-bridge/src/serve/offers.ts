@@ -65,8 +65,8 @@ export class Offers {
   /** The lists as clients were given them last, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
-  /** Lists that their participants have said have changed lately, and whether they have said so again since. */
-  readonly #changed = new Map<string, boolean>()
+  /** When each list was read for changes last. */
+  readonly #checked = new Map<ListName, number>()
 
   constructor({ space, uris, log, onChange }: OffersOptions) {
     this.#space = space
@@ -216,22 +216,9 @@ export class Offers {
       for (const list of ['prompts', 'resources'] as const) this.#forget(id, list)
     } else if (kind === Kind.mcpRequest && from !== this.#space.id) {
       const { method } = envelope.payload as McpRequestPayload
-      if (method === 'notifications/prompts/list_changed') this.#change(from, 'prompts')
-      if (method === 'notifications/resources/list_changed') this.#change(from, 'resources')
+      if (method === 'notifications/prompts/list_changed') this.#forget(from, 'prompts')
+      if (method === 'notifications/resources/list_changed') this.#forget(from, 'resources')
     }
-  }
-
-  /** Forgets a list at once, and so often at most: one notification may take many requests to follow. */
-  #change(participant: string, list: 'prompts' | 'resources'): void {
-    const key = `${list} ${participant}`
-    if (this.#changed.has(key)) return void this.#changed.set(key, true)
-    this.#changed.set(key, false)
-    this.#forget(participant, list)
-    setTimeout(() => {
-      const isAgain = this.#changed.get(key)
-      this.#changed.delete(key)
-      if (isAgain) this.#change(participant, list)
-    }, changeMs).unref()
   }
 
   #forget(participant: string, list: 'prompts' | 'resources'): void {
@@ -240,17 +227,23 @@ export class Offers {
     this.#check(list)
   }
 
-  /** Tells of a change where clients were given another list; once for changes that come together. */
+  /**
+   * Tells of a change where clients were given another list; once for changes that come together, and so often at most: one
+   * notification may take many requests to follow.
+   */
   #check(list: ListName): void {
     const before = this.#read(list)
     if (this.#checking.has(list) || before.every((each) => each === undefined)) return
     this.#checking.add(list)
+    const next = (this.#checked.get(list) ?? Number.NEGATIVE_INFINITY) + changeMs
+    const wait = Math.max(settleMs, next - performance.now())
     setTimeout(() => {
       this.#checking.delete(list)
+      this.#checked.set(list, performance.now())
       this.#compare(list, before).catch((error: unknown) =>
         this.#log(`the ${list} are not known: ${formatError(error)}`),
       )
-    }, settleMs).unref()
+    }, wait).unref()
   }
 
   async #compare(list: ListName, before: readonly (string | undefined)[]): Promise<void> {
@@ -272,8 +265,8 @@ export class Offers {
   }
 }
 
-/** Milliseconds between two changes of a list that are followed. */
-const changeMs = 3000
+/** Milliseconds between two changes of a list that clients are told of. */
+const changeMs = 1000
 /** Milliseconds after which a list is read again that may have changed. */
 const settleMs = 100
 
