@@ -15,7 +15,7 @@ export async function measureTasks(
   tasks: Tasks,
   { batch, ms = 500, warmMs = 200 }: Times,
 ): Promise<{ name: string; ns: number }[]> {
-  const bench = new Bench({ time: ms, warmupTime: warmMs })
+  const bench = new Bench({ time: ms, warmupTime: warmMs, iterations: 10, warmupIterations: 2 })
   for (const [name, run] of tasks) {
     bench.add(name, () => {
       for (let i = 0; i < batch; i++) run()
