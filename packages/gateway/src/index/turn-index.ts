@@ -383,7 +383,7 @@ const portion = { limit: 256, maxBytes: 1024 * 1024 }
 export async function* rowsAt(
   log: EnvelopeLog,
   seqs: readonly number[],
-  only?: 'headings',
+  only: 'headings' | 'bodies' = 'bodies',
 ): AsyncGenerator<readonly Row[], void> {
   const limit = only === 'headings' ? 4 * portion.limit : portion.limit
   const read = (from: number): Promise<Row[]> | undefined => {
@@ -391,7 +391,7 @@ export async function* rowsAt(
     const [first, last] = [asked[0], asked.at(-1)]
     if (first === undefined || last === undefined) return undefined
     const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
-    const reading = log.read({ ...range, filter: { seqs: asked }, ...(only && { only }) })
+    const reading = log.read({ ...range, filter: { seqs: asked }, only })
     reading.catch(() => {}) // The caller may stop before it needs this portion.
     return reading
   }

@@ -1,4 +1,5 @@
-import { type Beginning, FoldedTurn, getSource, type Source, type TurnOptions } from '@meup/folds'
+import { type Beginning, FoldedTurn, getSource, Role, type Source, type TurnOptions } from '@meup/folds'
+import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { parseEnvelope } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -26,7 +27,7 @@ interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: TurnEnvelope[]
-  /** Of the trigger and the envelopes. */
+  /** Of the trigger and the envelopes, as far as the turn keeps them. */
   bytes: number
   /** The latest of the events of it: all after `cachedSince`. */
   readonly cached: TurnEvent[]
@@ -198,7 +199,7 @@ export class WholeTurns {
       if (cached.length > maxCachedEvents) known.cachedSince = cached.shift()?.seq ?? 0
       const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }
       envelopes.push(createTurnEnvelope(said, place, row.body.length))
-      known.bytes += row.body.length
+      if (isKept(envelope.kind, place)) known.bytes += row.body.length
       await yieldIfBusy()
     }
     return true
@@ -239,6 +240,10 @@ export class WholeTurns {
     return rows
   }
 }
+
+/** Of the result of a call its size is kept, unless it is the answer of the turn. */
+const isKept = (kind: string, { roles }: Place): boolean =>
+  kind !== Kind.mcpResponse || (roles & Role.answer) !== 0
 
 const pickSeqs = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
 const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])

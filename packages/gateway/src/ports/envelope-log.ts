@@ -60,8 +60,8 @@ export interface Query {
   readonly order?: 'asc' | 'desc'
   /** Default: every row. Only rows between `after` and `before` are scanned, so that the two bound the work. */
   readonly filter?: Filter
-  /** The caller needs no bodies, salts or hashes: they may be empty. */
-  readonly only?: 'headings'
+  /** What the caller needs: `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes. The others may be empty. */
+  readonly only?: 'headings' | 'bodies'
 }
 
 /** Replaces the pruned rows [MEUP-10.3]. It is not delivered to clients. */

@@ -9,6 +9,9 @@ export const columns =
 /** The first of them: what stands behind a large body is as far away as its end. */
 export const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
+/** Those with which a row is read, but not proved. */
+export const bodyColumns = `${headingColumns}, body`
+
 export type StoredHeading = [
   seq: number,
   id: string,
@@ -23,10 +26,10 @@ export type StoredHeading = [
 export type StoredRow = [
   ...StoredHeading,
   body: Uint8Array,
-  salt: Uint8Array,
-  leaf: Uint8Array,
-  hash: Uint8Array,
-  digest: Uint8Array,
+  salt?: Uint8Array,
+  leaf?: Uint8Array,
+  hash?: Uint8Array,
+  digest?: Uint8Array,
 ]
 
 /** A draft as it is stored, but for what seals it. `to` and `correlationId` are JSON; `null` = absent. */
@@ -46,8 +49,10 @@ export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storabl
   return salt === undefined ? sent : { ...sent, salt }
 }
 
+const none = new Uint8Array(0)
+
 export function fromStored(stored: StoredRow): Row {
-  const [, , , , , , , , body, salt, leaf, hash, digest] = stored
+  const [, , , , , , , , body, salt = none, leaf = none, hash = none, digest = none] = stored
   return createRow(fieldsFrom(stored), body, { salt, leaf, hash, digest })
 }
 

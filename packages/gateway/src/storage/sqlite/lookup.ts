@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { Heading, Row } from '../../ports/envelope-log.js'
 import {
+  bodyColumns,
   columns,
   fromStored,
   headingColumns,
@@ -67,11 +68,11 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         return stored && headingFrom(stored)
       }),
     /** The rows with these seqs, up to those whose bodies have so many bytes together. */
-    rows: (space: number, seqs: readonly number[], maxBytes: number) =>
+    rows: (space: number, seqs: readonly number[], maxBytes: number, only?: 'bodies') =>
       look((prepared) => {
         const rows: Row[] = []
         let bytes = 0
-        for (const stored of storedAt(prepared, space, seqs)) {
+        for (const stored of storedAt(prepared[only ?? 'rows'], space, seqs)) {
           const row = fromStored(stored)
           rows.push(row)
           bytes += row.body.length
@@ -89,7 +90,7 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
 
 /** With these seqs, which ascend. Those that are close together are found at once. */
 function* storedAt(
-  { bySeq, between }: Prepared,
+  { bySeq, between }: Prepared['rows'],
   space: number,
   seqs: readonly number[],
 ): Generator<StoredRow> {
@@ -108,15 +109,7 @@ const inContext = 'SELECT 1 FROM envelopes INDEXED BY envelopes_context WHERE sp
 const contextSql = `SELECT EXISTS (${inContext} AND context = :root)
   OR EXISTS (${inContext} AND context > :below AND context < :end)`
 
-const prepare = (db: Database.Database) => ({
-  db,
-  begin: db.prepare('BEGIN'),
-  end: db.prepare('COMMIT'),
-  select: db
-    .prepare<[space: number, id: string], StoredRow>(
-      `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
-    )
-    .raw(),
+const rowsOf = (db: Database.Database, columns: string) => ({
   bySeq: db
     .prepare<[space: number, seq: number], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND seq = ?`,
@@ -127,6 +120,19 @@ const prepare = (db: Database.Database) => ({
       `SELECT ${columns} FROM envelopes WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
     )
     .raw(),
+})
+
+const prepare = (db: Database.Database) => ({
+  db,
+  begin: db.prepare('BEGIN'),
+  end: db.prepare('COMMIT'),
+  select: db
+    .prepare<[space: number, id: string], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
+    )
+    .raw(),
+  rows: rowsOf(db, columns),
+  bodies: rowsOf(db, bodyColumns),
   headings: db
     .prepare<[space: number, id: string], StoredHeading>(
       `SELECT ${headingColumns} FROM envelopes WHERE space = ? AND id = ?`,

@@ -107,12 +107,20 @@ export async function openSqliteLog(
     }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
-      if (order === 'asc' && only === undefined) {
+      if (order === 'asc' && only !== 'headings') {
         const seqs = fewSeqs({ ...ends, limit, maxBytes, filter })
-        if (seqs !== undefined) return lookup.rows(space, seqs, maxBytes)
+        if (seqs !== undefined) return lookup.rows(space, seqs, maxBytes, only)
       }
       return unpackPage(
-        await readPage({ space, ...ends, limit, maxBytes, order, filter, ...(only && { only }) }),
+        await readPage({
+          space,
+          ...ends,
+          limit,
+          maxBytes,
+          order,
+          filter,
+          ...(only === 'headings' && { only }),
+        }),
       )
     },
     find(id) {
