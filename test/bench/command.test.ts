@@ -7,6 +7,7 @@ import { shapes } from '../../bench/cases/profiling.js'
 import { readCommandLine } from '../../bench/load/options.js'
 import { inDocs } from '../../bench/report/write.js'
 import { repositoryRoot } from '../support/files.js'
+import { isSoak } from '../support/soak.js'
 
 /** Each starts some servers; the machine may be busy. */
 const patience = 240_000
@@ -27,21 +28,24 @@ test('fan-out, publish and latency, as the page has them', { timeout: patience }
   expect(others.match(/^(\(a\) ws|MEUP).*( +\d+\.\d\d){3}$/gm)).toHaveLength(2)
 })
 
-test('attacks, each by itself', { timeout: patience }, async () => {
-  const found = await run(
-    'main',
-    'attacks',
-    '--only',
-    'retries,event streams',
-    '--ms',
-    '100',
-    '--warm',
-    '100',
-  )
-  for (const name of ['none', 'retries', 'event streams']) {
-    expect(found).toMatch(new RegExp(`^${name} +\\d+\\.\\d\\d x( +[\\d.]+){3} +0 +\\d+ +\\d`, 'm'))
-  }
-})
+// It takes the longest: in the nightly run.
+if (isSoak) {
+  test('attacks, each by itself', { timeout: patience }, async () => {
+    const found = await run(
+      'main',
+      'attacks',
+      '--only',
+      'retries,event streams',
+      '--ms',
+      '100',
+      '--warm',
+      '100',
+    )
+    for (const name of ['none', 'retries', 'event streams']) {
+      expect(found).toMatch(new RegExp(`^${name} +\\d+\\.\\d\\d x( +[\\d.]+){3} +0 +\\d+ +\\d`, 'm'))
+    }
+  })
+}
 
 test('what the safety gate hides, touches and takes', { timeout: patience }, async () => {
   const found = await run('main', 'safety', '--ms', '10', '--warm', '10', '--rounds', '1')
