@@ -11,13 +11,13 @@ test('a prompt is a chat to the agent, with the files that the client has read',
   answer((turn) => turn.reply('done'))
   const blocks: ContentBlock[] = [
     { type: 'text', text: 'Why does' },
-    { type: 'resource', resource: { uri: 'file:///work/a.ts', text: 'const fence = "```"\n' } },
-    { type: 'resource_link', uri: 'file:///work/b.ts', name: 'b.ts' },
+    { type: 'resource', resource: { uri: 'file:///repo/a.ts', text: 'const fence = "```"\n' } },
+    { type: 'resource_link', uri: 'file:///repo/b.ts', name: 'b.ts' },
     { type: 'text', text: 'fail?' },
   ]
   expect(await editor.prompt(sessionId, blocks)).toEqual({ stopReason: 'end_turn' })
   const message =
-    'Why does [a.ts](file:///work/a.ts) [b.ts](file:///work/b.ts) fail?\n\na.ts:\n````\nconst fence = "```"\n````'
+    'Why does [a.ts](file:///repo/a.ts) [b.ts](file:///repo/b.ts) fail?\n\na.ts:\n````\nconst fence = "```"\n````'
   expect(await asked).toMatchObject({ from: 'ana', to: ['coder'], payload: { message, format: 'markdown' } })
   expect(editor.shown).toEqual(['says: done'])
 })
@@ -87,7 +87,7 @@ test('a call has the kind that its tool says of itself, and the changes of files
     { name: 'change', annotations: { destructiveHint: true } },
   ]
   const diffs = [
-    { path: '/work/a.ts', oldText: null, newText: 'token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"' },
+    { path: '/repo/a.ts', oldText: null, newText: 'token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"' },
   ]
   const listed = deferred()
   shop.serve(async ({ payload: { method } }) => {
@@ -107,7 +107,7 @@ test('a call has the kind that its tool says of itself, and the changes of files
   const kinds = editor.updates.flatMap((each) => ('toolCallId' in each ? [each.kind] : []))
   expect(kinds).toEqual(['other', 'read', 'edit', 'edit'])
   const done = editor.updates.findLast((each) => each.sessionUpdate === 'tool_call_update')
-  const shown = { type: 'diff', path: '/work/a.ts', newText: expect.stringMatching(/^token = "?\[redacted/) }
+  const shown = { type: 'diff', path: '/repo/a.ts', newText: expect.stringMatching(/^token = "?\[redacted/) }
   expect(done).toMatchObject({
     kind: 'edit',
     content: [{ type: 'content' }, shown, shown],
