@@ -1,10 +1,12 @@
 import type { ProfileNode, ThreadProfile } from '../load/inspector.js'
 import { type Times, timesOf } from './self-times.js'
 
+const steps = 'decode|identify|deduplicate|limit|validate|authorize|guard|invite|sequence'
+
 /** Where in the code each stage of a message is; of the calls that lead to a sample, the innermost that is named decides. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
-  [/gateway\/dist\/core\/admission\/(?!index|context)([a-z]+)/, '$1'],
+  [new RegExp(`gateway/dist/core/admission/\\w+\\.js (${steps})$`), '$1'],
   [/gateway\/dist\/transport\/ws-connection/, 'write to the sockets'],
   [/gateway\/dist\/core\/delivery\//, 'broadcast'],
   [/gateway\/dist\/(core\/group-commit|storage\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
@@ -67,7 +69,7 @@ function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNod
   for (const list of [rules, runtime]) {
     for (let at: ProfileNode | undefined = node; at !== undefined; at = parents.get(at)) {
       const { url, functionName } = at.callFrame
-      const place = url || functionName
+      const place = `${url} ${functionName}`
       for (const [pattern, name] of list) {
         const found = pattern.exec(place)
         if (found) return name.replace('$1', found[1] ?? '')

@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { errorCodes, errors, ProtocolError } from '../src/errors.js'
-import { type KindRule, kindRules } from '../src/kind-rules.js'
-import { Kind } from '../src/kinds.js'
+import { Kind, type KindRule, kindRules } from '../src/kinds.js'
 import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
 import { payloadSchemas } from '../src/payload-schemas.js'
 import { ErrorPayload } from '../src/payloads.js'

@@ -9,7 +9,6 @@ export type { Subject } from './capability/conditions.js'
 export { Coverage, covers } from './capability/covers.js'
 export { PatternError, patternLimits } from './capability/parse.js'
 export * from './capability/schema.js'
-export { checkMetered, checkWithin } from './capability/value.js'
 export * from './context.js'
 export * from './envelope.js'
 export * from './erasure.js'
@@ -25,11 +24,9 @@ export {
   readElements,
   readObject,
 } from './json.js'
-export * from './kind-rules.js'
 export * from './kinds.js'
 export * from './limits.js'
 export {
-  correlations,
   GATEWAY,
   GUEST,
   imitatedBy,
@@ -38,13 +35,12 @@ export {
   PROTOCOL,
   SUBPROTOCOL,
 } from './names.js'
-export * from './normalise.js'
 export * from './payload-schemas.js'
 export * from './payloads.js'
 export * from './runs.js'
 export * from './safety/envelope-safety.js'
 export { mapStrings } from './safety/map-strings.js'
-export { isGuarded, isToolCall, RecentlySaid, type TailOf, type Utterance } from './safety/speech.js'
+export { RecentlySaid, type TailOf, type Utterance } from './safety/speech.js'
 export * from './validate.js'
 export * from './visibility.js'
-export * from './work.js'
+export { checkMetered, checkWithin, WorkError, WorkMeter } from './work.js'

@@ -11,15 +11,6 @@ export const envelopeId = /^[A-Za-z0-9_-]{1,64}$/
 /** What somebody calls the id of an envelope may be anything. */
 export const isEnvelopeId = (id: unknown): id is string => typeof id === 'string' && envelopeId.test(id)
 
-/** `correlationId` as a list, however it was sent [MEUP-1.1]. */
-export function correlations(envelope: {
-  readonly correlationId?: string | readonly string[]
-}): readonly string[] {
-  const { correlationId } = envelope
-  if (correlationId === undefined) return []
-  return typeof correlationId === 'string' ? [correlationId] : correlationId
-}
-
 /** How the names begin that the gateway gives its guests; nobody else has such a name [MEUP-3.24]. */
 export const GUEST = 'guest-'
 

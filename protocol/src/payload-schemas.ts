@@ -1,7 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Envelope, Submission } from './envelope.js'
-import { kindRules } from './kind-rules.js'
-import { Kind } from './kinds.js'
+import { Kind, kindRules } from './kinds.js'
 import * as payloads from './payloads.js'
 
 const schemas = {

@@ -1,7 +1,6 @@
 import { contextRoot } from './context.js'
 import type { Envelope } from './envelope.js'
-import { Kind } from './kinds.js'
-import { correlations } from './names.js'
+import { correlations, Kind } from './kinds.js'
 
 /** Who reasons in this context: the sender of the start that its root names; `undefined` when there is none. */
 export function ownerOf(context: string, envelopes: Iterable<Envelope>): string | undefined {

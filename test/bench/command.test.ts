@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { cases } from '../../bench/cases/index.js'
@@ -58,6 +59,19 @@ test('a profile names the stages', { timeout: patience }, async () => {
   const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
   expect(found).toContain('publish-main.cpuprofile')
+})
+
+test('the way of a chat is short, and ARCHITECTURE.md names each file of it', {
+  timeout: patience,
+}, async () => {
+  const files = [...(await run('main', 'way')).matchAll(/^(?:packages|protocol)\/.*\/(\S+\.ts) /gm)].map(
+    ([, file = '']) => file,
+  )
+  expect(files).toContain('space.ts')
+  expect(files.length).toBeLessThanOrEqual(35)
+  const architecture = readFileSync(join(repositoryRoot, 'docs/ARCHITECTURE.md'), 'utf8')
+  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(architecture) ?? []
+  expect(files.filter((file) => !walk.includes(`${file}\``))).toEqual([])
 })
 
 test('every command of the page is understood', () => {

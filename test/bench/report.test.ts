@@ -21,7 +21,7 @@ const main: ThreadProfile = {
     nodes: [
       nodeOf(1, '(root)', '', 2, 6, 7),
       nodeOf(2, 'pass', 'file:///x/packages/gateway/dist/core/admission/index.js', 3),
-      nodeOf(3, 'authorize', 'file:///x/packages/gateway/dist/core/admission/authorize.js', 4, 5),
+      nodeOf(3, 'authorize', 'file:///x/packages/gateway/dist/core/admission/index.js', 4, 5),
       nodeOf(4, 'allows', 'file:///x/protocol/dist/capability/compile.js'),
       nodeOf(5, '(garbage collector)', ''),
       nodeOf(6, '(idle)', ''),
@@ -54,7 +54,7 @@ test('own times are by function and by file, and nobody counts as busy who is id
   const times = timesOf(main.profile)
   expect(times.busy).toBe(100)
   expect(topOf(times, 'function', 2).map(({ part }) => part)).toEqual([0.4, 0.3])
-  expect(topOf(times, 'file', 9)).toHaveLength(4)
+  expect(topOf(times, 'file', 9)).toHaveLength(3)
 })
 
 test('the slope leaves the beginning out', () => {

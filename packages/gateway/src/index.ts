@@ -2,7 +2,6 @@ export type { Refusal } from './core/admission/context.js'
 export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
 export type { Verification } from './core/delivery/verify-log.js'
-export { parseEnvelope } from './core/replay.js'
 export {
   combineAuthenticators,
   type TokenAuthenticator,
@@ -18,9 +17,8 @@ export {
   type GatewayOptions,
 } from './host/gateway.js'
 export { genesis, hashLeaf, link, seal } from './log/chain.js'
-export { eraseRow, isErased } from './log/erased.js'
+export { createRow, eraseRow, type Fields, isErased, parseEnvelope, toFields } from './log/entries.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
-export { createRow, type Fields, toFields } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'

@@ -3,8 +3,8 @@ import { type Envelope, GATEWAY, Kind, READ_TARGETED, WorkMeter } from '@meup/pr
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { authorize } from '../src/core/admission/authorize.js'
 import type { Admission, AdmissionContext } from '../src/core/admission/context.js'
+import { authorize } from '../src/core/admission/index.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'
 

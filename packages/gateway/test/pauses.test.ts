@@ -2,7 +2,7 @@ import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { Kind, kindRules } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Pauses } from '../src/core/state/pauses.js'
+import { Pauses } from '../src/core/state/state.js'
 import { byId, ofKind, range, type Sent, said } from './client.js'
 import { start } from './support.js'
 

@@ -3,7 +3,7 @@ import { type Authenticator, createGateway, memoryStore, type ServeOptions, serv
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { Counts } from '../src/core/space-metrics.js'
+import { Counts } from '../src/core/metering.js'
 import type { Gateway } from '../src/host/gateway.js'
 import { PendingConnections } from '../src/transport/pending-connections.js'
 import { range } from './client.js'

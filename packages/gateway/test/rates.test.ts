@@ -2,7 +2,7 @@ import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { defaultRates, type Limits } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { Rates } from '../src/core/rates.js'
+import { Rates } from '../src/core/metering.js'
 import { byId, ofKind, range, type Sent, said, seqs } from './client.js'
 import { start } from './support.js'
 

@@ -1,7 +1,7 @@
 import { type EnvelopeLog, systemClock } from '@meup/gateway'
 import { testSpaceConfig } from '@meup/gateway/testing'
 import { type LogReader, LogReads } from '../src/core/delivery/log-reads.js'
-import { Rates } from '../src/core/rates.js'
+import { Rates } from '../src/core/metering.js'
 
 const config = testSpaceConfig({ participants: {} })
 

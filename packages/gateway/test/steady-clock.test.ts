@@ -1,7 +1,7 @@
 import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import { steadyClock } from '../src/core/steady-clock.js'
+import { steadyClock } from '../src/ports/clock.js'
 import { silent } from '../src/ports/logger.js'
 import { operatorLog } from './guarded.js'
 import { start } from './support.js'

@@ -1,4 +1,4 @@
-import type { WorkMeter } from '../work.js'
+import { spendSteps } from '../work.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
 import { type Choice, type Node, PatternError, type Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
@@ -112,43 +112,4 @@ function isSingle(value: unknown): boolean {
   return (
     value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   )
-}
-
-/** Steps that one check may take, whatever patterns and texts meet in it. A step takes from 3 to 70 ns. */
-const maxSteps = 2 ** 20
-
-let left = 0
-let isShared = false
-
-/** A check begins: it has all its steps before it. Checks do not overlap. */
-export function beginCheck(): void {
-  if (!isShared) left = maxSteps
-}
-
-/** Whether the check may take so many steps more. */
-function spendSteps(steps: number): boolean {
-  left -= steps
-  return left >= 0
-}
-
-/** Makes several checks one, which may take so many steps altogether. What is left undecided then matches nothing. */
-export function checkWithin<T>(steps: number, checks: () => T): T {
-  left = steps
-  isShared = true
-  try {
-    return checks()
-  } finally {
-    isShared = false
-  }
-}
-
-/** Steps for one unit of work. */
-const stepsPerUnit = 64
-
-/** Makes several checks one, which the meter pays for. Throws `WorkError` where it cannot. */
-export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
-  const steps = meter.left * stepsPerUnit
-  const result = checkWithin(steps, checks)
-  meter.charge((steps - left) / stepsPerUnit, 'patterns to match with it')
-  return result
 }

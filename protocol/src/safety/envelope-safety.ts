@@ -1,12 +1,11 @@
 import { contextRoot } from '../context.js'
-import { Kind } from '../kinds.js'
+import { guardedPart, Kind } from '../kinds.js'
 import { WorkError, WorkMeter } from '../work.js'
 import {
   collectTexts,
   createSpeech,
   getLabel,
   getVoice,
-  isPayloadGuarded,
   RecentlySaid,
   rewritePayload,
   type Said,
@@ -83,7 +82,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
    * scanned, and withheld: this never throws [MEUP-7.1].
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
-    const json = isPayloadGuarded(envelope) ? decoder.decode(payload) : ''
+    const json = guardedPart(envelope) !== undefined ? decoder.decode(payload) : ''
     const all = collectTexts(envelope, json)
     meter.charge(Math.min(all.length * workPerText, Math.floor(meter.left)), what)
     const texts = this.#affordable(all, meter)

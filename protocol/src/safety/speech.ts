@@ -1,5 +1,5 @@
 import type { Envelope } from '../envelope.js'
-import { Kind, namespaceOf } from '../kinds.js'
+import { type GuardedPart, guardedPart } from '../kinds.js'
 import { mapStrings } from './map-strings.js'
 
 /** An envelope as its sender means it. */
@@ -12,17 +12,6 @@ export interface SpokenText {
   readonly place: string
   readonly isKey: boolean
 }
-
-/** Whether an envelope has anything that is guarded, or lacks the reason that it should have [MEUP-6.1, 6.7]. */
-export const isGuarded = (envelope: Utterance): boolean =>
-  envelope.rationale !== undefined || isToolCall(envelope) || isPayloadGuarded(envelope)
-
-/** Whether its payload has. */
-export const isPayloadGuarded = (envelope: Utterance): boolean => guardedPart(envelope) !== undefined
-
-/** What should have a rationale [MEUP-6.7]. */
-export const isToolCall = ({ kind, payload }: Utterance): boolean =>
-  (kind === Kind.mcpRequest || kind === Kind.mcpProposal) && payload.method === 'tools/call'
 
 /**
  * Every text that is guarded, in its order: the `rationale`, every string of a `reasoning.*` payload, and every string of
@@ -54,14 +43,7 @@ export function rewritePayload(
   )
 }
 
-/** Which part of a payload is guarded: all of it (`''`), or one member. */
-function guardedPart({ kind, payload }: Utterance): '' | 'metadata' | undefined {
-  const namespace = namespaceOf(kind)
-  if (namespace === 'reasoning') return ''
-  return namespace === 'mcp' || payload.metadata === undefined ? undefined : 'metadata'
-}
-
-const isIn = (part: '' | 'metadata', place: string): boolean =>
+const isIn = (part: GuardedPart, place: string): boolean =>
   part === '' || place === part || place.startsWith(`${part}/`)
 
 /** Words of the protocol itself: there is nothing to be found in them. */

@@ -1,8 +1,6 @@
 import { isErasable, Kind } from '@meup/protocol'
-import { readErasure } from '../log/erased.js'
 import { type Refusal, refuse } from './admission/context.js'
 import type { Checkpoints } from './checkpoints.js'
-import type { Delivery } from './delivery/broadcast.js'
 import { Recovery } from './group-commit.js'
 import type { Space, SpaceListener } from './space.js'
 
@@ -71,11 +69,9 @@ export class Erasing implements SpaceListener {
   }
 
   /** On every gateway that has the space open, whichever of them has logged the record. */
-  delivered(batch: readonly Delivery[]): void {
-    const erasures = batch.flatMap(({ entry }) => readErasure(entry) ?? [])
-    if (erasures.length === 0) return
+  erased(seqs: readonly number[]): void {
     this.#copies.forget()
-    for (const { seq } of erasures) this.#pending.add(seq)
+    for (const seq of seqs) this.#pending.add(seq)
     this.#run()
   }
 

@@ -1,7 +1,7 @@
 import { Assigner, type AssignSnapshot } from '@meup/folds'
-import { type Envelope, erasedMethod, PROTOCOL } from '@meup/protocol'
-import { LogError } from '../log/error.js'
-import type { Checkpoint, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Envelope } from '@meup/protocol'
+import { parseEnvelope } from '../log/entries.js'
+import type { Checkpoint, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import { SpaceState } from './state/state.js'
 
@@ -77,29 +77,4 @@ async function follow(
     }
   }
   return state
-}
-
-/** What folds of the log take for the payload of an erased envelope, whatever its kind. Nobody is shown it. */
-const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
-
-/** Throws a `LogError` of code `corrupt` where the row is damaged. Of an erased one it gives what stays [MEUP-10.10]. */
-export function parseEnvelope(entry: Entry): Envelope {
-  const { seq, body } = entry
-  if (body.length === 0) return withoutBody(entry)
-  try {
-    const envelope = JSON.parse(decoder.decode(body)) as Envelope
-    envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.
-    return envelope
-  } catch (cause) {
-    throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })
-  }
-}
-
-function withoutBody({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Envelope {
-  return {
-    ...{ protocol: PROTOCOL, seq, id, ts, from, kind, payload: erasedPayload },
-    ...(to && { to: [...to] }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
-  } as Envelope
 }

@@ -11,7 +11,7 @@ import {
 import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import type { SpaceMetrics } from './space-metrics.js'
+import type { SpaceMetrics } from './metering.js'
 
 interface GuardPorts {
   readonly space: string

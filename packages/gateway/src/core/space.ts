@@ -1,8 +1,7 @@
 import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import { type Encoded, encode, toDraft } from '../log/encode.js'
-import { readErasure } from '../log/erased.js'
-import type { Clock } from '../ports/clock.js'
+import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
+import { type Clock, logClock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -17,19 +16,22 @@ import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictFor } from './decisions.js'
 import { broadcast, Delivery, Relayed } from './delivery/broadcast.js'
-import { HiddenRuns } from './delivery/hidden-runs.js'
 import { LogReads } from './delivery/log-reads.js'
 import type { Session } from './delivery/session.js'
 import { errorFrame } from './frames.js'
-import { GroupCommit, Recovery, Watchers } from './group-commit.js'
-import { KnownIds } from './known-ids.js'
-import { type Audience, decideAudience, type LoggedAddress, nobody, type Reader } from './may-read.js'
-import { Rates } from './rates.js'
-import { parseEnvelope, resume } from './replay.js'
+import { GroupCommit, KnownIds, Recovery, Watchers } from './group-commit.js'
+import {
+  type Audience,
+  decideAudience,
+  HiddenRuns,
+  type LoggedAddress,
+  nobody,
+  type Reader,
+} from './may-read.js'
+import { Rates, SpaceMetrics } from './metering.js'
+import { resume } from './replay.js'
 import { Guard } from './safety.js'
-import { SpaceMetrics } from './space-metrics.js'
 import type { SpaceState } from './state/state.js'
-import { logClock } from './steady-clock.js'
 
 const unwritable = 'the log cannot be written'
 
@@ -39,6 +41,8 @@ export interface SpaceListener {
   committed?(): void
   /** The batch was sent to every live session. */
   delivered?(batch: readonly Delivery[]): void
+  /** The log has records that these were erased; whose batch was sent. */
+  erased?(seqs: readonly number[]): void
   /** An envelope that is not logged was sent to every live session. */
   relayed?(relayed: Relayed): void
   /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
@@ -280,16 +284,21 @@ export class Space {
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#watchers.delivered(this.delivered)
     for (const listener of this.#listeners) listener.committed?.()
+    const erased: number[] = []
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
       const erasure = readErasure(entry)
-      if (erasure !== undefined) this.#erased.add(erasure.seq)
+      if (erasure !== undefined) {
+        this.#erased.add(erasure.seq)
+        erased.push(erasure.seq)
+      }
       const delivery = this.createDelivery(entry)
       if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
     })
     broadcast(deliveries, this.sessions)
     for (const listener of this.#listeners) listener.delivered?.(deliveries)
+    if (erased.length > 0) for (const listener of this.#listeners) listener.erased?.(erased)
   }
 
   #fold(envelope: Envelope, body: Uint8Array): void {

@@ -3,7 +3,7 @@ import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
-import { explainKick } from '../core/state/trust/kicks.js'
+import { explainKick } from '../core/state/trust/trust.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Logger } from '../ports/logger.js'
 

@@ -3,8 +3,7 @@ import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
 import type { Space, SpaceListener } from '../core/space.js'
-import { kickMessage } from '../core/state/trust/kicks.js'
-import type { Trust } from '../core/state/trust/trust.js'
+import { kickMessage, type Trust } from '../core/state/trust/trust.js'
 
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000

@@ -1,6 +1,6 @@
 import type { Metric, Registry } from 'prom-client'
+import type { Counts, Histogram, SpaceMetrics } from '../core/metering.js'
 import type { SpaceReport } from '../core/space.js'
-import type { Counts, Histogram, SpaceMetrics } from '../core/space-metrics.js'
 import type { Gateway } from './gateway.js'
 
 /** One for the whole process, whatever it serves: what it watches cannot be unwatched. */

@@ -52,7 +52,7 @@ export class SpaceHost {
     space.listen([
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
-      this.erasing, // After whoever keeps what it drops.
+      this.erasing,
       { delivered: () => this.turns.indexer.poke() },
       // In a later turn of the event loop, so that the next batch does not wait for it.
       {

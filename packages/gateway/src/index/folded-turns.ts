@@ -10,8 +10,8 @@ import {
 import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
-import { parseEnvelope } from '../core/replay.js'
 import type { Space } from '../core/space.js'
+import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import {

@@ -1,5 +1,5 @@
 import { Assigner, type AssignSnapshot, type Beginning, endingRoles } from '@meup/folds'
-import { parseEnvelope } from '../core/replay.js'
+import { parseEnvelope } from '../log/entries.js'
 import type { Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 import {

@@ -1,8 +1,7 @@
 import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
-import { parseEnvelope } from '../core/replay.js'
-import { readErasure } from '../log/erased.js'
+import { parseEnvelope, readErasure } from '../log/entries.js'
 import type { Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 

@@ -1,7 +1,7 @@
 import { type Erasure, findErasure } from '@meup/protocol/erasure'
 import type { Row, Snapshot } from '../ports/envelope-log.js'
 import { hashLeaf, link } from './chain.js'
-import { isErased } from './erased.js'
+import { isErased } from './entries.js'
 
 /** What a log keeps of an envelope beside its body. */
 const columns = ['id', 'ts', 'from', 'kind', 'to', 'context', 'correlationId'] as const

@@ -1,9 +1,8 @@
 import { contextRoot } from '@meup/protocol/context'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
-import { eraseRow, isErased } from '../log/erased.js'
+import { createDraft, createRow, eraseRow, isErased, matches, toFields } from '../log/entries.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
-import { createDraft, createRow, matches, toFields } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 import { logStore } from './log-store.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Envelope, GATEWAY, Kind, PROTOCOL } from '@meup/protocol'
-import { toDraft } from '../log/encode.js'
+import { toDraft } from '../log/entries.js'
 import type { LogErrorCode } from '../log/error.js'
 import type { Draft, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { correlations, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import { encode } from '../../log/encode.js'
+import { encode } from '../../log/entries.js'
 import { messageFrom } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
 import { hashToken } from '../state/trust/invitations.js'

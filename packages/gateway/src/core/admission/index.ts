@@ -1,13 +1,33 @@
-import { WorkError } from '@meup/protocol'
+import { getNarrowestCapability } from '@meup/folds'
+import {
+  checkMetered,
+  getKindRule,
+  isGuarded,
+  isKnownKind,
+  Kind,
+  namespaceOf,
+  WorkError,
+} from '@meup/protocol'
+import type { Finding } from '@meup/safety'
+import { encode } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
-import { authorize } from './authorize.js'
-import type { Admission, AdmissionContext, Outcome, Step } from './context.js'
-import { decode } from './decode.js'
+import type { Verdict } from '../decisions.js'
+import type { Admission, AdmissionContext, Exemption, Outcome, Right, Step } from './context.js'
 import { deduplicate, deliverInviteToken, identify, invite, relay, revoke, sequence } from './identity.js'
-import { available, limit, subscribe, withRateLimit } from './limits.js'
-import { guard, record } from './safety.js'
-import { validate } from './validate.js'
+import { available, hopRights, limit, subscribe, withRateLimit } from './limits.js'
+import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
+import { decidesVisibility, reasoningRights, startRights, visibilityRights } from './rights/contexts.js'
+import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
+import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
+import {
+  answersAddressed,
+  elicitationRights,
+  notificationRights,
+  reportsOnCall,
+  responseRights,
+} from './rights/requests.js'
+import { decode, validate } from './validate.js'
 
 /**
  * The admission of an envelope, step by step. After the last step the group commit (`core/group-commit`) appends it to
@@ -55,4 +75,105 @@ export function attempt(
       ? { code: 'unavailable', message: 'The log cannot be read. Send it again later.' }
       : { code: 'internal', message: 'The gateway failed on this envelope. Tell the operator.' }
   }
+}
+
+/** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
+const rights: { readonly [K in Kind]?: readonly Right[] } = {
+  [Kind.chat]: [hopRights],
+  [Kind.reasoningStart]: [reasoningRights, startRights],
+  [Kind.reasoningThought]: [reasoningRights],
+  [Kind.reasoningConclusion]: [reasoningRights],
+  [Kind.reasoningCancel]: [reasoningRights],
+  [Kind.mcpRequest]: [notificationRights, elicitationRights, fulfilmentRights],
+  [Kind.mcpResponse]: [responseRights],
+  [Kind.mcpProposal]: [proposalRights],
+  [Kind.mcpWithdraw]: [withdrawalRights],
+  [Kind.mcpReject]: [rejectionRights],
+  [Kind.capabilityGrant]: [grantRights],
+  [Kind.capabilityGrantAck]: [answerRights],
+  [Kind.capabilityRevoke]: [revocationRights],
+  [Kind.spaceInvite]: [invitationRights],
+  [Kind.spaceKick]: [kickRights],
+  [Kind.participantPause]: [pauseRights],
+  [Kind.observeVisibility]: [visibilityRights],
+}
+
+/** Other reasoning kinds stand as thoughts do; nothing more is asked of all others. */
+function rightsOf(kind: string): readonly Right[] {
+  if (isKnownKind(kind)) return rights[kind] ?? []
+  return namespaceOf(kind) === 'reasoning' ? [reasoningRights] : []
+}
+
+/** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
+const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
+
+/** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
+export function authorize(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope } = admission
+  const { kind, from } = envelope
+  const isAllowed =
+    getKindRule(kind)?.free ||
+    checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
+  if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
+    return {
+      code: 'capability_violation',
+      message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to somebody who may.`,
+      details: {
+        capabilities: space.state.participants.capabilities(from),
+        missing: getNarrowestCapability(envelope),
+      },
+    }
+  }
+  for (const right of rightsOf(kind)) {
+    const refusal = right(admission, space)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+/**
+ * Masks and withholds what must not be seen of reasoning, rationales and metadata [MEUP-6.1]. It rewrites and never
+ * refuses [MEUP-6.8]; an envelope that it leaves alone keeps its bytes.
+ */
+function guard(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope, encoded } = admission
+  if (!isGuarded(envelope)) return undefined
+  const {
+    rationale,
+    payload,
+    findings,
+    unscanned = 0,
+  } = space.safety.rewrite(envelope, admission.payload, admission.meter)
+  admission.verdicts = [...verdictsOn(findings), ...verdictsOnUnscanned(unscanned)]
+  if (rationale === undefined && payload === undefined) return undefined
+  if (rationale === '') delete envelope.rationale
+  else if (rationale !== undefined) envelope.rationale = rationale
+  if (payload !== undefined) {
+    admission.payload = Buffer.from(payload)
+    envelope.payload = JSON.parse(payload) as Record<string, unknown>
+  }
+  admission.encoded = { body: encode(envelope, admission.payload).body, content: encoded.content }
+  return undefined
+}
+
+/** Records what the guard has decided, behind the envelope that it is about [MEUP-6.3]. */
+function record(admission: AdmissionContext, space: Admission): Outcome {
+  for (const verdict of admission.verdicts ?? []) space.decisions.record(admission, verdict)
+  return undefined
+}
+
+const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
+  findings.flatMap(({ rule, action }) => {
+    if (action === 'block') {
+      return { decision: 'blocked', reasonCode: rule, message: `the rule ${rule} withholds a text of it` }
+    }
+    return action === 'review'
+      ? { decision: 'review', reasonCode: rule, message: `the rule ${rule} asks for a look at it` }
+      : []
+  })
+
+const verdictsOnUnscanned = (texts: number): Verdict[] => {
+  if (texts === 0) return []
+  const message = `${texts} texts of it are withheld, since to scan them costs too much. Send less at once.`
+  return [{ decision: 'blocked', reasonCode: 'payload_too_large', message }]
 }

@@ -1,12 +1,13 @@
 import { Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
-import { getRateClass } from '../rates.js'
-import { explainKick } from '../state/trust/kicks.js'
+import { getRateClass } from '../metering.js'
+import { explainKick } from '../state/trust/trust.js'
 import {
   type Admission,
   type AdmissionContext,
   isRefusal,
   type Outcome,
   type Refusal,
+  type Right,
   type Step,
 } from './context.js'
 
@@ -101,4 +102,15 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
     return { code: 'invalid_payload', path: `/payload${error.path}`, message: error.message }
   }
   return { answered: true, id: envelope.id, seq: 0 }
+}
+
+/** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
+export const hopRights: Right = ({ envelope }, { state, config }) => {
+  const { agentHops } = config.limits
+  if (state.hops.of(envelope) <= agentHops) return undefined
+  return {
+    code: 'rate_limited',
+    message: `${agentHops} chats went from agent to agent. Wait until a human speaks, or a tool answers you.`,
+    details: { class: 'chat', limit: 'agentHops' },
+  }
 }

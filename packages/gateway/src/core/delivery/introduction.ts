@@ -1,7 +1,7 @@
 import { getToolName } from '@meup/folds'
 import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import { parseEnvelope } from '../../log/entries.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
-import { parseEnvelope } from '../replay.js'
 import type { SpaceState } from '../state/state.js'
 
 /** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */

@@ -1,7 +1,7 @@
 import { correlations } from '@meup/protocol'
 import type { Clock } from '../../ports/clock.js'
 import type { EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
-import type { Rates } from '../rates.js'
+import type { Rates } from '../metering.js'
 
 /** Who reads, and whose bucket pays. */
 export interface LogReader {

@@ -11,12 +11,12 @@ import {
   type SubscribePayload,
   type WorkMeter,
 } from '@meup/protocol'
-import { matches } from '../../log/fields.js'
+import { matches } from '../../log/entries.js'
 import type { Connection, Message, OutboundBatch, Sender } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
 import type { Addressed, Reader } from '../may-read.js'
-import type { SpaceMetrics } from '../space-metrics.js'
+import type { SpaceMetrics } from '../metering.js'
 import type { LogReader } from './log-reads.js'
 
 /** Who opens a session. */

@@ -1,7 +1,7 @@
 import { type Erasure, exportLine, Kind } from '@meup/protocol'
 import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier, type Column } from '../../log/chain-verifier.js'
-import { readErasure } from '../../log/erased.js'
+import { readErasure } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import { mayRead, type Reader } from '../may-read.js'

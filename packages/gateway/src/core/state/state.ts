@@ -1,10 +1,18 @@
-import { type Envelope, isKnownKind, Kind } from '@meup/protocol'
+import { Oldest } from '@meup/folds'
+import {
+  correlations,
+  type Envelope,
+  GUEST,
+  type InvitePayload,
+  isKnownKind,
+  Kind,
+  type PausePayload,
+} from '@meup/protocol'
 import { Contexts } from './contexts.js'
 import { Erasures } from './erasures.js'
-import { Pauses } from './pauses.js'
 import { Proposals } from './proposals.js'
-import { Hops, Requests } from './requests.js'
-import { Trust, type TrustSnapshot } from './trust/trust.js'
+import { Requests } from './requests.js'
+import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
 import { applyToTrust } from './trust/trust-fold.js'
 
 /** A part of the state of a space, folded from the envelopes of its log in order [MEUP-3.4]. */
@@ -82,7 +90,7 @@ export class SpaceState {
   seq = 0
   readonly proposals = new Proposals()
   readonly trust = new Trust((ids) => this.proposals.endBy(ids))
-  readonly participants = this.trust.participants
+  readonly participants: Participants = this.trust.participants
   readonly contexts = new Contexts()
   readonly requests = new Requests()
   readonly pauses = new Pauses()
@@ -142,5 +150,190 @@ export class SpaceState {
       ...(this.configured && { configured: this.configured }),
     }
     return new TextEncoder().encode(JSON.stringify(snapshot))
+  }
+}
+
+/** Why a participant may not act for the time being. */
+interface Pause {
+  readonly by: string
+  readonly reason?: string
+  /** Milliseconds since the epoch; absent = until somebody lets it go on. */
+  readonly until?: number
+}
+
+type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
+
+/** Pauses past this many are forgotten, oldest first; so many participants no space has. */
+const remembered = 10_000
+/** Characters of a reason that are repeated to whoever is paused. */
+const maxReasonChars = 200
+/** The last millisecond that a date can tell. */
+const endOfTime = 8.64e15
+
+/** Who is paused [MEUP-3.13]. A fold over the log. */
+export class Pauses {
+  readonly #paused = new Map<string, Pause>()
+
+  apply(envelope: Envelope): void {
+    if (envelope.kind === Kind.participantPause) this.#pause(envelope)
+    else if (envelope.kind === Kind.participantResume) {
+      for (const id of envelope.to ?? []) this.#paused.delete(id)
+    }
+  }
+
+  snapshot(): PausesSnapshot {
+    return [...this.#paused].map(([id, pause]) => ({ id, ...pause }))
+  }
+
+  restore(snapshot: PausesSnapshot): void {
+    for (const { id, ...pause } of snapshot) this.#paused.set(id, pause)
+  }
+
+  /** What keeps a participant from acting at this time, in milliseconds since the epoch. */
+  of(id: string, now: number): Pause | undefined {
+    const pause = this.#paused.get(id)
+    return pause !== undefined && isOver(pause, now) ? undefined : pause
+  }
+
+  /** A second pause replaces the first. Pauses that are over are removed. */
+  #pause({ from, to, ts, payload }: Envelope): void {
+    const { reason, timeoutSeconds } = payload as PausePayload
+    const now = Date.parse(ts)
+    for (const [id, pause] of this.#paused) if (isOver(pause, now)) this.#paused.delete(id)
+    const pause: Pause = {
+      by: from,
+      ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
+      ...(timeoutSeconds !== undefined && {
+        until: Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime),
+      }),
+    }
+    for (const id of to ?? []) {
+      this.#paused.delete(id)
+      this.#paused.set(id, pause)
+    }
+    for (const oldest of this.#paused.keys()) {
+      if (this.#paused.size <= remembered) break
+      this.#paused.delete(oldest)
+    }
+  }
+}
+
+const isOver = ({ until }: Pause, now: number): boolean => until !== undefined && until <= now
+
+interface Configured {
+  readonly participants: Readonly<Record<string, { readonly kind: string }>>
+}
+
+interface HopsSnapshot {
+  readonly agents: readonly (readonly [id: string, isAgent: boolean])[]
+  readonly chats: readonly { readonly id: string; readonly from: string; readonly hops?: number }[]
+  readonly informed: readonly string[]
+}
+
+/** Chats, and participants, past this many are forgotten, oldest first. */
+const rememberedChats = 10_000
+
+/**
+ * How far chats have gone from agent to agent, so that agents which only answer each other come to an end [MEUP-7.4].
+ * A human's chat starts all counts anew. A fold over the log, to stand after that of the requests.
+ */
+class Hops {
+  readonly #requests: Pick<Requests, 'get'>
+  /** Whether it is an agent, of those whom the operator or an invitation names. */
+  readonly #named = new Map<string, boolean>()
+  readonly #oldestNamed = new Oldest(this.#named)
+  /** Who sent each chat of an agent. */
+  readonly #senders = new Map<string, string>()
+  readonly #oldestSent = new Oldest(this.#senders)
+  /** Of the chats that are further than 0. */
+  readonly #hops = new Map<string, number>()
+  /** Agents that somebody else has answered a request of since their last chat. */
+  readonly #informed = new Set<string>()
+
+  constructor(requests: Pick<Requests, 'get'>) {
+    this.#requests = requests
+  }
+
+  apply(envelope: Envelope): void {
+    const { kind, payload } = envelope
+    if (kind === Kind.chat) {
+      if (this.#isAgent(envelope.from)) this.#chat(envelope)
+      else if (this.#hops.size > 0) this.#hops.clear()
+    } else if (kind === Kind.mcpResponse) this.#inform(envelope)
+    else if (kind === Kind.spaceInvite) this.#invite(payload as InvitePayload)
+    else if (kind === Kind.systemSpace && payload.event === 'configured') {
+      const { participants } = payload as unknown as Configured
+      for (const [id, each] of Object.entries(participants)) this.#know(id, each.kind !== 'human')
+    }
+  }
+
+  snapshot(): HopsSnapshot {
+    const chats = [...this.#senders].map(([id, from]) => {
+      const hops = this.#hops.get(id)
+      return { id, from, ...(hops !== undefined && { hops }) }
+    })
+    return { agents: [...this.#named], chats, informed: [...this.#informed] }
+  }
+
+  restore({ agents, chats, informed }: HopsSnapshot): void {
+    for (const [id, isAgent] of agents) this.#named.set(id, isAgent)
+    for (const { id, from, hops } of chats) {
+      this.#senders.set(id, from)
+      if (hops !== undefined) this.#hops.set(id, hops)
+    }
+    for (const id of informed) this.#informed.add(id)
+  }
+
+  /** How far a chat goes: one further than that of another agent that it answers, else as far as its sender was. */
+  of({ from, correlationId }: Pick<Envelope, 'from' | 'correlationId'>): number {
+    if (correlationId === undefined || !this.#isAgent(from) || this.#informed.has(from)) return 0
+    let furthest = 0
+    for (const id of correlations({ correlationId })) {
+      const sender = this.#senders.get(id)
+      if (sender === undefined) continue
+      furthest = Math.max(furthest, (this.#hops.get(id) ?? 0) + (sender === from ? 0 : 1))
+    }
+    return furthest
+  }
+
+  #chat(chat: Envelope): void {
+    const { id, from } = chat
+    const hops = this.of(chat)
+    if (hops > 0) this.#hops.set(id, hops)
+    this.#senders.set(id, from)
+    this.#informed.delete(from)
+    while (this.#senders.size > rememberedChats) {
+      const oldest = this.#oldestSent.next() ?? ''
+      this.#senders.delete(oldest)
+      this.#hops.delete(oldest)
+    }
+  }
+
+  /** To answer oneself is no news. */
+  #inform(response: Envelope): void {
+    for (const id of correlations(response)) {
+      const asker = this.#requests.get(id)?.from
+      if (asker !== undefined && asker !== response.from && this.#isAgent(asker)) this.#informed.add(asker)
+    }
+  }
+
+  /** Whom the operator has named stays what it is. */
+  #invite({ participantId }: InvitePayload): void {
+    if (!this.#named.has(participantId)) this.#know(participantId, true)
+  }
+
+  /** Guests are people; whoever else the operator does not call human is taken for an agent. */
+  #isAgent(id: string): boolean {
+    return this.#named.get(id) ?? !id.startsWith(GUEST)
+  }
+
+  #know(id: string, isAgent: boolean): void {
+    this.#named.delete(id)
+    this.#named.set(id, isAgent)
+    while (this.#named.size > rememberedChats) {
+      const oldest = this.#oldestNamed.next() ?? ''
+      this.#named.delete(oldest)
+      this.#informed.delete(oldest)
+    }
   }
 }

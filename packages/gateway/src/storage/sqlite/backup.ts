@@ -6,10 +6,10 @@ import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier } from '../../log/chain-verifier.js'
 import { LogError } from '../../log/error.js'
 import { loadSqlite } from '../../log/sqlite-driver.js'
-import { columns, fromStored, type StoredRow } from './columns.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 import { readSnapshot } from './pruning.js'
+import { columns, fromStored, type StoredRow } from './rows.js'
 import { knownVersion } from './schema.js'
 
 /** The log of one space in a file. */

@@ -1,7 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { LogError, LogErrorCode } from '../../log/error.js'
-import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
-import type { OpenedSpace } from './chain-writer.js'
+import type { Checkpoint, Filter, Snapshot } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import type { Durability, Role } from './files.js'
 import type { Packed, PackedBatch } from './pack.js'
@@ -11,6 +10,14 @@ export interface WriterOptions {
   readonly durability: Durability
   /** Default `writer`. */
   readonly role?: Role
+}
+
+export interface OpenedSpace {
+  /** By which the file knows the space. */
+  readonly space: number
+  readonly epoch: string
+  readonly head: number
+  readonly snapshot: Snapshot | undefined
 }
 
 /** What the main thread asks of the thread that writes. */

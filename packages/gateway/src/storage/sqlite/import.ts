@@ -1,13 +1,14 @@
 import { checkEnvelope, checkPayload, type Envelope, type KnownHead } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { encodeHead, toDraft } from '../../log/encode.js'
+import { encodeHead, toDraft } from '../../log/entries.js'
 import { LogError, occupiedError } from '../../log/error.js'
 import type { Draft } from '../../ports/envelope-log.js'
-import { ChainWriter, type OpenedSpace } from './chain-writer.js'
-import { storable } from './columns.js'
+import type { OpenedSpace } from './calls.js'
 import { asLogError } from './failure.js'
 import { lock, openForWriting } from './files.js'
+import { ChainWriter } from './log-file.js'
+import { storable } from './rows.js'
 
 export interface ImportOptions {
   /** The file for the log; made where it is missing. It may hold other spaces. */

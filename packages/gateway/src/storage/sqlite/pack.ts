@@ -1,7 +1,6 @@
-import { isErased } from '../../log/erased.js'
-import { createRow, type Fields, toFields } from '../../log/fields.js'
+import { createRow, type Fields, isErased, toFields } from '../../log/entries.js'
 import type { Draft, Row } from '../../ports/envelope-log.js'
-import { type Storable, toJson } from './columns.js'
+import { type Storable, toJson } from './rows.js'
 
 /**
  * Rows on their way to another thread: every blob in one buffer, which is handed over without copying, and the rest

@@ -3,8 +3,8 @@ import { Kind } from '@meup/protocol/kinds'
 import type Database from 'better-sqlite3'
 import type { Filter, Row } from '../../ports/envelope-log.js'
 import type { Range } from './calls.js'
-import { columns, fieldsFrom, fromStored, headingColumns, type StoredRow } from './columns.js'
 import { type Packed, packHeadings, packPage } from './pack.js'
+import { columns, fieldsFrom, fromStored, headingColumns, type StoredRow } from './rows.js'
 
 /** Reads pages of the log through this connection. */
 export function createPageReader(db: Database.Database): (range: Range) => Packed {

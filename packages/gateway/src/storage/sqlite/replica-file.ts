@@ -3,8 +3,8 @@ import type { Range, ReaderCalls } from './calls.js'
 import { Channel } from './channel.js'
 import { untilEmptied } from './erasing.js'
 import { asLogError } from './failure.js'
-import { type Lookup, lookupIn } from './lookup.js'
 import { type Packed, packPage, unpackPage } from './pack.js'
+import { type Lookup, lookupIn } from './rows.js'
 
 export interface ReplicaOptions {
   readonly path: string

@@ -2,12 +2,11 @@ import { closedError, LogError } from '../../log/error.js'
 import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import type { Range, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
-import { storable } from './columns.js'
 import { untilEmptied } from './erasing.js'
 import { asLogError, isBusy } from './failure.js'
 import { LogFile } from './log-file.js'
-import { type Lookup, lookupThrough } from './lookup.js'
 import { type Packed, packBatch, unpackPage } from './pack.js'
+import { type Lookup, lookupThrough, storable } from './rows.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>

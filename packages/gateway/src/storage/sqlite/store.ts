@@ -5,7 +5,7 @@ import type { ReaderCalls, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
-import { type Lookup, lookupIn } from './lookup.js'
+import { type Lookup, lookupIn } from './rows.js'
 import { InlineWriter, openSqliteLog, type Threads } from './sqlite-log.js'
 
 interface SqliteStoreOptions {

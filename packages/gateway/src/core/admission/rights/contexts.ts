@@ -67,14 +67,3 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
     return undefined
   return forbidden(`Only its owner hides or shows ${context} without the capability ${envelope.kind}`)
 }
-
-/** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
-export const hopRights: Right = ({ envelope }, { state, config }) => {
-  const { agentHops } = config.limits
-  if (state.hops.of(envelope) <= agentHops) return undefined
-  return {
-    code: 'rate_limited',
-    message: `${agentHops} chats went from agent to agent. Wait until a human speaks, or a tool answers you.`,
-    details: { class: 'chat', limit: 'agentHops' },
-  }
-}

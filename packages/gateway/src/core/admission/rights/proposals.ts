@@ -1,5 +1,5 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
-import { parseEnvelope } from '../../replay.js'
+import { parseEnvelope } from '../../../log/entries.js'
 import { type Call, digestCall } from '../../state/proposals.js'
 import {
   type Admission,

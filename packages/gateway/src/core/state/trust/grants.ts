@@ -41,7 +41,8 @@ const notGrounded = ({ isGrounded, ...grant }: Grant): Grant => grant
 export class Grants {
   readonly #ground: Ground
   readonly #standing = new Map<string, Grant>()
-  #work = 0
+  /** Units that it has taken to find out what falls, ever since. */
+  work = 0
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -49,11 +50,6 @@ export class Grants {
 
   get size(): number {
     return this.#standing.size
-  }
-
-  /** Units that it has taken to find out what falls, ever since. */
-  get work(): number {
-    return this.#work
   }
 
   get(id: string): Grant | undefined {
@@ -105,7 +101,7 @@ export class Grants {
       if (error instanceof WorkError) return false
       throw error
     } finally {
-      this.#work += meter.spent
+      this.work += meter.spent
     }
   }
 
@@ -148,7 +144,7 @@ export class Grants {
         else earlier.push(capabilities)
       }
     }
-    for (const { spent } of meters.values()) this.#work += spent
+    for (const { spent } of meters.values()) this.work += spent
     return losers
   }
 }

@@ -1,0 +1,170 @@
+import type { Envelope } from '@meup/protocol'
+import { isContextAncestor, openedContext } from '@meup/protocol/context'
+import { type Erasure, erasedMethod, findErasure } from '@meup/protocol/erasure'
+import { correlations, Kind } from '@meup/protocol/kinds'
+import { PROTOCOL } from '@meup/protocol/names'
+import type { Draft, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
+import type { Seal } from './chain.js'
+import { LogError } from './error.js'
+
+/** An envelope as bytes. */
+export interface Encoded {
+  /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
+  readonly body: Uint8Array
+  /** What a retry must repeat: all that was sent but `protocol`, `ts` and `from`, as it was before the guard [MEUP-1.12]. */
+  readonly content: Uint8Array
+}
+
+const closing = 0x7d
+
+/** Builds the bytes of an envelope once. The payload's are those that were sent. */
+export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
+  const head = encodeHead(envelope)
+  const fields = head + encodeFields(envelope)
+  // All that is not free text is ASCII by its pattern, or refused before anybody sees it.
+  const isAscii = envelope.context === undefined && envelope.rationale === undefined
+  const start = isAscii ? fields.length : Buffer.byteLength(fields)
+  const body = Buffer.allocUnsafe(start + payload.length + 1)
+  body.write(fields, isAscii ? 'latin1' : 'utf8')
+  body.set(payload, start)
+  body[body.length - 1] = closing
+  return { body, content: body.subarray(head.length) }
+}
+
+/** What a body has before its content. */
+export const encodeHead = ({ ts, from }: Pick<Envelope, 'ts' | 'from'>): string =>
+  `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`
+
+/** The envelope as the log takes it. */
+export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {
+  const { id, ts, from, kind, to, context, correlationId } = envelope
+  return {
+    seq,
+    id,
+    ts,
+    from,
+    kind,
+    ...(to && { to }),
+    ...(context !== undefined && { context }),
+    ...(correlationId !== undefined && { correlationId }),
+    body,
+    content,
+  }
+}
+
+function encodeFields(envelope: Envelope): string {
+  const { id, to, kind, correlationId, context, rationale, parallelGroup } = envelope
+  let text = `"id":"${id}"`
+  if (to !== undefined) text += `,"to":${JSON.stringify(to)}`
+  text += `,"kind":"${kind}"`
+  if (correlationId !== undefined) text += `,"correlationId":${JSON.stringify(correlationId)}`
+  if (context !== undefined) text += `,"context":${JSON.stringify(context)}`
+  if (rationale !== undefined) text += `,"rationale":${JSON.stringify(rationale)}`
+  if (parallelGroup !== undefined) text += `,"parallelGroup":${parallelGroup}`
+  return `${text},"payload":`
+}
+
+/** An entry without its body: the cheapest thing to store and to send. */
+export type Fields = readonly [
+  seq: number,
+  id: string,
+  ts: string,
+  from: string,
+  kind: string,
+  to: Entry['to'] | undefined,
+  context: string | undefined,
+  correlationId: Entry['correlationId'] | undefined,
+]
+
+export function toFields({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
+  return [seq, id, ts, from, kind, to, context, correlationId]
+}
+
+export function createHeading(fields: Fields): Heading {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind }, fields)
+}
+
+export function createDraft(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind, body, content }, fields)
+}
+
+export function createRow(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind, body, salt, leaf, hash, digest }, fields)
+}
+
+/** What was absent stays absent. Set one by one: to spread an object of this size costs more than to hash it. */
+function withOptional<Kind extends Heading>(entry: Kind, fields: Fields): Kind {
+  const [, , , , , to, context, correlationId] = fields
+  const target: { -readonly [Key in keyof Heading]: Heading[Key] } = entry
+  if (to !== undefined) target.to = to
+  if (context !== undefined) target.context = context
+  if (correlationId !== undefined) target.correlationId = correlationId
+  return entry
+}
+
+/** Whether an entry is one of those that the filter selects. */
+export function matches(
+  { seqs, kinds, from, context, correlationId }: Filter,
+  entry: Pick<Entry, 'kind' | 'from' | 'context' | 'correlationId'> & Partial<Pick<Entry, 'id' | 'seq'>>,
+): boolean {
+  return (
+    (seqs === undefined || seqs.includes(entry.seq ?? 0)) &&
+    (kinds === undefined || kinds.includes(entry.kind)) &&
+    (from === undefined || from.includes(entry.from)) &&
+    (context === undefined || isIn(context, entry.context) || opens(context, entry)) &&
+    (correlationId === undefined || correlations(entry).includes(correlationId))
+  )
+}
+
+const isIn = (wanted: string, context: string | undefined): boolean =>
+  context !== undefined && (context === wanted || isContextAncestor(wanted, context))
+
+/** Whether this is the start that has opened the context. */
+const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =>
+  kind === Kind.reasoningStart &&
+  id !== undefined &&
+  openedContext({ id, ...(context && { context }) }) === wanted
+
+const nothing = new Uint8Array(0)
+
+/** Whether a row that was read with its body has been erased: then it has none [MEUP-10.10]. */
+export const isErased = ({ body, salt }: Pick<Row, 'body' | 'salt'>): boolean =>
+  body.length === 0 && salt.length === 0
+
+/** What stays of a row that is erased. */
+export const eraseRow = (row: Row): Row =>
+  createRow(toFields(row), nothing, { salt: nothing, leaf: row.leaf, hash: row.hash, digest: nothing })
+
+/** The erasure that an entry records. */
+export const readErasure = ({ kind, body }: Entry): Erasure | undefined =>
+  kind === Kind.systemSpace ? findErasure(Buffer.from(body).toString()) : undefined
+
+const decoder = new TextDecoder()
+
+/** What folds of the log take for the payload of an erased envelope, whatever its kind. Nobody is shown it. */
+const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
+
+/** Throws a `LogError` of code `corrupt` where the row is damaged. Of an erased one it gives what stays [MEUP-10.10]. */
+export function parseEnvelope(entry: Entry): Envelope {
+  const { seq, body } = entry
+  if (body.length === 0) return withoutBody(entry)
+  try {
+    const envelope = JSON.parse(decoder.decode(body)) as Envelope
+    envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.
+    return envelope
+  } catch (cause) {
+    throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })
+  }
+}
+
+function withoutBody({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Envelope {
+  return {
+    ...{ protocol: PROTOCOL, seq, id, ts, from, kind, payload: erasedPayload },
+    ...(to && { to: [...to] }),
+    ...(context !== undefined && { context }),
+    ...(correlationId !== undefined && { correlationId }),
+  } as Envelope
+}
