@@ -1,4 +1,6 @@
+import type { Readable, Writable } from 'node:stream'
 import {
+  type AnyMessage,
   type ClientContext,
   client,
   type InitializeResponse,
@@ -6,10 +8,11 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionNotification,
+  type Stream,
 } from '@agentclientprotocol/sdk'
+import { isObject } from '@meup/folds'
 import { readLines, type SupervisedChild, spawnChild } from '@meup/mcp-bridge'
 import { getMessage } from './approvals.js'
-import { createStream } from './messages.js'
 
 /** Milliseconds in which an agent has to introduce itself. */
 const initializeMs = 30_000
@@ -113,4 +116,49 @@ async function withinTime<Value>(answer: Promise<Value>, ended: Promise<string>)
 async function forward({ stderr }: SupervisedChild, log: (line: string) => void): Promise<void> {
   if (stderr === null) return
   for await (const line of readLines(stderr, lineLimit)) log(line)
+}
+
+/** The longest message of an agent. */
+const maxMessageBytes = 32 * 1024 * 1024
+
+interface StreamHandlers {
+  /** Called in order, as they come: the SDK would refuse those that are newer than itself. */
+  onUpdate(notification: SessionNotification): void
+  /** A line that is no message. */
+  onJunk(line: string): void
+}
+
+/** The messages of an agent, one a line, but for session updates. */
+function createStream(stdin: Writable, stdout: Readable, { onUpdate, onJunk }: StreamHandlers): Stream {
+  async function* read(): AsyncGenerator<AnyMessage> {
+    for await (const line of readLines(stdout, { maxBytes: maxMessageBytes, longer: 'fail' })) {
+      const message = parse(line)
+      if (message === undefined) {
+        if (line.trim() !== '') onJunk(line)
+      } else if ('method' in message && message.method === methods.client.session.update) {
+        const { params } = message
+        if (isObject(params) && isObject(params.update)) onUpdate(params as SessionNotification)
+      } else yield message
+    }
+  }
+  return {
+    readable: ReadableStream.from(read()),
+    writable: new WritableStream({
+      write: (message) =>
+        new Promise((resolve, reject) =>
+          stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve())),
+        ),
+    }),
+  }
+}
+
+function parse(line: string): AnyMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null && 'jsonrpc' in value
+      ? (value as AnyMessage)
+      : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -3,7 +3,7 @@ import { compileSafety, defaultSafety, tailOf } from '@meup/safety'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { compileKeywords } from '../src/leak/keywords.js'
+import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 interface RuleData extends BuiltInRule {

@@ -4,7 +4,7 @@ import { times } from '../../../test/support/soak.js'
 import { base64, unbroken } from '../src/decodings/decoders.js'
 import { decodeText } from '../src/decodings/decoding.js'
 import { knownSecrets } from '../src/leak/detectors.js'
-import { compileKeywords, type Words } from '../src/leak/keywords.js'
+import { compileKeywords, type Words } from '../src/leak/finder.js'
 import { blanks, charSet, charSetExcept, findStretches } from '../src/spans.js'
 
 /** What tells soon that there is nothing to be found agrees with what takes its time. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { compileKeywords } from '../src/leak/keywords.js'
+import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 interface RuleData extends BuiltInRule {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { builtInRules, compileSafety, defaultSafety } from '@meup/safety'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileKeywords } from '../src/leak/keywords.js'
+import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 /**

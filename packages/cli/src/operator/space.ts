@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { stringify } from 'yaml'
@@ -8,7 +8,6 @@ import { exitCodes } from '../failure/exit-codes.js'
 import { findConfigWarnings } from '../lib/capabilities.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printNotice } from '../lib/output.js'
-import { placeSchema } from './editor-schema.js'
 import { summarize, summaryLines } from './settings.js'
 
 /** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
@@ -97,3 +96,16 @@ participants:
 
 /** A name as YAML: names such as "null" or "1" need quotes. */
 const text = (name: string): string => stringify(name).trim()
+
+const shipped = new URL('../../schema/space.schema.json', import.meta.url)
+const [ofPackage, copy] = ['node_modules/meup/schema/space.schema.json', 'space.schema.json']
+
+/** The first line of a space.yaml in a folder with this package: editors complete and check the file by it. */
+export const schemaLine = `# yaml-language-server: $schema=./${ofPackage}\n`
+
+/** The same for any folder: without the package, the schema is copied beside the file. */
+export function placeSchema(directory: string): string {
+  if (existsSync(join(directory, ofPackage))) return schemaLine
+  if (!existsSync(join(directory, copy))) copyFileSync(shipped, join(directory, copy))
+  return schemaLine.replace(ofPackage, copy)
+}

@@ -3,13 +3,13 @@ import {
   correlations,
   type Envelope,
   GUEST,
+  getErasure,
   type InvitePayload,
   isKnownKind,
   Kind,
   type PausePayload,
 } from '@meup/protocol'
 import { Contexts } from './contexts.js'
-import { Erasures } from './erasures.js'
 import { Proposals } from './proposals.js'
 import { Requests } from './requests.js'
 import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
@@ -335,5 +335,27 @@ class Hops {
       this.#named.delete(oldest)
       this.#informed.delete(oldest)
     }
+  }
+}
+
+/** Seqs of what was erased, as long as the log has its place [MEUP-10.10]. A fold over the log. */
+class Erasures {
+  readonly seqs = new Set<number>()
+
+  apply(envelope: Envelope): void {
+    const { payload } = envelope
+    const erasure = getErasure(envelope)
+    if (erasure !== undefined) this.seqs.add(erasure.seq)
+    else if (payload.event === 'pruned') {
+      for (const seq of this.seqs) if (seq <= Number(payload.through)) this.seqs.delete(seq)
+    }
+  }
+
+  snapshot(): readonly number[] {
+    return [...this.seqs]
+  }
+
+  restore(seqs: readonly number[]): void {
+    for (const seq of seqs) this.seqs.add(seq)
   }
 }

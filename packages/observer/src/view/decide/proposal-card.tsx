@@ -9,6 +9,7 @@ import {
   fitsCard,
   indentJson,
   isShownAtOnce,
+  type Mark,
   maxArgumentChars,
   nameText,
   type ProposalRow,
@@ -21,7 +22,6 @@ import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyChain } from '../why/why-panel.js'
 import { Decision } from './decision.js'
-import { Marks } from './marks.js'
 
 /** A proposal: a card while it is pending, then a line with the decision. */
 export const ProposalCard = ({ row: { proposal, envelope } }: { row: ProposalRow }): VNode =>
@@ -184,5 +184,31 @@ function Arguments({ json, isWhole, showAll }: ArgumentsProps): VNode {
         Show all of it: {sizeText(json.length)}
       </button>
     </>
+  )
+}
+
+const signs: Readonly<Record<Mark['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
+
+/** Why a proposal deserves a second look; each says why when it is pointed at or opened. */
+function Marks({ marks }: { marks: readonly Mark[] }): VNode | null {
+  const { inspect } = useSpace()
+  if (marks.length === 0) return null
+  return (
+    <ul class="marks">
+      {marks.map(({ kind, label, why, id }) => (
+        <li key={kind} class={`mark-${kind}`} data-mark={kind}>
+          <strong>
+            <span aria-hidden="true">{signs[kind]} </span>
+            {label}
+          </strong>{' '}
+          <span class="dim">{why}</span>
+          {id !== undefined && (
+            <button type="button" class="link" onClick={() => inspect(id)}>
+              look at it
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
