@@ -2,12 +2,15 @@
 const hiddenPageMs = 250
 /** Values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
+/** Milliseconds between two deliveries: nobody reads faster, and each draws the page anew. */
+const restMs = 40
 
-/** Collects values and delivers them once per frame. */
+/** Collects values and delivers them: the first with the next frame, those that follow at once together after a rest. */
 export class Batches<Value> {
   readonly #give: (batch: readonly Value[]) => void
   #waiting: Value[] = []
   #isScheduled = false
+  #delivered = Number.NEGATIVE_INFINITY
   #drained: (() => void)[] = []
 
   constructor(give: (batch: readonly Value[]) => void) {
@@ -36,12 +39,15 @@ export class Batches<Value> {
     this.#isScheduled = true
     const give = (): void => {
       this.#isScheduled = false
+      this.#delivered = performance.now()
       const batch = this.#waiting.splice(0, maxBatch)
       if (batch.length > 0) this.#give(batch)
       if (this.#waiting.length > 0) this.#schedule()
       else for (const resolve of this.#drained.splice(0)) resolve()
     }
-    requestFrame(give, hiddenPageMs)
+    const rest = this.#delivered + restMs - performance.now()
+    if (rest > 0 && this.#waiting.length < maxBatch) setTimeout(() => requestFrame(give, hiddenPageMs), rest)
+    else requestFrame(give, hiddenPageMs)
   }
 }
 
