@@ -145,8 +145,10 @@ function place({ type, of, depth, context, count, key }: Unplaced, getHeight: Ge
 
 /** The same with parallel calls side by side. */
 export const createSlotsInBatches: typeof createSlots = (block, sources, getHeight) => {
+  const slots = createSlots(block, sources, getHeight)
+  if (!slots.some(({ envelope }) => envelope.parallelGroup !== undefined)) return slots
   const arranged: Slot[] = []
-  for (const slot of createSlots(block, sources, getHeight)) {
+  for (const slot of slots) {
     const last = arranged.at(-1)
     if (last === undefined || !isTogether(last, slot)) arranged.push(slot)
     else
