@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
 import { snippetsOf } from '../support/snippets.js'
 
 const needle = 'hunter2-tango-foxtrot'
@@ -16,13 +19,14 @@ participants:
 
 async function running() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const gateway = await startMeup('gateway', cwd)
+  const start = () => startMeup('gateway', cwd)
+  const gateway = await start()
   const run = (...args: string[]) => meup(args, { cwd })
   const say = async (...args: string[]): Promise<number> => {
     const { stdout } = await run('send', '--json', ...args)
     return (JSON.parse(stdout) as { seq: number }).seq
   }
-  return { cwd, gateway, run, say }
+  return { cwd, start, gateway, run, say }
 }
 
 /** Files below a folder in whose bytes the needle is. */
@@ -78,6 +82,37 @@ test('what is erased is in no view, export or backup that is made afterwards, no
   expect(readdirSync(cwd)).toEqual(
     expect.arrayContaining(['audit.db', 'copy.db', 'demo.jsonl', 'restored.db']),
   )
+})
+
+/** Reads a log for as long as it runs, as a backup does, and says when a row in it was emptied. */
+const reader = `
+  const [file, seq] = process.argv.slice(1)
+  const [held, looks] = [1, 2].map(() => require('better-sqlite3')(file, { readonly: true }))
+  held.exec('BEGIN')
+  held.prepare('SELECT count(*) FROM envelopes').get()
+  console.log('reads')
+  const size = looks.prepare('SELECT length(body) FROM envelopes WHERE seq = ?').pluck()
+  const timer = setInterval(() => size.get(seq) === 0 && (console.log('emptied'), clearInterval(timer)), 10)
+  process.stdin.resume()`
+
+test('what a backup kept from being overwritten is overwritten after the gateway was killed meanwhile', async () => {
+  const { cwd, start, gateway, run, say } = await running()
+  await say('much before it '.repeat(6000))
+  const seq = await say(`so ${needle} it is`)
+  const file = join(cwd, '.meup/space.db')
+  const cwdOfDriver = join(repositoryRoot, 'packages/gateway')
+  const backup = spawn(process.execPath, ['-e', reader, file, `${seq}`], { cwd: cwdOfDriver })
+  onTestFinished(() => void backup.kill('SIGKILL'))
+  await once(backup.stdout, 'data')
+  const erased = run('erase', `${seq}`, '--reason', 'a password')
+  await once(backup.stdout, 'data')
+  await gateway.stop('SIGKILL')
+  expect((await erased).code).toBe(3)
+  await start()
+  expect(filesWithNeedle(cwd)).toEqual(['.meup/space.db-wal'])
+  backup.kill('SIGKILL')
+  await expect.poll(() => filesWithNeedle(cwd), { timeout: 5000 }).toEqual([])
+  expect((await run('audit', 'verify')).stdout).toContain(`seq ${seq} was erased by ana: a password`)
 })
 
 test('a database of steps that was made before tells that it has what was erased since', async () => {

@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
+import { FakeClock } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/core/replay.js'
+import { IndexFile } from '../src/index/index-file.js'
 import { byId, seqs as seqsOf } from './client.js'
 import { erasable, erase, needle, participants, proposed, tellEverything, viewsOf } from './erasing.js'
 import { asking, openEvents } from './http-client.js'
@@ -278,14 +280,33 @@ describe('the files of a space', () => {
   })
 })
 
-/** A store whose logs refuse to erase for a while. */
+test('an index that a killed process has left keeps nothing in its write-ahead log', () => {
+  const [path, left] = [temporaryFile('index.db'), temporaryFile('index.db')]
+  const index = new IndexFile(path)
+  const db = index.open()
+  for (const memory of [needle, 'nothing']) db.prepare('REPLACE INTO memories VALUES (1, ?)').run(memory)
+  for (const end of ['', '-wal']) copyFileSync(`${path}${end}`, `${left}${end}`)
+  index.close()
+  expect(bytesBeside(left).includes(needle)).toBe(true)
+  const opened = new IndexFile(left)
+  opened.open()
+  expect(bytesBeside(left).includes(needle)).toBe(false)
+  opened.close()
+})
+
+/** A store whose logs refuse to erase for a while, or to be read afterwards. */
 function reluctant(inner: LogStore) {
-  const fault = { refuses: true }
+  const fault = { refuses: true, isUnreadable: false, attempts: 0 }
   const store: LogStore = {
     async open(name) {
       const log = await inner.open(name)
-      const faults: Pick<EnvelopeLog, 'erase'> = {
-        erase: (seqs) => (fault.refuses ? Promise.reject(new Error('not now')) : log.erase(seqs)),
+      const refuse = () => Promise.reject(new Error('not now'))
+      const faults: Pick<EnvelopeLog, 'erase' | 'read'> = {
+        erase(seqs) {
+          fault.attempts++
+          return fault.refuses ? refuse() : log.erase(seqs)
+        },
+        read: (query) => (fault.isUnreadable && fault.attempts > 0 ? refuse() : log.read(query)),
       }
       return Object.assign(Object.create(log) as EnvelopeLog, faults)
     },
@@ -332,6 +353,51 @@ describe('an erasure that is cut off after its record', () => {
     await ana.next(isRecord)
     fault.refuses = false
     expect((await erased).body).toMatchObject({ removed: true })
+  })
+
+  test('is not said to be done before the index has done it', async () => {
+    const path = temporaryFile('log.db')
+    const first = await erasable({ store: await sqliteStore({ path }) })
+    const { seq } = await first.ana.accepted({ kind: 'chat', payload: { message: needle } })
+    await first.close()
+    const { store, fault } = reluctant(await sqliteStore({ path }))
+    Object.assign(fault, { refuses: false, isUnreadable: true })
+    const { erase } = await erasable({ store })
+    fault.attempts = 0
+    let isAnswered = false
+    const erased = erase({ seq, reason }).finally(() => {
+      isAnswered = true
+    })
+    await expect.poll(() => isAnswered || fault.attempts > 2, { timeout: 9000 }).toBe(true)
+    expect(isAnswered).toBe(false)
+    fault.isUnreadable = false
+    expect((await erased).body).toMatchObject({ removed: true })
+    expect(bytesBeside(path).includes(needle)).toBe(false)
+  })
+
+  test('comes before its envelope is pruned, whose bytes nothing overwrites', async () => {
+    const path = temporaryFile('log.db')
+    const clock = new FakeClock()
+    const first = await erasable({ clock, ...reluctant(await sqliteStore({ path })) })
+    const { seqs } = await tellEverything(first)
+    for (const seq of seqs) erase(first.url, { seq, reason }).catch(() => {}) // The gateway ends before it answers.
+    await first.ana.next((frame) => isRecord(frame) && frame.payload.seq === seqs.at(-1))
+    await first.close()
+    clock.advance(20 * 86_400_000)
+    const { store, fault } = reluctant(await sqliteStore({ path }))
+    const again = await start({ participants, clock, store, retention: { days: 10 } })
+    const oldest = async () => {
+      clock.advance(10_000) // What failed is tried again.
+      const { prunedBefore = 1 } = (await asking(again.url, 'eve').json('/audit/verify')) as {
+        prunedBefore?: number
+      }
+      return prunedBefore
+    }
+    await expect.poll(async () => [await oldest(), fault.attempts > 2]).toEqual([1, true])
+    fault.refuses = false
+    await expect.poll(oldest).toBeGreaterThan(1)
+    await again.close()
+    expect(bytesBeside(path).includes(needle)).toBe(false)
   })
 })
 

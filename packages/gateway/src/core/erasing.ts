@@ -68,6 +68,11 @@ export class Erasing implements SpaceListener {
     this.#recovery.close()
   }
 
+  /** Resolves when no bytes are left to be removed. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await new Promise<void>((resolve) => this.#waiting.add(resolve))
+  }
+
   /** On every gateway that has the space open, whichever of them has logged the record. */
   erased(seqs: readonly number[]): void {
     this.#copies.forget()
@@ -140,10 +145,8 @@ export class Erasing implements SpaceListener {
       const [seqs, head] = [[...this.#pending], this.#space.delivered]
       await this.#checkpoints.settled() // One that was begun before tells of them.
       const found = await log.erase(seqs)
-      if (found) {
-        await this.#copies.reach(head)
-        logger.info({ space: config.name, seqs }, 'envelopes were erased')
-      }
+      await this.#copies.reach(head) // Also where an earlier attempt came no further than the log.
+      if (found) logger.info({ space: config.name, seqs }, 'envelopes were erased')
       isChanged ||= found
       for (const seq of seqs) this.#pending.delete(seq)
       for (const look of [...this.#waiting]) look()

@@ -11,13 +11,19 @@ const dayMs = 24 * hourMs
 export class Retention {
   readonly #space: Space
   readonly #index: { prune(through: number): void }
+  readonly #erasing: { settled(): Promise<void> }
   #cancel = (): void => {}
   #isOver = false
 
-  /** `index` is told of what was pruned. */
-  constructor(space: Space, index: { prune(through: number): void }) {
+  /** `index` is told of what was pruned. What is to be erased goes first: the bytes of what is pruned are not overwritten. */
+  constructor(
+    space: Space,
+    index: { prune(through: number): void },
+    erasing: { settled(): Promise<void> },
+  ) {
     this.#space = space
     this.#index = index
+    this.#erasing = erasing
   }
 
   begin(): void {
@@ -55,6 +61,7 @@ export class Retention {
     const boundary = clock.now() - days * dayMs
     const through = await lastOlderThan(boundary, log)
     if (through < log.oldest) return
+    await this.#erasing.settled()
     const snapshot = await snapshotAt(log, through)
     const [row] = await log.read({ after: through - 1, limit: 1 })
     if (row === undefined || this.#isOver) return

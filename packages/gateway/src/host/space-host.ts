@@ -35,7 +35,6 @@ export class SpaceHost {
     this.space = space
     this.presence = new Presence(space)
     this.turns = createTurns(space, file)
-    this.retention = new Retention(space, this.turns.indexer)
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
     this.#eventStreams = new EventStreams(space, this.turns)
@@ -47,6 +46,7 @@ export class SpaceHost {
       },
       reach: (seq) => this.turns.indexer.reach(seq),
     })
+    this.retention = new Retention(space, this.turns.indexer, this.erasing)
     const { shared } = space.log
     this.#member = shared && new Member(this, shared)
     space.listen([

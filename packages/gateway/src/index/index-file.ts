@@ -109,6 +109,7 @@ export class IndexFile {
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = OFF')
       db.pragma('secure_delete = ON') // What it goes on with may tell of what is erased later.
+      db.pragma('wal_checkpoint(TRUNCATE)') // A process that was killed may have left there what was erased.
       const found = Number(db.pragma('user_version', { simple: true }))
       const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
       if (found === format) return db

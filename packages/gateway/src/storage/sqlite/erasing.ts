@@ -19,7 +19,7 @@ export function eraseRows(db: Database.Database, space: number, seqs: readonly n
 
 const pauseMs = 100
 
-/** Empties the write-ahead log. A backup may stand in the way for as long as it takes. */
+/** Empties the write-ahead log, which may have what an earlier process erased. A backup may stand in the way for as long as it takes. */
 export async function untilEmptied(attempt: () => Promise<boolean>): Promise<void> {
   while (!(await attempt())) await delay(pauseMs)
 }

@@ -91,7 +91,7 @@ function replicaFile(
     async erase(space, seqs) {
       const found = await writer.call('erase', [space, seqs])
       lookup.refresh()
-      if (found) await untilEmptied(() => writer.call('emptyWal', []))
+      await untilEmptied(() => writer.call('emptyWal', []))
       return found
     },
     keep: (space, checkpoint) => writer.call('keep', [space, checkpoint]),

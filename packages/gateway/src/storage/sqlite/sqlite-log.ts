@@ -147,7 +147,7 @@ export async function openSqliteLog(
       lastWrite = erasing
       const found = await erasing
       lookup.refresh()
-      if (found) await untilEmptied(() => writer.call('emptyWal', []))
+      await untilEmptied(() => writer.call('emptyWal', []))
       return found
     },
     async keep(checkpoint) {
