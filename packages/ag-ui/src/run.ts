@@ -10,6 +10,7 @@ import {
   isWithheld,
   LiveAnswers,
   type Outcome,
+  onOneLine,
   type ProposalFold,
   type ProposalView,
   type Question,
@@ -104,7 +105,7 @@ export class Run {
     const { state, agent } = turn
     const { reason } = this.#turn
     if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, `${agent} has given up${reason === null ? '' : `: ${reason}`}`)
+      return this.fail(state, onOneLine(`${agent} has given up${reason === null ? '' : `: ${reason}`}`))
     }
     const ours = new Set(turn.decisions.filter(({ outcome }) => outcome === null).map(({ id }) => id))
     const interrupts = this.#proposals
@@ -216,7 +217,8 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
 const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView): Interrupt => ({
   id,
   reason: 'tool_call',
-  message: `${source.from} asks to call ${tool}: ${reasonText(rationale)}`,
+  // On one line: of several, one could be taken for somebody else's, or for the page's own.
+  message: onOneLine(`${source.from} asks to call ${tool}: ${reasonText(rationale)}`),
   toolCallId: id,
   responseSchema: {
     type: 'object',

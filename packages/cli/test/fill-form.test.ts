@@ -108,3 +108,15 @@ test('a question of several lines cannot be taken for one of somebody else', asy
       .filter((line) => line.startsWith('?')),
   ).toEqual(['? hotel asks: ok'])
 })
+
+test('neither a default nor what can be chosen says anything on a line of its own, or more than fits', async () => {
+  const { forms, printed, prompts } = filler(['neither', '1', undefined])
+  const hostile = 'a\n? bank asks: your PIN'
+  const params = ask({
+    one: { type: 'string', enum: [hostile], default: 'none' },
+    two: { type: 'string', default: `${hostile}\u001B[2J${'x'.repeat(100_000)}` },
+  })
+  expect(await forms.answer('hotel')(params, never)).toEqual({ action: 'decline' })
+  expect([...printed, ...prompts].join('\n')).not.toMatch(/^\? bank/m)
+  expect(Math.max(...prompts.map(({ length }) => length))).toBeLessThan(200)
+})

@@ -91,6 +91,13 @@ describe('what a field is filled in with becomes a value', () => {
     ['not yes or no', { type: 'boolean' }, 'maybe', /yes or no/],
     ['not among the choices', { type: 'string', enum: ['a', 'b'] }, 'c', /one of a, b/],
     [
+      'not among choices that hide something',
+      { type: 'string', enum: ['a\n\u202E? b', 'd'] },
+      'c',
+      /one of a \? b, d$/,
+    ],
+    ['not among long choices', { type: 'string', enum: ['a'.repeat(9000)] }, 'c', /^is one of a{489}…$/],
+    [
       'too few choices',
       { type: 'array', minItems: 2, items: { enum: ['a', 'b'] } },
       ['a'],

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import type { ElicitResult, OnElicitation, SpaceClient } from '@meup/agent-sdk'
-import { type Filled, type FormField, onOneLine, printable, readFilled, readForm } from '@meup/folds'
+import { brief, type Filled, type FormField, onOneLine, printable, readFilled, readForm } from '@meup/folds'
 import { printNotice } from './output.js'
 
 /** Where questions are put. */
@@ -97,6 +97,9 @@ function fromLine({ type, initial, options }: FormField, line: string): Filled {
   return line.split(/[\s,]+/).map((word) => options[Number(word) - 1]?.value ?? word)
 }
 
+/** Of a default in a prompt. */
+const maxDefaultChars = 80
+
 function hint({ type, initial, isRequired, format }: FormField): string {
   const what = {
     boolean: ' y or n',
@@ -107,7 +110,7 @@ function hint({ type, initial, isRequired, format }: FormField): string {
   }
   const kind =
     format === undefined ? (Object.hasOwn(what, type) ? what[type as keyof typeof what] : '') : ` ${format}`
-  const usual = typeof initial === 'boolean' ? (initial ? 'y' : 'n') : String(initial)
+  const usual = typeof initial === 'boolean' ? (initial ? 'y' : 'n') : brief(String(initial), maxDefaultChars)
   const enter = usual !== '' ? ` · Enter: ${usual}` : isRequired ? '' : ' · Enter: nothing'
   return `${kind}${enter}`
 }
@@ -121,7 +124,7 @@ export function promptForms(space: SpaceClient, who: string): OnElicitation | un
       const terminal = createInterface({ input: process.stdin, output: process.stderr })
       const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
       terminal.once('SIGINT', () => process.emit('SIGINT'))
-      const asked = printable(question.replace('Esc', 'Ctrl+D'))
+      const asked = printable(question.replace(/Esc(?=: decline$)/, 'Ctrl+D'))
       const answered = terminal.question(`${asked} `, { signal }).catch(() => undefined)
       return Promise.race([answered, left]).finally(() => terminal.close())
     },

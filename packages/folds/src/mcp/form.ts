@@ -1,4 +1,4 @@
-import { isObject } from '../text.js'
+import { brief, isObject } from '../text.js'
 
 /** A question of `elicitation/create`: a text, and what is to be filled in. */
 export interface Form {
@@ -183,7 +183,7 @@ const findOption = (options: readonly FormOption[], text: string): FormOption | 
   options.find(({ value }) => value === text) ?? options.find(({ label }) => label === text)
 
 const oneOfText = (options: readonly FormOption[]): string =>
-  `is one of ${options.map(({ label }) => label).join(', ')}`
+  brief(`is one of ${options.map(({ label }) => label).join(', ')}`, maxLabelChars)
 
 function hasFormat({ format }: FormField, text: string): boolean {
   switch (format) {

@@ -16,11 +16,7 @@ export class Retention {
   #isOver = false
 
   /** `index` is told of what was pruned. What is to be erased goes first: the bytes of what is pruned are not overwritten. */
-  constructor(
-    space: Space,
-    index: { prune(through: number): void },
-    erasing: { settled(): Promise<void> },
-  ) {
+  constructor(space: Space, index: { prune(through: number): void }, erasing: { settled(): Promise<void> }) {
     this.#space = space
     this.#index = index
     this.#erasing = erasing
