@@ -70,7 +70,15 @@ export class Erasing implements SpaceListener {
 
   /** Resolves when no bytes are left to be removed. */
   async settled(): Promise<void> {
-    while (this.#pending.size > 0) await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    while (this.#pending.size > 0) {
+      await new Promise<void>((resolve) => {
+        const look = (): void => {
+          this.#waiting.delete(look)
+          resolve()
+        }
+        this.#waiting.add(look)
+      })
+    }
   }
 
   /** On every gateway that has the space open, whichever of them has logged the record. */
