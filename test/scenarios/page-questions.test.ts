@@ -8,7 +8,7 @@ import { enterAs, openPageGateway, pictures } from '../support/page.js'
 const timeout = 60_000
 
 const form = {
-  message: 'Where to <b>exactly</b>?',
+  message: `Where to <b>exactly</b>?${'\nAnd when?'.repeat(300)}`,
   requestedSchema: {
     type: 'object',
     properties: {
@@ -78,6 +78,9 @@ test(
     await page.shows(/teller\s+asks you/)
     await page.shows('Where to <b>exactly</b>?')
     await page.shows('Everyone in the space can read what you answer.')
+    // However long it is, what it takes to answer stands near it.
+    const asked = 'document.querySelector(".question .asked").clientHeight / innerHeight'
+    expect(await page.evaluate(asked)).toBeLessThan(0.35)
     expect(await page.evaluate('document.title')).toBe('(1) demo')
     await eve.shows('elicitation/create')
     await eve.hides('asks you')

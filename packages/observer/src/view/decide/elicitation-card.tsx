@@ -99,9 +99,10 @@ interface FieldsProps {
 
 const Fields = ({ form, filled, problems, redraw }: FieldsProps): VNode => (
   <>
-    <p>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+    <section class="asked" tabIndex={0} aria-label="What it asks">
       <Said text={printable(form.message)} />
-    </p>
+    </section>
     {form.fields.map((field) => {
       const { name, label, description } = field
       const problem = problems.get(name)
