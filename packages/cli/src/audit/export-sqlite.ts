@@ -29,14 +29,14 @@ export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFla
   }
   const days = keepDays === undefined ? undefined : readDays(keepDays)
   const http = new HttpClient(resolveTarget(flags), { retry: retryPutOff })
-  const { epoch, head } = await http.readParticipants()
+  const { epoch } = await http.readParticipants()
   const file = await AuditFile.open(to, { sessionId: epoch, space: http.target.space })
   const report = reporter(to, epoch, flags.json)
   if (follow) endOnSignal(file)
   try {
     const audit = new AuditExport(http, file, epoch, days)
-    report(await audit.readAll(), audit.prune())
-    if (follow) await audit.follow(head, report)
+    if (follow) await audit.follow(report)
+    else report(await audit.readAll(), audit.prune())
   } finally {
     file.close()
   }
@@ -78,18 +78,20 @@ class AuditExport {
     return this.#file.log.prune(this.#keepDays, now)
   }
 
-  /** Exports envelopes after `head`, until the process ends or the log is replaced. */
-  async follow(head: number, report: Report): Promise<never> {
-    let last = head
+  /** Exports everything, then what is new, until the process ends or the log is replaced. Outlasts a gateway that is away. */
+  async follow(report: Report): Promise<never> {
+    /** Head of the log when it was read last. */
+    let last: number | undefined
     let isReported = false
     for (;;) {
       try {
-        await pause(lookMs)
         const place = await this.#http.readParticipants()
         const isNew = place.epoch !== this.#epoch || place.head !== last
-        report(isNew ? await this.#readNew() : { turns: 0, steps: 0 }, this.prune())
+        const read = () => (last === undefined ? this.readAll() : this.#readNew())
+        report(isNew ? await read() : { turns: 0, steps: 0 }, this.prune())
         last = place.head
         isReported = false
+        await pause(lookMs)
       } catch (error) {
         if (!isAway(error)) throw error
         if (!isReported) printNotice(`${formatError(error)}; trying again`)

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -86,6 +88,29 @@ test('an export that follows goes on live, over a restart of the gateway, until 
   await expect.poll(contents).toEqual(['before', 'meanwhile', 'after'])
   exporting.process.kill('SIGTERM')
   expect(await exporting.ended).toBe(0)
+})
+
+test('an export that follows goes on where its first reading is cut off', { timeout }, async () => {
+  const { cwd, gateway, think, contents } = await running()
+  await think('aside', 'before')
+  let isAway = true
+  const proxy = createServer(async ({ url = '', headers: { authorization = '' } }, response) => {
+    if (isAway && url.includes('/envelopes?')) return void response.destroy()
+    const answer = await fetch(`${gateway.url}${url}`, { headers: { authorization } })
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as AddressInfo
+  const way = ['--url', `http://127.0.0.1:${port}`, '--space', 'demo', '--token-file', '.meup/tokens/ana']
+  const exporting = spawnMeup([...follow, ...way], cwd)
+  await expect.poll(() => exporting.said.stderr).toMatch(/; trying again\n$/)
+  isAway = false
+  await think('aside', 'after')
+  await expect.poll(contents, { timeout: 20_000 }).toEqual(['before', 'after'])
+  exporting.process.kill('SIGTERM')
+  expect(await exporting.ended).toBe(0)
+  proxy.close()
 })
 
 test('an export that follows adds the thoughts of a hidden run when it is over, however long ago they were', {
