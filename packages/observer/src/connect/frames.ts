@@ -3,12 +3,13 @@ const hiddenPageMs = 250
 /** Values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
 /** Milliseconds between two deliveries: nobody reads faster, and each draws the page anew. */
-const restMs = 40
+const leastMs = 40
 
 /** Collects values and delivers them: the first with the next frame, those that follow at once together after a rest. */
 export class Batches<Value> {
   readonly #give: (batch: readonly Value[]) => void
   #waiting: Value[] = []
+  #rest: ReturnType<typeof setTimeout> | undefined
   #isScheduled = false
   #delivered = Number.NEGATIVE_INFINITY
   #drained: (() => void)[] = []
@@ -26,7 +27,7 @@ export class Batches<Value> {
     this.#waiting = []
   }
 
-  /** Resolves when everything added so far has been delivered. */
+  /** Resolves when everything added so far has been delivered, without a rest. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained.push(resolve)
@@ -36,18 +37,25 @@ export class Batches<Value> {
 
   #schedule(): void {
     if (this.#isScheduled) return
+    const restMs = this.#delivered + leastMs - performance.now()
+    if (restMs <= 0 || this.#drained.length > 0 || this.#waiting.length >= maxBatch) this.#deliverSoon()
+    else this.#rest ??= setTimeout(() => this.#deliverSoon(), restMs)
+  }
+
+  #deliverSoon(): void {
+    clearTimeout(this.#rest)
+    this.#rest = undefined
     this.#isScheduled = true
-    const give = (): void => {
-      this.#isScheduled = false
-      this.#delivered = performance.now()
-      const batch = this.#waiting.splice(0, maxBatch)
-      if (batch.length > 0) this.#give(batch)
-      if (this.#waiting.length > 0) this.#schedule()
-      else for (const resolve of this.#drained.splice(0)) resolve()
-    }
-    const rest = this.#delivered + restMs - performance.now()
-    if (rest > 0 && this.#waiting.length < maxBatch) setTimeout(() => requestFrame(give, hiddenPageMs), rest)
-    else requestFrame(give, hiddenPageMs)
+    requestFrame(() => this.#deliver(), hiddenPageMs)
+  }
+
+  #deliver(): void {
+    this.#isScheduled = false
+    this.#delivered = performance.now()
+    const batch = this.#waiting.splice(0, maxBatch)
+    if (batch.length > 0) this.#give(batch)
+    if (this.#waiting.length > 0) this.#schedule()
+    else for (const resolve of this.#drained.splice(0)) resolve()
   }
 }
 
