@@ -46,7 +46,7 @@ export const pipeline: readonly Step[] = [
   guard, //      reasoning, rationales and metadata, made fit to be seen
   invite, //     space.invite gets a token
   revoke, //     capability.revoke gets the ids of what it takes back
-  sequence, //   seq, ts, state: admitted
+  sequence, //   seq, state: admitted
   record, //     what the guard decided
   deliverInviteToken, //    the token goes to the inviter, once its invitation is logged
 ]
