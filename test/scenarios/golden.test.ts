@@ -84,7 +84,13 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   // From here on they are live: what is hidden then is not what they read of the log later.
   for (const stream of streams) await stream.reached(head)
   // Whoever waits for turns waits by the clock that the story moves on.
-  const caughtUp = () => textOf(asker(live.url, 'reader'), 'audit?limit=1')
+  let proposals = 0
+  const cards = () => terminal.said.stdout.match(/ asks whether .*\n {4}\S/g)?.length ?? 0
+  const caughtUp = async ({ kind }: { readonly kind: string }) => {
+    // What a proposal asks is printed while nobody has decided on it.
+    if (kind === 'mcp.proposal') await expect.poll(cards, patience).toBe(++proposals)
+    return textOf(asker(live.url, 'reader'), 'audit?limit=1')
+  }
   const last = await notify({ url: live.url, space, tokenOf: testToken }, clock, undefined, caughtUp)
   const happened = await Promise.all(streams.map((stream) => stream.through(last)))
   const atOnce = await viewsOf(live.url, last)

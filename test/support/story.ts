@@ -15,7 +15,7 @@ export async function notify(
   clock: FakeClock,
   steps: readonly Step[] = story,
   /** Awaited after each step. */
-  settled: () => Promise<unknown> = async () => {},
+  settled: (said: StoryLine) => Promise<unknown> = async () => {},
 ): Promise<number> {
   const speakers = new Map<string, Awaited<ReturnType<typeof enter>>>()
   for (const id of new Set(steps.map(([from]) => from))) {
@@ -25,7 +25,7 @@ export async function notify(
   for (const [from, line] of steps) {
     clock.advance(1000)
     last = (await speakers.get(from)?.say(line)) ?? last
-    await settled()
+    await settled(line)
   }
   // One after the other, so that the log says so in the same order each time.
   for (const speaker of speakers.values()) await speaker.leave()
