@@ -53,7 +53,7 @@ test('what is hidden, or for others, is in no run', async () => {
   expect(page.shown).toEqual(['user please do', 'reasoning how to do it', 'assistant done'])
 })
 
-test('a result comes from whoever was called', async () => {
+test('a result comes from the one that was called', async () => {
   const { url, ben, tool, connect } = await stage({ participants })
   const page = new Page(url, 'ana')
   const running = page.run()

@@ -165,7 +165,7 @@ type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
 /** Pauses past this many are forgotten, oldest first; so many participants no space has. */
 const remembered = 10_000
-/** Characters of a reason that are repeated to whoever is paused. */
+/** Characters of a reason that are repeated to the paused. */
 const maxReasonChars = 200
 /** The last millisecond that a date can tell. */
 const endOfTime = 8.64e15
@@ -322,7 +322,7 @@ class Hops {
     if (!this.#named.has(participantId)) this.#know(participantId, true)
   }
 
-  /** Guests are people; whoever else the operator does not call human is taken for an agent. */
+  /** Guests are people; anybody else whom the operator does not call human is taken for an agent. */
   #isAgent(id: string): boolean {
     return this.#named.get(id) ?? !id.startsWith(GUEST)
   }

@@ -191,7 +191,7 @@ export interface Kick {
 
 /** Kicks of those whom the space does not know any more are forgotten past this many, oldest first. */
 const rememberedKicks = 1000
-/** Characters of a reason that are repeated to whoever was kicked. */
+/** Characters of a reason that are repeated to the kicked. */
 const maxReasonChars = 200
 /** Bytes that a close frame has for its reason. */
 const closeReasonBytes = 123
@@ -244,7 +244,7 @@ class Kicks {
   }
 }
 
-/** What whoever was kicked is told when it comes back. */
+/** What a kicked participant reads when it comes back. */
 export function explainKick({ by, reason, until }: Kick): string {
   const end =
     until === undefined ? 'ask to be invited again' : `come back at ${new Date(until).toISOString()}`
