@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
@@ -94,11 +95,13 @@ test('an export that follows goes on where its first reading is cut off', { time
   const { cwd, gateway, think, contents } = await running()
   await think('aside', 'before')
   let isAway = true
-  const proxy = createServer(async ({ url = '', headers: { authorization = '' } }, response) => {
+  const proxy = createServer(({ url = '', headers }, response) => {
     if (isAway && url.includes('/envelopes?')) return void response.destroy()
-    const answer = await fetch(`${gateway.url}${url}`, { headers: { authorization } })
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-    response.end(await answer.text())
+    const upstream = request(`${gateway.url}${url}`, { headers, agent: false }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      pipeline(answer, response, () => {})
+    })
+    upstream.on('error', () => response.destroy()).end()
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   const { port } = proxy.address() as AddressInfo
