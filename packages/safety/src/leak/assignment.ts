@@ -1,4 +1,4 @@
-import type { Span } from '../spans.js'
+import { charSetExcept, findStretches, type Span } from '../spans.js'
 import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-values.js'
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
@@ -198,9 +198,11 @@ function isHarmless(name: string): boolean {
 const lookaheadChars = 128
 /** Of a sentence, or its part: no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
-/** As values look and words of prose do not, which are without digits, signs and quotes. */
-const unlikeWords =
-  /(?<![!-\uffff])(?=[!-\uffff]{8})(?:[!-\uffff]*?(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])|[!-\uffff]{16})/
+/** Characters in a row that a value has, and that no word of prose has. */
+const [minValueChars, maxWordChars] = [8, 15]
+const visible = charSetExcept(String.fromCharCode(...Array(0x21).keys()))
+/** Digits, signs and capitals within: what words of prose are without. */
+const unlikeWords = /[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z]/
 const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
@@ -210,7 +212,10 @@ function mayHoldValue(text: string, from: number): boolean {
   const near = text.slice(from, from + lookaheadChars)
   const line = near.indexOf('\n')
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
-  if (unlikeWords.test(end < 0 ? near : near.slice(0, end))) return true
+  const holdsValue = ({ start, end }: Span): boolean =>
+    end - start > maxWordChars || unlikeWords.test(near.slice(start, end))
+  if (findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end).some(holdsValue))
+    return true
   // Said in pieces, it may go on; and words may be quoted.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }

@@ -9,17 +9,22 @@ import { merge, type Secret } from './secret.js'
 /** A text in which secrets are looked for. */
 export interface Part {
   readonly text: string
+  /** The words of detectors in it. */
+  readonly words: Words
   /** Where it goes on from another: only what is told by what goes over that place is looked for. */
   readonly seam?: number
   /** A word before it may go on in it. */
   readonly isCut: boolean
 }
 
-/**
- * Compiles detectors to a search in all views of a text, which gives every secret, in no order, some overlapping; a
- * secret's rank is its detector's place among them.
- */
-export function compileFinder(detectors: readonly Detector[]): (part: Part, meter: Meter) => Secret[] {
+export interface Finder {
+  /** The words of detectors, by the detectors' ranks. */
+  wordsIn(text: string): Words
+  /** Every secret in all views of a text, in no order, some overlapping; a secret's rank is its detector's place. */
+  find(part: Part, meter: Meter): Secret[]
+}
+
+export function compileFinder(detectors: readonly Detector[]): Finder {
   const wordsIn = compileKeywords(detectors.map(({ words }) => words))
   /** Those that look everywhere. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
@@ -39,7 +44,7 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
     return found
   }
 
-  return ({ text, seam, isCut }, meter) => {
+  const find = ({ text, words: writtenWords, seam, isCut }: Part, meter: Meter): Secret[] => {
     const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
     const searchIn = (view: Decoding, found: Secret[]): void => {
@@ -56,7 +61,7 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
       }
       chargeReading(meter, (1 + 2 * wordless.length) * view.text.length)
       for (const rank of wordless) lookFor(rank, [])
-      const words = wordsIn(view.text)
+      const words = view === written ? writtenWords : wordsIn(view.text)
       if (here !== undefined) found.push(...begunTokens(text, words, here))
       for (const [rank, spans] of words) {
         chargeLooks(meter, spans.length, detectors[rank]?.isQuick === true ? 'rule' : 'match')
@@ -71,6 +76,7 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
     for (const view of joined) searchIn(view, others)
     return [...found, ...others.filter((secret) => !addsMereWord(text, secret, known))]
   }
+  return { wordsIn, find }
 }
 
 /** Of what tokens begin with, shorter ones begin much else. */
@@ -99,6 +105,20 @@ function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): b
 
 /** Words in a text, by the index of the list that has them, in the order of their starts. */
 export type Words = ReadonlyMap<number, readonly Span[]>
+
+/** The words of a part of the text: where a word is does not depend on what surrounds it. */
+export function wordsWithin(words: Words, from: number, to: number): Words {
+  const within = new Map<number, Span[]>()
+  for (const [index, spans] of words) {
+    const inside = spans.filter(({ start, end }) => start >= from && end <= to)
+    if (inside.length === 0) continue
+    within.set(
+      index,
+      inside.map(({ start, end }) => ({ start: start - from, end: end - from })),
+    )
+  }
+  return within
+}
 
 /** Of the class of a character. */
 const bits = 6
@@ -149,12 +169,13 @@ export function compileKeywords(lists: readonly (readonly string[])[]): (text: s
 
   return (text) => {
     const found = new Map<number, Span[]>()
+    const { length } = text
     let seen = 0
     // Behind the end stand characters of no word.
-    for (let at = 0; at < text.length + looked - 1; at++) {
-      seen = ((seen << bits) | classAt(text, at)) & mask
-      const list = begun[seen]
-      if (list === 0 || list === undefined) continue
+    for (let at = 0; at < length + looked - 1; at++) {
+      seen = ((seen << bits) | (at < length ? (classes[codeAt(text, at)] ?? 0) : 0)) & mask
+      const list = begun[seen] ?? 0
+      if (list === 0) continue
       const start = at - looked + 1
       const behind = classAt(text, at + 1)
       for (const { word, lists, next } of words[list] ?? []) {

@@ -3,7 +3,7 @@ import type { Finding } from '../settings.js'
 import { continuationEnd } from '../spans.js'
 import { type Beginning, listBeginnings, mayNameGoOn } from '../tail.js'
 import type { Detector } from './detector.js'
-import { compileFinder, type Part } from './finder.js'
+import { compileFinder, type Part, type Words, wordsWithin } from './finder.js'
 import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
@@ -16,7 +16,7 @@ export type LeakDetector = (
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
-  const find = compileFinder(ranked)
+  const { wordsIn, find } = compileFinder(ranked)
   const names = ranked.map(({ name }) => name)
   const known = new Set(names)
 
@@ -27,26 +27,42 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  const secretsAcross = ({ before, isCut }: Beginning, text: string, meter: Meter): Secret[] => {
-    const found = secretsIn({ text: before + text, seam: before.length, isCut }, meter)
+  /** `words`: those of all that was said before and the text. */
+  const secretsAcross = (
+    { before, isCut }: Beginning,
+    text: string,
+    words: Words,
+    meter: Meter,
+  ): Secret[] => {
+    const seam = before.length
+    const found = secretsIn({ text: before + text, words, seam, isCut }, meter)
     if (found.length === 0) return found
     const prose = firstWord.exec(text)?.[0].length ?? 0
-    const across = behind(before.length, found).filter(({ start, end }) => start > 0 || end > prose)
+    const across = behind(seam, found).filter(({ start, end }) => start > 0 || end > prose)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const isTold = secretsIn({ text: before, isCut }, meter).some(({ end }) => end === before.length)
+    const alone = { text: before, words: wordsWithin(words, 0, seam), isCut }
+    const isTold = secretsIn(alone, meter).some(({ end }) => end === seam)
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
   return (text, before, meter) => {
-    chargeReading(meter, text.length)
-    const found = secretsIn({ text, isCut: mayNameGoOn(before, text) }, meter)
-    for (const said of before === '' ? [] : listBeginnings(before)) {
+    chargeReading(meter, before.length + text.length)
+    const beginnings = before === '' ? [] : listBeginnings(before)
+    const said = beginnings[0]?.before ?? ''
+    const words = wordsIn(said + text)
+    const through = said.length + text.length
+    const own = said === '' ? words : wordsWithin(words, said.length, through)
+    const found = secretsIn({ text, words: own, isCut: mayNameGoOn(before, text) }, meter)
+    for (const beginning of beginnings) {
+      const from = said.length - beginning.before.length
+      const across = (text: string): Secret[] =>
+        secretsAcross(beginning, text, wordsWithin(words, from, said.length + text.length), meter)
       const start = text.slice(0, continuationEnd(text))
-      const across = secretsAcross(said, start, meter)
-      const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
-      found.push(...(goesOn ? secretsAcross(said, text, meter) : across))
+      const inStart = across(start)
+      const goesOn = start.length < text.length && inStart.some(({ end }) => end === start.length)
+      found.push(...(goesOn ? across(text) : inStart))
     }
     if (found.length === 0) return { text, findings: [] }
     const secrets = merge(found)
