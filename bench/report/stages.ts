@@ -1,15 +1,18 @@
 import type { ProfileNode, ThreadProfile } from '../load/inspector.js'
 import { type Times, timesOf } from './self-times.js'
 
-const steps = 'decode|identify|deduplicate|limit|validate|authorize|guard|invite|sequence'
+const steps = 'identify|deduplicate|limit|authorize|guard|invite|sequence'
 
 /** Where in the code each stage of a message is; of the calls that lead to a sample, the innermost that is named decides. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
+  [/gateway\/dist\/core\/admission\/validate\.js (decode|read|parse|checkSize)$/, 'decode'],
+  [/gateway\/dist\/core\/admission\/validate\.js/, 'validate'],
   [new RegExp(`gateway/dist/core/admission/\\w+\\.js (${steps})$`), '$1'],
+  [/protocol\/dist\/safety\/|safety\/dist\//, 'guard'],
   [/gateway\/dist\/transport\/ws-connection/, 'write to the sockets'],
   [/gateway\/dist\/core\/delivery\//, 'broadcast'],
-  [/gateway\/dist\/(core\/group-commit|storage\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
+  [/gateway\/dist\/(core\/group-commit|storage\/(sqlite|memory)|log\/)/, 'ids, hashes, SQL of the log'],
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]
@@ -81,7 +84,7 @@ function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNod
 
 /** A thread beside the main one has one task. */
 const tasks: Readonly<Record<string, string>> = {
-  'writer-worker.js': 'hash, chain, SQL',
+  'writer-worker.js': 'hashes, SQL, checkpoints of the log',
   'reader-worker.js': 'reading the log',
 }
 

@@ -43,7 +43,7 @@ test('the stages of a message add up to the whole', () => {
     authorize: 4,
     'kernel and event loop, outside JavaScript': 4,
     'the rest of the gateway': 2,
-    'hash, chain, SQL': 4,
+    'hashes, SQL, checkpoints of the log': 4,
   })
   expect(
     stagesOf([main], { main: 10, all: 14 }).reduce((sum, each) => sum + each.microseconds, 0),
