@@ -13,7 +13,9 @@ import { RawSocket } from './raw-socket.js'
 const participants = { alice: ['*'] }
 const within = { timeout: 15_000, interval: 25 }
 
-type Options = Partial<Pick<ServeOptions, 'gateway' | 'handshakeTimeoutMs' | 'maxConnections' | 'trustProxy'>>
+type Options = Partial<
+  Pick<ServeOptions, 'gateway' | 'handshakeTimeoutMs' | 'idleTimeoutMs' | 'maxConnections' | 'trustProxy'>
+>
 
 async function start(options: Options = {}) {
   const limits = { connectionsPerParticipant: 1000 }
@@ -24,6 +26,7 @@ async function start(options: Options = {}) {
   return {
     url,
     gateway,
+    close: served.close,
     connectRequest: () => new RawSocket(url),
     /** Whether a participant gets in. */
     enter: () => new RawSocket(url).upgrade().until(/system\.welcome/),
@@ -190,4 +193,21 @@ describe('before it is known who sends it', () => {
     await socket.closed
     expect(asked.length).toBe(16)
   })
+})
+
+test('a gateway that stops waits for those it has told so, and not for a connection that has sent nothing', {
+  timeout: 20_000,
+}, async () => {
+  const { close, connectRequest } = await start({ idleTimeoutMs: 600_000 })
+  const silent = connectRequest()
+  const member = connectRequest().upgrade()
+  await member.until(/system\.welcome/)
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const closing = close()
+  await silent.closed
+  expect(member.isClosed).toBe(false)
+  await vi.advanceTimersByTimeAsync(1000)
+  await closing
+  await member.closed
 })

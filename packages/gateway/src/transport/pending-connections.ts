@@ -35,7 +35,7 @@ export class PendingConnections {
   /** Ends the wait of a connection, by its socket. */
   readonly #leave = new WeakMap<Socket, () => void>()
   readonly #ahead = new WeakMap<Socket, number>()
-  #connections = 0
+  readonly #sockets = new Set<Socket>()
 
   constructor(options: PendingConnectionsOptions) {
     this.#options = options
@@ -44,9 +44,9 @@ export class PendingConnections {
   /** For the `connection` event of an HTTP server. */
   arrived(socket: Socket): void {
     const { maxConnections, trustProxy } = this.#options
-    this.#connections++
-    socket.once('close', () => this.#connections--)
-    if (this.#connections > maxConnections) {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    if (this.#sockets.size > maxConnections) {
       this.#refuse(socket, 'unavailable', 'the gateway has as many connections as it can take')
     } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
@@ -63,6 +63,11 @@ export class PendingConnections {
     response.once('close', () => this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1))
     if (ahead > maxPipelinedRequests) socket.destroy()
     return !socket.destroyed
+  }
+
+  /** Hangs up on connections that have sent nothing: an HTTP server that closes waits for them as for those that are answered. */
+  closeSilent(): void {
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
 
   #wait(socket: Socket, address: string): void {

@@ -140,6 +140,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     async close() {
       await gateway.close()
       const closed = new Promise((resolve) => server.close(resolve))
+      pendingConnections.closeSilent()
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())])
       sockets.close()
       server.closeAllConnections()
