@@ -101,7 +101,7 @@ describe('an index', () => {
     },
   }
   test.for(Object.keys(damages))('that is %s is built again, equal', async (damage) => {
-    const path = await logged(randomFields(11, length))
+    const path = await logged(randomFields(11, times(100, length)))
     await built(path)
     const rows = rowsOf(indexPathOf(path))
     const other = copied(path)
