@@ -202,8 +202,10 @@ const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value
 const [minValueChars, maxWordChars] = [8, 15]
 const visible = charSetExcept(String.fromCharCode(...Array(0x21).keys()))
 /** Digits, signs and capitals within: what words of prose are without. */
-const unlikeWords = /[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z]/
+const unlikeWords = /[^A-Za-z',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z]/
 const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
+
+const looksUnlikeWord = (text: string): boolean => text.length > maxWordChars || unlikeWords.test(text)
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
@@ -212,10 +214,8 @@ function mayHoldValue(text: string, from: number): boolean {
   const near = text.slice(from, from + lookaheadChars)
   const line = near.indexOf('\n')
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
-  const holdsValue = ({ start, end }: Span): boolean =>
-    end - start > maxWordChars || unlikeWords.test(near.slice(start, end))
-  if (findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end).some(holdsValue))
-    return true
+  const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
+  if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
   // Said in pieces, it may go on; and words may be quoted.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }

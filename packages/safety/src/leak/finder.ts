@@ -169,13 +169,12 @@ export function compileKeywords(lists: readonly (readonly string[])[]): (text: s
 
   return (text) => {
     const found = new Map<number, Span[]>()
-    const { length } = text
     let seen = 0
     // Behind the end stand characters of no word.
-    for (let at = 0; at < length + looked - 1; at++) {
-      seen = ((seen << bits) | (at < length ? (classes[codeAt(text, at)] ?? 0) : 0)) & mask
-      const list = begun[seen] ?? 0
-      if (list === 0) continue
+    for (let at = 0; at < text.length + looked - 1; at++) {
+      seen = ((seen << bits) | classAt(text, at)) & mask
+      const list = begun[seen]
+      if (list === 0 || list === undefined) continue
       const start = at - looked + 1
       const behind = classAt(text, at + 1)
       for (const { word, lists, next } of words[list] ?? []) {

@@ -27,7 +27,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** `words`: those of all that was said before and the text. */
+  /** `words`: those of the beginning and the text together. */
   const secretsAcross = (
     { before, isCut }: Beginning,
     text: string,
@@ -52,14 +52,13 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     const beginnings = before === '' ? [] : listBeginnings(before)
     const said = beginnings[0]?.before ?? ''
     const words = wordsIn(said + text)
-    const through = said.length + text.length
-    const own = said === '' ? words : wordsWithin(words, said.length, through)
+    const own = said === '' ? words : wordsWithin(words, said.length, said.length + text.length)
     const found = secretsIn({ text, words: own, isCut: mayNameGoOn(before, text) }, meter)
+    const start = text.slice(0, continuationEnd(text))
     for (const beginning of beginnings) {
       const from = said.length - beginning.before.length
       const across = (text: string): Secret[] =>
         secretsAcross(beginning, text, wordsWithin(words, from, said.length + text.length), meter)
-      const start = text.slice(0, continuationEnd(text))
       const inStart = across(start)
       const goesOn = start.length < text.length && inStart.some(({ end }) => end === start.length)
       found.push(...(goesOn ? across(text) : inStart))
