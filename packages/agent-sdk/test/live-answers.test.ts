@@ -173,7 +173,8 @@ test('a model writes live: what it says before a call is taken back, and what it
   expect(texts).toContain('It is ')
   expect(texts.join('')).not.toContain('secret')
   const restart = deltas(at).findIndex(({ payload }, index) => index > 0 && payload.index === 0)
-  expect(deltas(at)[restart]?.payload.text).toBe('')
+  // It takes back what was shown, with the beginning of the answer if that is there already.
+  expect(deltas(at)[restart]?.payload.text).toMatch(/^(It )?$/)
 })
 
 test('pieces that cut a character in two are put together', async () => {

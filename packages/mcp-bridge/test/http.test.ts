@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import type { McpRequestPayload } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Manner, serveHttp } from './support/http-server.js'
 import { eventually } from './support/processes.js'
 import { relayTo, untilNotified } from './support/relay-to.js'
@@ -120,4 +121,18 @@ describe('news of changes', () => {
     expect(new Set(methods)).toEqual(new Set(['notifications/tools/list_changed']))
     expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')
   })
+})
+
+test('servers that come and go leave no more async storages behind than one server does', async () => {
+  const run = vi.spyOn(AsyncLocalStorage.prototype, 'run')
+  const countAfter = async (): Promise<number> => {
+    const { relay } = await relayTo(await serveHttp('sessions'))
+    await relay.request(call('add', { a: 1, b: 1 }))
+    await relay.close()
+    return new Set(run.mock.contexts).size
+  }
+  const first = await countAfter()
+  expect(first).toBeGreaterThan(0)
+  expect(await countAfter()).toBe(first)
+  run.mockRestore()
 })
