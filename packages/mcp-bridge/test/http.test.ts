@@ -124,7 +124,7 @@ describe('news of changes', () => {
 })
 
 test('servers that come and go leave no more async storages behind than one server does', async () => {
-  const run = vi.spyOn(AsyncLocalStorage.prototype, 'run')
+  using run = vi.spyOn(AsyncLocalStorage.prototype, 'run')
   const countAfter = async (): Promise<number> => {
     const { relay } = await relayTo(await serveHttp('sessions'))
     await relay.request(call('add', { a: 1, b: 1 }))
@@ -134,5 +134,4 @@ test('servers that come and go leave no more async storages behind than one serv
   const first = await countAfter()
   expect(first).toBeGreaterThan(0)
   expect(await countAfter()).toBe(first)
-  run.mockRestore()
 })
