@@ -1,7 +1,7 @@
 import type { AGUIEvent } from '@ag-ui/core'
 import type { Guard } from '@meup/folds'
 import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
-import { type Caller, readHistory, type Selection, type SseFeed, turn } from '@meup/gateway/routes'
+import { type Caller, readHistory, type Selection, type SseFeed, yieldNow } from '@meup/gateway/routes'
 import { checkMetered, type Envelope, Kind, namespaceOf, WorkError, WorkMeter } from '@meup/protocol'
 import type { Run } from './run.js'
 
@@ -168,7 +168,7 @@ export async function follow(
       if (isGone) return
       feed.replay([message])
       await feed.drained()
-      await turn() // Folding an envelope may take long: let other tasks run in between.
+      await yieldNow() // Folding an envelope may take long.
     }
     isAll = next === undefined
     place = next ?? head

@@ -2,10 +2,10 @@
 
 export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
 export { readHistory } from './core/delivery/history.js'
-export { turn } from './core/delivery/log-reads.js'
 export type { Selection } from './core/delivery/session.js'
 export { mayRead } from './core/may-read.js'
 export { accept } from './core/space.js'
+export { yieldNow } from './core/yielding.js'
 export type { Caller } from './host/gateway.js'
 export { array, object, schemaRef, text } from './http/describe/schemas.js'
 export { createSender, notCommitted, readPost, submit } from './http/envelopes.js'

@@ -2,10 +2,10 @@ import type { MayRead } from '@meup/folds'
 import { closeCodes } from '@meup/protocol'
 import { splitPortions } from '../core/delivery/backfill.js'
 import { broadcast, type Delivery, type Relayed } from '../core/delivery/broadcast.js'
-import { turn } from '../core/delivery/log-reads.js'
 import type { Session } from '../core/delivery/session.js'
 import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
+import { yieldNow } from '../core/yielding.js'
 import type { Turns } from '../index/indexer.js'
 import type { Ended } from '../index/turn-index.js'
 import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
@@ -189,7 +189,7 @@ export class EventStreams implements SpaceListener {
         [session],
       )
       await session.connection.drained()
-      await turn()
+      await yieldNow()
     }
     return true
   }

@@ -3,7 +3,7 @@ import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/p
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import { boundRange } from '../core/delivery/history.js'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { mayRead, type Reader } from '../core/may-read.js'
 import type { Caller } from '../host/gateway.js'
 import { parseEnvelope } from '../log/entries.js'

@@ -8,9 +8,9 @@ import {
   type TurnRecord,
 } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'

@@ -1,7 +1,7 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import { countCharacters, type FoldedTurns } from './folded-turns.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'

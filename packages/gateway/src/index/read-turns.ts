@@ -1,7 +1,7 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnIndex } from './turn-index.js'
 import type { TurnView } from './turn-view.js'

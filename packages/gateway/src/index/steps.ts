@@ -8,9 +8,9 @@ import {
   type StepDraft,
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { type LoggedAddress, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'

@@ -1,6 +1,6 @@
 import { type Beginning, FoldedTurn, getSource, Role, type Source, type TurnOptions } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { yieldIfBusy } from '../core/delivery/log-reads.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
+import { yieldIfBusy } from '../core/yielding.js'
 import type { Gateway } from '../host/gateway.js'
 import { createMetrics, lazily } from '../host/metrics.js'
 import type { HttpAppOptions } from '../http/app.js'
@@ -116,7 +117,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (!pendingConnections.mayAsk(request, response)) return
     silence.asked(request, response)
     answering().then(
-      (answer) => answer(request, response),
+      async (answer) => {
+        await yieldIfBusy() // Frames of sockets need not wait until many requests are answered.
+        if (!response.closed) await answer(request, response)
+      },
       () => response.writeHead(503).end(), // Said in the log, once.
     )
   })

@@ -1,8 +1,9 @@
 import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../../ports/envelope-log.js'
 import { type Audience, type LoggedAddress, mayRead, type Reader } from '../may-read.js'
+import { yieldNow } from '../yielding.js'
 import { Batch, type Delivery } from './broadcast.js'
-import { type LogReader, type LogReads, type SliceQuery, turn } from './log-reads.js'
+import type { LogReader, LogReads, SliceQuery } from './log-reads.js'
 import type { Session } from './session.js'
 
 const portionBytes = 256 * 1024
@@ -64,7 +65,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
         if (batch === undefined) break
         batch.serve(session)
         await session.connection.drained()
-        await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
+        await yieldNow() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
       }
     }
     if (session.position > after || session.isGone()) continue

@@ -2,6 +2,7 @@ import { correlations } from '@meup/protocol'
 import type { Clock } from '../../ports/clock.js'
 import type { EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
 import type { Rates } from '../metering.js'
+import { yieldNow } from '../yielding.js'
 
 /** Who reads, and whose bucket pays. */
 export interface LogReader {
@@ -95,7 +96,7 @@ export class LogReads {
       rates.charge(reader.rateLimitKey, 'work', units, clock.now())
       if (rows.length > 0) yield rows
       limit = maxSlice.rows
-      await turn()
+      await yieldNow()
     }
   }
 
@@ -153,9 +154,6 @@ export class Slots {
   }
 }
 
-/** Whatever else has come up meanwhile comes first. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 const isEmpty = (filter: object | undefined): boolean =>
   filter === undefined || Object.keys(filter).length === 0
 
@@ -209,25 +207,4 @@ class SharedSlices {
     })
     return slice
   }
-}
-
-/** Milliseconds of work in one turn of the event loop after which the rest of it waits for the next. */
-const longest = 1.5
-
-/** When this turn of the event loop was first asked about; `undefined` = it was not yet. */
-let begun: number | undefined
-
-/**
- * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
- * whichever task used it. It does not pause after every step, because a pause lasts until all other pending work is done.
- */
-export function yieldIfBusy(): Promise<void> | undefined {
-  const now = performance.now()
-  if (begun === undefined) {
-    begun = now
-    setImmediate(() => {
-      begun = undefined
-    })
-  }
-  return now - begun < longest ? undefined : turn()
 }

@@ -5,8 +5,9 @@ import { readErasure } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import { mayRead, type Reader } from '../may-read.js'
+import { yieldNow } from '../yielding.js'
 import type { Source } from './backfill.js'
-import { type LogReader, type LogReads, turn } from './log-reads.js'
+import type { LogReader, LogReads } from './log-reads.js'
 
 /** Whether the chain of a log holds [MEUP-10.1]. */
 export interface Verification {
@@ -80,7 +81,7 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
   for await (const row of readable(source, reader, { after: chain.last, head })) if (!chain.add(row)) break
   if (reader.isGone()) return undefined
   if (chain.last < head) {
-    await turn() // A pruning that took the row away is known by then.
+    await yieldNow() // A pruning that took the row away is known by then.
     if (log.oldest > chain.last + 1) return verify(source, reader)
   }
   // What has been erased meanwhile has its record behind the head.
