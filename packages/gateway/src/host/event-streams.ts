@@ -10,7 +10,7 @@ import type { Turns } from '../index/indexer.js'
 import type { Ended } from '../index/turn-index.js'
 import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
-import type { Row } from '../ports/envelope-log.js'
+import type { Entry } from '../ports/envelope-log.js'
 
 /** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
@@ -165,7 +165,7 @@ export class EventStreams implements SpaceListener {
         this.#turns.indexer.poke()
         return
       }
-      const range = { after: position, before: this.#shown + 1 }
+      const range = { after: position, before: this.#shown + 1, isShared: true }
       for await (const rows of this.#space.reads.slices(session, range)) {
         if (!(await this.#serveRows(session, rows))) break
       }
@@ -175,7 +175,7 @@ export class EventStreams implements SpaceListener {
   }
 
   /** Whether they were served: not where one is missing. */
-  async #serveRows(session: Session, rows: readonly Row[]): Promise<boolean> {
+  async #serveRows(session: Session, rows: readonly Entry[]): Promise<boolean> {
     const after = session.position
     if (rows[0]?.seq !== after + 1) return false
     const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])

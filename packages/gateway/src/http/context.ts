@@ -8,7 +8,7 @@ import { mayRead, type Reader } from '../core/may-read.js'
 import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import { parseEnvelope } from '../log/entries.js'
-import type { Row } from '../ports/envelope-log.js'
+import type { Entry } from '../ports/envelope-log.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
@@ -122,7 +122,7 @@ async function* readable(
   path: string,
   { space }: Caller,
   reader: Reader & LogReader,
-): AsyncGenerator<readonly Row[], void> {
+): AsyncGenerator<readonly Entry[], void> {
   const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
   for await (const rows of space.reads.slices(reader, range))
     yield rows.filter((row) => mayRead(reader, space.decideAudience(row)))

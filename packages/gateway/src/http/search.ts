@@ -3,11 +3,11 @@ import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/p
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import { boundRange } from '../core/delivery/history.js'
-import { yieldIfBusy } from '../core/yielding.js'
 import { mayRead, type Reader } from '../core/may-read.js'
+import { yieldIfBusy } from '../core/yielding.js'
 import type { Caller } from '../host/gateway.js'
 import { parseEnvelope } from '../log/entries.js'
-import type { Filter, Heading, Row } from '../ports/envelope-log.js'
+import type { Entry, Filter, Heading } from '../ports/envelope-log.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
@@ -106,7 +106,7 @@ class Search {
     return { ...(kinds && { kinds }), ...(from && { from }) }
   }
 
-  find(row: Row): Hit | undefined {
+  find(row: Entry): Hit | undefined {
     const { seq, id, ts, from, kind, context, body } = row
     if (!this.#text.mayMatch(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')))
       return undefined

@@ -1,6 +1,6 @@
 import { correlations } from '@meup/protocol'
 import type { Clock } from '../../ports/clock.js'
-import type { EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
+import type { Entry, EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
 import type { Rates } from '../metering.js'
 import { yieldNow } from '../yielding.js'
 
@@ -50,19 +50,22 @@ export class LogReads {
     this.#space = space
   }
 
-  /** The rows between `after` and `before`, both excluded, a slice after the other. Ends early when the reader is gone. */
-  async *slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Row[], void> {
+  /** The entries between `after` and `before`, both excluded, a slice after the other. Ends early when the reader is gone. */
+  async *slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Entry[], void> {
     if (query.isShared) this.#shared.enter()
     try {
-      yield* this.#slices(reader, query)
+      yield* this.#slices(reader, { ...query, only: 'bodies' })
     } finally {
       if (query.isShared) this.#shared.leave()
     }
   }
 
-  async *#slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Row[], void> {
+  async *#slices(
+    reader: LogReader,
+    query: SliceQuery & Pick<Query, 'only'>,
+  ): AsyncGenerator<readonly Row[], void> {
     const { log, rates, clock } = this.#space
-    const { order = 'asc', first = maxSlice.rows } = query
+    const { order = 'asc', first = maxSlice.rows, only } = query
     const filter = isEmpty(query.filter) ? undefined : query.filter
     const isShared = filter === undefined && query.isShared === true
     const step = filter !== undefined && filter.context === undefined ? maxFilteredSeqs : Infinity
@@ -74,7 +77,7 @@ export class LogReads {
         order === 'asc'
           ? { after, before: Math.min(before, after + step + 1) }
           : { after: Math.max(after, before - step - 1), before }
-      const slice = { ...range, limit, maxBytes: maxSlice.bytes, order }
+      const slice = { ...range, limit, maxBytes: maxSlice.bytes, order, ...(only && { only }) }
       const rows = await this.#slots.run(reader.rateLimitKey, async () => {
         if (reader.isGone()) return undefined
         return isShared ? this.#shared.read(log, slice) : log.read({ ...slice, ...(filter && { filter }) })
@@ -105,10 +108,10 @@ export class LogReads {
     this.#shared.clear()
   }
 
-  /** The rows after `after` up to `head`, one after another. Ends early where one is missing, too. */
+  /** The rows after `after` up to `head`, one after another, with what proves them. Ends early where one is missing, too. */
   async *rows(reader: LogReader, after: number, head: number): AsyncGenerator<Row, void> {
     let last = after
-    for await (const slice of this.slices(reader, { after, before: head + 1 })) {
+    for await (const slice of this.#slices(reader, { after, before: head + 1 })) {
       for (const row of slice) {
         if (row.seq !== last + 1) return
         yield row
