@@ -1,13 +1,8 @@
-import {
-  type Connection,
-  type ConnectionGrant,
-  type EnvelopeLog,
-  type LogStore,
-  memoryStore,
-} from '@meup/gateway'
+import { type ConnectionGrant, type EnvelopeLog, type Feed, type LogStore, memoryStore } from '@meup/gateway'
 import { createTestGateway, FakeClock, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import { defaultRates } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { select } from '../src/core/delivery/session.js'
 import { watched } from './audit-export.js'
 import { range } from './client.js'
 
@@ -53,7 +48,7 @@ async function served(
   }
 }
 
-class Peer implements Connection {
+class Peer implements Feed {
   readonly remote = 'here'
   readonly pending = 0
   isGone = false
@@ -73,6 +68,8 @@ class Peer implements Connection {
   drained(): Promise<void> {
     return Promise.resolve()
   }
+
+  lost(): void {}
 
   close(): void {
     this.isGone = true
@@ -164,6 +161,27 @@ describe('reading the log', () => {
       clock.advance(1000)
       await turns(20)
     }
+  })
+
+  test.for([
+    ['a socket', 10, 20],
+    ['a stream of events', 2, 5],
+  ] as const)('costs of %s what it takes', async ([name, fewest, most]) => {
+    const clock = new FakeClock()
+    const limits = { rates: { ...defaultRates, work: { perSecond: 1000, burst: 6000 } } }
+    const { grant, onRead } = await served(10_000, { clock, limits })
+    const { open, watch } = await grant('ana')
+    if (name === 'a socket') void open(new Peer(), { after: 0 })
+    else await watch(new Peer(), { after: 0 }, select({}, 'full'))
+    await turns(1000)
+    let reads = 0
+    onRead(() => reads++)
+    for (const _ of range(1, 10)) {
+      clock.advance(1000)
+      await turns(20)
+    }
+    expect(reads).toBeGreaterThanOrEqual(fewest)
+    expect(reads).toBeLessThanOrEqual(most)
   })
 
   test('costs more of what answers many others', async () => {

@@ -18,6 +18,8 @@ const mostWaiting = 4 * 1024 * 1024
 const mostDeltas = 1024 * 1024
 /** Characters that an event has for each decision beside its rationale, and that an envelope costs which is folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
+/** Units of `work` for an envelope that is served from the log, beside those for reading it: its turn is looked at [MEUP-7.8]. */
+const servedUnits = 8
 
 /**
  * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
@@ -180,6 +182,8 @@ export class EventStreams implements SpaceListener {
     if (rows[0]?.seq !== after + 1) return false
     const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])
     for (const ending of endings) this.#charge(session.rateLimitKey, ending)
+    const { rates, clock } = this.#space
+    rates.charge(session.rateLimitKey, 'work', rows.length * servedUnits, clock.now())
     for (const portion of splitPortions(rows)) {
       const seqs = new Set(portion.map(({ seq }) => seq))
       const batch = portion.map((row) => this.#space.createDelivery(row))
