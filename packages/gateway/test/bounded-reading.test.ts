@@ -166,7 +166,7 @@ describe('reading the log', () => {
   test.for([
     ['a socket', 10, 20],
     ['a stream of events', 2, 5],
-  ] as const)('costs of %s what it takes', async ([name, fewest, most]) => {
+  ] as const)('costs of %s what it takes', async ([name, minimum, maximum]) => {
     const clock = new FakeClock()
     const limits = { rates: { ...defaultRates, work: { perSecond: 1000, burst: 6000 } } }
     const { grant, onRead } = await served(10_000, { clock, limits })
@@ -180,8 +180,8 @@ describe('reading the log', () => {
       clock.advance(1000)
       await turns(20)
     }
-    expect(reads).toBeGreaterThanOrEqual(fewest)
-    expect(reads).toBeLessThanOrEqual(most)
+    expect(reads).toBeGreaterThanOrEqual(minimum)
+    expect(reads).toBeLessThanOrEqual(maximum)
   })
 
   test('costs more of what answers many others', async () => {
