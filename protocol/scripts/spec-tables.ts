@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
+import { Capability } from '../src/capability/schema.js'
 import { errorCodes, errors, ProtocolError } from '../src/errors.js'
 import { Kind, type KindRule, kindRules } from '../src/kinds.js'
 import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
@@ -42,6 +43,7 @@ const costs: Readonly<Record<RateClass, string>> = {
   results: 'the bytes of frames over `limits.maxEnvelopeBytes` [MEUP-1.15]',
   work: 'units of work [MEUP-7.6]',
   frames: 'what adds nothing to the log, and pings: one each [MEUP-7.7]',
+  log: 'the bytes of envelopes in the log: 1 GiB a day [MEUP-7.2]',
 }
 
 /** The token buckets of SPEC.md, as Markdown. */
@@ -101,8 +103,8 @@ function typeOf(schema: TSchema): string {
   const { type, anyOf, items, properties = {} } = schema
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema === ErrorPayload.properties.code) return 'error code'
-  if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map(typeOf).join(' | ')
-  if (anyOf) return 'capability'
+  if (schema.description === Capability.description) return 'capability'
+  if (anyOf) return anyOf.map(typeOf).join(' | ')
   if (type === 'array') return `${typeOf(items)}[]`
   if (type === 'object' && Object.keys(properties).length > 0) return shapeOf(schema)
   return type ?? 'any'

@@ -28,6 +28,13 @@ export const CorrelationId = Type.Union([
 /** Bounded so that no parser on the way rounds it. */
 const parallelGroup = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
+/** Where its sender lacks the capability for a call: propose it instead [MEUP-4.18]. */
+const OrPropose = Type.Union([
+  Type.Literal(true),
+  Type.Object({ expiresAt: Type.Optional(Timestamp) }, { additionalProperties: false }),
+])
+export type OrPropose = Static<typeof OrPropose>
+
 /** What a participant may send, after its aliases are resolved [MEUP-1.2]. */
 export const Submission = Type.Object(
   {
@@ -41,6 +48,7 @@ export const Submission = Type.Object(
     context: Type.Optional(Type.String()),
     rationale: Type.Optional(Type.String()),
     parallelGroup: Type.Optional(parallelGroup),
+    orPropose: Type.Optional(OrPropose),
     payload: Type.Optional(Type.Object({})),
   },
   { $id: 'submission', title: 'Submission', additionalProperties: false },
@@ -55,12 +63,19 @@ export const Envelope = Type.Object(
     seq: Type.Optional(Type.Integer({ minimum: 1 })),
     ts: Timestamp,
     from: Type.Union([ParticipantId, Type.Literal(GATEWAY)]),
-    to: Type.Optional(Type.Array(ParticipantId, { minItems: 1, maxItems: 64 })),
+    to: Type.Optional(
+      Type.Array(Type.Union([ParticipantId, Type.Literal(GATEWAY)]), { minItems: 1, maxItems: 65 }),
+    ),
     kind,
     correlationId: Type.Optional(CorrelationId),
     context: Type.Optional(Type.String()),
     rationale: Type.Optional(Type.String()),
     parallelGroup: Type.Optional(parallelGroup),
+    allowedBy: Type.Optional(
+      Type.Union([Type.Literal('configured'), EnvelopeId], {
+        description: 'the right that let a call pass: `configured`, or the id of a grant or an invitation',
+      }),
+    ),
     payload: Type.Object({}),
   },
   { $id: 'envelope', title: 'Envelope', additionalProperties: false },

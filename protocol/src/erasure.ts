@@ -1,5 +1,6 @@
 import type { Envelope } from './envelope.js'
 import { Kind } from './kinds.js'
+import type { DecisionPayload } from './payloads.js'
 
 /** What was erased, by whom and why: the payload of `system.space` `erased` [MEUP-10.10]. */
 export interface Erasure {
@@ -7,6 +8,8 @@ export interface Erasure {
   readonly id: string
   readonly by: string
   readonly reason: string
+  /** Of a decision that is erased, what it was. */
+  readonly decided?: Pick<DecisionPayload, 'decision' | 'reasonCode'>
 }
 
 /** Characters of a reason. */
@@ -18,8 +21,9 @@ export const erasedMethod = 'erased'
 /** The erasure that an envelope records. */
 export function getErasure({ kind, payload }: Pick<Envelope, 'kind' | 'payload'>): Erasure | undefined {
   if (kind !== Kind.systemSpace || payload.event !== 'erased') return undefined
-  const { seq, id, by, reason } = payload as Readonly<Record<string, unknown>>
-  return { seq: Number(seq), id: String(id), by: String(by), reason: String(reason) }
+  const { seq, id, by, reason, decided } = payload as Readonly<Record<string, unknown>>
+  const said = { seq: Number(seq), id: String(id), by: String(by), reason: String(reason) }
+  return decided === undefined ? said : { ...said, decided: decided as NonNullable<Erasure['decided']> }
 }
 
 const isSpaceEvent = `"kind":"${Kind.systemSpace}"`

@@ -4,6 +4,7 @@ export {
   compilePattern,
   type Decision,
   holdsLiteral,
+  matchesKind,
 } from './capability/compile.js'
 export type { Subject } from './capability/conditions.js'
 export { Coverage, covers } from './capability/covers.js'

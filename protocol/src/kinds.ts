@@ -32,6 +32,7 @@ export const Kind = {
   participantRestart: 'participant.restart',
   participantShutdown: 'participant.shutdown',
   systemWelcome: 'system.welcome',
+  systemTick: 'system.tick',
   systemError: 'system.error',
   systemPresence: 'system.presence',
   systemDecision: 'system.decision',
@@ -80,9 +81,20 @@ export function namespaceOf(kind: string): string {
   return dot === -1 ? kind : kind.slice(0, dot)
 }
 
-/** Namespaces of the kinds that may be erased; the others build state that nothing else tells [MEUP-10.10]. */
-export const erasableNamespaces: readonly string[] = ['chat', 'reasoning', 'mcp']
-export const isErasable = (kind: string): boolean => erasableNamespaces.includes(namespaceOf(kind))
+/** Kinds that build the state of a space: rights, presence, pauses, visibility. They are never erased [MEUP-10.12]. */
+export const lastingKinds: readonly string[] = [
+  Kind.observeVisibility,
+  Kind.capabilityGrant,
+  Kind.capabilityRevoke,
+  Kind.capabilityGrantAck,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.participantPause,
+  Kind.participantResume,
+  Kind.systemPresence,
+  Kind.systemSpace,
+]
+export const isErasable = (kind: string): boolean => !lastingKinds.includes(kind)
 
 const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningStart,
@@ -164,6 +176,7 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.participantRestart]: rule('asks an agent to restart', addressed),
   [Kind.participantShutdown]: rule('asks an agent to end', addressed),
   [Kind.systemWelcome]: rule('first frame of a connection', ephemeralOfGateway),
+  [Kind.systemTick]: rule('says that the connection works: a frame of this field alone', ephemeralOfGateway),
   [Kind.systemError]: rule('why an envelope was refused', ephemeralOfGateway),
   [Kind.systemPresence]: rule('who came and went', ofGateway),
   [Kind.systemDecision]: rule('what the gateway denied', ofGateway),

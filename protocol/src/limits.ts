@@ -7,8 +7,11 @@ export interface Rate {
 /**
  * Classes of kinds with a bucket each (`deltas`: `chat.delta`), and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
  * responses over `maxEnvelopeBytes`; `work`, units of what envelopes cost to decide; `frames`, what is refused, malformed
- * or repeated, and pings.
+ * or repeated, and pings; `log`, the bytes that are appended to the log.
  */
+/** Participants that one chat mentions. */
+export const maxMentions = 16
+
 export const rateClasses = [
   'reasoning',
   'chat',
@@ -20,6 +23,7 @@ export const rateClasses = [
   'results',
   'work',
   'frames',
+  'log',
 ] as const
 export type RateClass = (typeof rateClasses)[number]
 
@@ -34,6 +38,7 @@ export const defaultRates: Readonly<Record<RateClass, Rate>> = {
   results: { perSecond: 4 * 1024 * 1024, burst: 16 * 1024 * 1024 },
   work: { perSecond: 100_000, burst: 200_000 },
   frames: { perSecond: 200, burst: 1_000 },
+  log: { perSecond: Math.ceil(1024 ** 3 / 86_400), burst: 1024 ** 3 },
 }
 
 export interface Limits {

@@ -36,6 +36,7 @@ const schemas = {
   [Kind.participantRestart]: payloads.OpenPayload,
   [Kind.participantShutdown]: payloads.OpenPayload,
   [Kind.systemWelcome]: payloads.WelcomePayload,
+  [Kind.systemTick]: payloads.OpenPayload,
   [Kind.systemError]: payloads.ErrorPayload,
   [Kind.systemPresence]: payloads.PresencePayload,
   [Kind.systemDecision]: payloads.DecisionPayload,

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Capability } from './capability/schema.js'
 import { CorrelationId, EnvelopeId, ParticipantId, SpaceName, Timestamp } from './envelope.js'
 import { errorCodes } from './errors.js'
-import { type Limits, type Rate, type RateClass, rateClasses } from './limits.js'
+import { type Limits, maxMentions, type Rate, type RateClass, rateClasses } from './limits.js'
 
 type Json = Record<string, unknown>
 
@@ -13,7 +13,13 @@ export const MessagePayload = Type.Object({
 })
 export type MessagePayload = Static<typeof MessagePayload>
 
-export const ChatPayload = Type.Object({ ...MessagePayload.properties, message: Type.String() })
+export const ChatPayload = Type.Object({
+  ...MessagePayload.properties,
+  message: Type.String(),
+  mentions: Type.Optional(
+    Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everybody reads it' }),
+  ),
+})
 export type ChatPayload = Static<typeof ChatPayload>
 
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
@@ -34,7 +40,14 @@ const metadata = Type.Optional(
 )
 const references = Type.Optional(Type.Array(Type.String()))
 
-export const ReasoningStartPayload = Type.Composite([MessagePayload, Type.Object({ references, metadata })])
+export const ReasoningStartPayload = Type.Composite([
+  MessagePayload,
+  Type.Object({
+    references,
+    metadata,
+    public: Type.Optional(Type.Boolean({ description: 'about a private question, and for everyone' })),
+  }),
+])
 export type ReasoningStartPayload = Static<typeof ReasoningStartPayload>
 
 /** `thinking` when absent. */
@@ -194,17 +207,36 @@ export const ParticipantInfo = Type.Object({
 })
 export type ParticipantInfo = Static<typeof ParticipantInfo>
 
+/** How the program of a participant is doing, as whoever runs it says. */
+export const ProgramInfo = Type.Object(
+  {
+    state: Type.Union([
+      Type.Literal('starting'),
+      Type.Literal('failed'),
+      Type.Literal('restarting'),
+      Type.Literal('resting'),
+      Type.Literal('running'),
+    ]),
+    count: Type.Optional(Type.Integer({ minimum: 1, description: 'failures in a row' })),
+  },
+  { description: 'absent: nobody says how its program is doing' },
+)
+export type ProgramInfo = Static<typeof ProgramInfo>
+
+const restrictedBy = {
+  by: ParticipantId,
+  reason: Type.Optional(Type.String()),
+  until: Type.Optional(Timestamp),
+}
+
 /** The same with what presence does not tell. */
 export const ParticipantDetails = Type.Composite([
   ParticipantInfo,
   Type.Object({
     kind: Type.String({ description: 'human, agent, or what else the operator calls it' }),
-    paused: Type.Optional(
-      Type.Object(
-        { by: ParticipantId, reason: Type.Optional(Type.String()), until: Type.Optional(Timestamp) },
-        { description: 'absent: it may act' },
-      ),
-    ),
+    paused: Type.Optional(Type.Object(restrictedBy, { description: 'absent: it may act' })),
+    kicked: Type.Optional(Type.Object(restrictedBy, { description: 'absent: it may come in' })),
+    program: Type.Optional(ProgramInfo),
   }),
 ])
 export type ParticipantDetails = Static<typeof ParticipantDetails>
@@ -305,6 +337,18 @@ export const PresencePayload = Type.Object({
     Type.Object(
       { issuedAt: Type.Number({ description: 'seconds since the epoch' }), capabilities },
       { description: 'what the token of an issuer gives a participant that the operator has not configured' },
+    ),
+  ),
+  program: Type.Optional(
+    Type.Union([ProgramInfo, Type.Null()], { description: 'null: nobody says it any more' }),
+  ),
+  ended: Type.Optional(
+    Type.Object(
+      {
+        what: Type.Union([Type.Literal('pause'), Type.Literal('grant'), Type.Literal('proposal')]),
+        id: EnvelopeId,
+      },
+      { description: 'what its time has ended, of this participant: the id of the envelope that began it' },
     ),
   ),
 })

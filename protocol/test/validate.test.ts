@@ -35,7 +35,7 @@ describe('checkEnvelope', () => {
     ['/ts', { ts: 'now' }],
     ['/from', { from: 'system:other' }],
     ['/to', { to: [] }],
-    ['/to/0', { to: [GATEWAY] }],
+    ['/to/0', { to: ['no id'] }],
     ['/kind', { kind: 'reasoning/start' }],
     ['/correlationId', { correlationId: [] }],
     ['/rationale', { rationale: 1 }],

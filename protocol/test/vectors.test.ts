@@ -10,6 +10,7 @@ import {
   getKindRule,
   isContextAncestor,
   isKnownKind,
+  isThought,
   namespaceOf,
   normalise,
   PatternError,
@@ -46,11 +47,12 @@ function readFrame(frame: string) {
   return 'path' in normalised ? { code: 'invalid_envelope', path: normalised.path } : normalised
 }
 
-function standingOf(kind: string): string {
-  if (isKnownKind(kind)) return 'known'
+/** What everybody who sends it is refused with. */
+function refusalOf(kind: string): string | undefined {
   const namespace = namespaceOf(kind)
-  if (namespace === 'reasoning') return 'reasoning'
-  return reservedNamespaces.has(namespace) ? 'unknown' : 'free'
+  if (namespace === 'system' || getKindRule(kind)?.gateway) return 'reserved_kind'
+  if (isKnownKind(kind) || namespace === 'reasoning') return undefined
+  return reservedNamespaces.has(namespace) ? 'unknown_kind' : undefined
 }
 
 test('no two vectors of a file have one name, and all files together have many', () => {
@@ -95,15 +97,16 @@ describe('contexts', () => {
 
 describe('kinds', () => {
   test.for(vectors('kinds'))('$title', ({ input, expect: expected }) => {
-    const [rule, standing] = [getKindRule(input), standingOf(input)]
-    expect({
-      standing,
+    const [rule, refused] = [getKindRule(input), refusalOf(input)]
+    const isUnknown = refused !== undefined && !isKnownKind(input)
+    const logged = !isUnknown && !rule?.ephemeral
+    const accepted = {
       requires: rule?.requires ?? [],
-      toolCall: rule?.toolCall ?? false,
-      free: rule?.free ?? false,
-      gateway: rule?.gateway ?? namespaceOf(input) === 'system',
-      logged: standing !== 'unknown' && !rule?.ephemeral,
-    }).toEqual(expected)
+      needsCapability: !rule?.free,
+      takesRationale: rule?.toolCall ?? false,
+      ...(!isKnownKind(input) && isThought(input) && { countsAs: 'reasoning.thought' }),
+    }
+    expect({ ...(refused === undefined ? accepted : { refused }), logged }).toEqual(expected)
   })
 })
 

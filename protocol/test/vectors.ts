@@ -19,12 +19,19 @@ interface Files {
   envelopes: Vector<string, 'ok' | Fault>
   aliases: Vector<string, { envelope: Record<string, unknown>; payload: string } | Fault>
   contexts: Vector<Record<string, string | string[]>, unknown>
-  kinds: Vector<string, unknown>
-  payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }>
+  kinds: Vector<
+    string,
+    { readonly refused?: string; readonly requires?: readonly string[]; readonly takesRationale?: boolean }
+  >
+  /** `refusal`: of a space in which nothing has happened, where the payload is "ok". */
+  payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }> & {
+    readonly refusal?: string
+  }
+  /** `observable: false`: no envelope shows it. */
   capabilities: Vector<
     { capabilities: unknown[]; envelope: { kind: string; payload: unknown } },
     boolean | { path: string }
-  >
+  > & { readonly observable?: false }
   covers: Vector<{ held: unknown[]; asked: unknown[] }, boolean>
   sessions: Vector<SessionSpace, Step[]>
 }

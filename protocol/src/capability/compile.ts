@@ -160,6 +160,13 @@ export function compilePattern(
   }
 }
 
+/** Whether the list has a capability whose pattern for `kind` matches this one, whatever else it asks for. */
+export const matchesKind = (list: readonly Capability[], kind: string): boolean =>
+  list.some((capability) => {
+    if (typeof capability === 'string') return compilePattern(capability, { kinds: true })(kind)
+    return 'kind' in capability && compilePattern(capability.kind, { kinds: true })(kind)
+  })
+
 /**
  * Whether the list has a capability of literally this kind without conditions: what `observe.targeted` and `space.erase` ask for.
  * Globs, arrays, and capabilities narrowed by `to`, `context` or `payload` do not count.
