@@ -9,11 +9,13 @@ import {
   isThought,
   Kind,
   type McpRefusalPayload,
+  type PresencePayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
+import { isFailure, programEventText } from './participant-text.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
 import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
@@ -166,13 +168,20 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.participantRestart]: asks('to restart'),
   [Kind.participantShutdown]: asks('to end'),
   [Kind.systemWelcome]: ({ payload }) => ['welcomes', payload.you.id],
+  [Kind.systemTick]: () => ['is', 'here'],
   [Kind.systemError]: ({ payload }) => [
     'refuses',
     'an envelope',
     `${payload.message} (${payload.code})`,
     'problem',
   ],
-  [Kind.systemPresence]: ({ payload }) => [presence[payload.event], '', '', 'event', payload.participant.id],
+  [Kind.systemPresence]: ({ payload: { event, participant, program, ended } }) => {
+    const { id } = participant
+    if (ended !== undefined) return [endedText(ended), '', '', 'event', id]
+    if (program === undefined) return [presence[event], '', '', 'event', id]
+    return [programEventText(id, program), '', '', isFailure(program) ? 'problem' : 'event', id]
+  },
+  // It concerns the first of those it is addressed to; the others may read it.
   [Kind.systemDecision]: ({ to, payload }) => {
     const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
     const isReview = decision === 'review'
@@ -180,13 +189,20 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     const times = count > 1 ? ` ×${count}` : ''
     const attempt = attemptText(payload)
     const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
-    return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to)]
+    return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to?.slice(0, 1))]
   },
   [Kind.systemSpace]: (envelope) => {
     const { by, seq, reason } = getErasure(envelope) ?? {}
     if (by !== undefined) return ['erased', `the envelope ${seq}`, shorten(reason), 'event', by]
     return [`was ${envelope.payload.event}`, '', '', 'event', 'the space']
   },
+}
+
+const endedText = ({ what, id }: NonNullable<PresencePayload['ended']>): string => {
+  if (what === 'pause') return 'is no longer paused'
+  return what === 'grant'
+    ? `no longer has what ${id} granted`
+    : `no longer waits: its proposal ${id} has expired`
 }
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const

@@ -7,9 +7,10 @@ import {
   Kind,
   type ParticipantInfo,
 } from '@meup/protocol'
+import type { ParticipantState } from './participant-states.js'
 
-/** The capabilities of a participant by their origin. */
-export interface GrantedCapabilities {
+/** The capabilities of a participant by their origin, and what keeps it from using them. */
+export interface GrantedCapabilities extends ParticipantState {
   readonly id: string
   readonly status: ParticipantInfo['status']
   /** Set by the operator, or by the issuer of its token. */
@@ -24,7 +25,7 @@ export interface GrantedCapabilities {
  * several grants give the same capabilities, the latest one counts.
  */
 export function getGrantedCapabilities(
-  participants: readonly ParticipantInfo[],
+  participants: readonly (ParticipantInfo & ParticipantState)[],
   log: GrantLog,
   now: number,
 ): GrantedCapabilities[] {
@@ -33,15 +34,21 @@ export function getGrantedCapabilities(
     (expiresAt === undefined || Date.parse(expiresAt) > now) &&
     isBacked(capabilities, held.get(grantor) ?? [])
   const possible = log.list().filter(isPossible)
-  return participants.map(({ id, status, capabilities }) => {
+  return participants.map(({ id, status, capabilities, paused, kicked, program }) => {
+    const state = {
+      status,
+      ...(paused && { paused }),
+      ...(kicked && { kicked }),
+      ...(program && { program }),
+    }
     const known = log.configured(id)
     const isKnown = known !== undefined && isStart(known, capabilities)
     const rest = capabilities.slice(isKnown ? known.length : 0)
     const latestFirst = possible.filter(({ recipient }) => recipient === id).reverse()
     const grants = latestFirst.filter((grant) => removeAll(grant.capabilities, rest)).reverse()
-    if (isKnown) return { id, status, configured: known, grants, others: rest }
+    if (isKnown) return { id, ...state, configured: known, grants, others: rest }
     const [configured, others] = log.isWhole ? [rest, []] : [[], rest]
-    return { id, status, configured, grants, others }
+    return { id, ...state, configured, grants, others }
   })
 }
 
@@ -89,9 +96,11 @@ export const grantKinds: readonly string[] = [
   Kind.systemSpace,
 ]
 
-/** The payload of a `system.space` with a configuration. */
-interface Configuration {
+/** The capabilities in the payload of a `system.space` `configured`. */
+export interface Configuration {
   readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
+  /** Absent = there are no guests. */
+  readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
 /**

@@ -1,7 +1,9 @@
 export { type LiveAnswer, LiveAnswers, remainingAnswer } from './answers.js'
+export { getNamed, Questions, readAddressee } from './asked.js'
 export { Bounded, Oldest } from './bounded.js'
 export * from './capabilities/explain.js'
 export { getNarrowestCapability } from './capabilities/narrowest.js'
+export * from './capabilities/right.js'
 export * from './capabilities/sentence.js'
 export { findCapabilityWarnings } from './capabilities/warnings.js'
 export {
@@ -12,20 +14,36 @@ export {
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
 export * from './describe.js'
+export { hasUnseen, indentJson, spellOut } from './exact-json.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
+export { inertMarkdown } from './markdown.js'
 export * from './mcp/calls.js'
+export {
+  type ExactText,
+  exactText,
+  type ProposedCall,
+  quoteReason,
+  quoteToolName,
+} from './mcp/exact-proposal.js'
 export { type FieldValue, type Filled, type Form, type FormField, readFilled, readForm } from './mcp/form.js'
 export {
   createProposalFold,
   createProposalFoldWith,
   type Fulfilment,
+  isOpenProposal,
   type ProposalFold,
   type ProposalSnapshot,
   type ProposalView,
   type Refusal,
 } from './mcp/proposals.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
+export {
+  type ParticipantState,
+  type ParticipantStateSnapshot,
+  ParticipantStates,
+} from './participant-states.js'
+export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './presence.js'
 export * from './redact.js'
@@ -42,16 +60,15 @@ export {
   cut,
   formatDuration,
   getMessage,
-  hasUnseen,
   head,
   inlineJson,
   isObject,
   isWithheld,
+  keepOffMargin,
   onOneLine,
   printable,
   printableJson,
   reasonText,
-  unseen,
 } from './text.js'
 export * from './traces.js'
 export * from './transcript.js'

@@ -4,8 +4,10 @@ import { cut, getMessage, inlineJson, isBlank, isObject } from './text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Characters of all fields, of one name, and of a value that is no text. */
-const [maxFieldsChars, maxNameChars, maxJsonChars] = [8192, 64, 500]
+/** Characters of all fields, and of one name. */
+const [maxFieldsChars, maxNameChars] = [8192, 64]
+/** Characters of a field that is no text, as JSON on one line, which are shown. */
+export const maxShownJsonChars = 500
 
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
@@ -80,7 +82,7 @@ function valueText(value: unknown, maxUnits: number): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return cut(value, maxUnits)
   if (!Array.isArray(value) || value.length === 0 || value.some((each) => typeof each === 'object'))
-    return inlineJson(value, Math.min(maxUnits, maxJsonChars))
+    return inlineJson(value, Math.min(maxUnits, maxShownJsonChars))
   const texts = value.slice(0, maxUnits).map(String)
   const isWords = texts.every((text) => !/\s/.test(text))
   return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), maxUnits)

@@ -49,15 +49,8 @@ const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 export const printable = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(invisible, (char) => (char === '\n' || char === '\t' ? char : ''))
 
-/** What would not be seen, or would move what is seen. */
-export const unseen = /[\p{Cc}\p{Cf}\p{DI}\u2028\u2029\u2800]/gu
-
-/** Whether a value has a text in which something is not seen as it is; line breaks and tabs are. */
-export function hasUnseen(value: unknown): boolean {
-  if (typeof value === 'string') return value.replace(/[\n\t]/g, '').search(unseen) !== -1
-  if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some((entry) => entry.some(hasUnseen))
-}
+/** What would not be seen, would move what is seen, or has no meaning or looks that people know: every space but one, too. */
+export const unseen = /[\p{Cc}\p{Cf}\p{DI}\p{Cn}\p{Co}\p{Cs}\u2028\u2029\u2800\ufffc\u{1d159}]|(?! )\p{Zs}/gu
 
 /** The same on one line. */
 export const onOneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
@@ -70,12 +63,12 @@ export function brief(text: string, maxChars: number): string {
 }
 
 /** JSON on one line with the same characters escaped, so that it still parses to the same value. */
-export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escaped)
+export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escapeUnits)
 
 /** One escape for each UTF-16 unit, as JSON requires. */
-const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, at) => {
-    return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
+export const escapeUnits = (characters: string): string =>
+  Array.from({ length: characters.length }, (_, at) => {
+    return `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
 /** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `maxUnits` UTF-16 units it is cut. */
@@ -116,3 +109,9 @@ export function formatDuration(milliseconds: number): string {
   const rest = Math.floor((seconds % size) / nextSize)
   return `${Math.floor(seconds / size)} ${name}${rest === 0 ? '' : ` ${rest} ${nextName}`}`
 }
+
+/**
+ * A text of which only the first line stands at the margin: a further line could be taken for one of somebody else. `prefix`:
+ * what the others begin with.
+ */
+export const keepOffMargin = (text: string, prefix: string): string => text.replaceAll('\n', `\n${prefix}`)

@@ -1,4 +1,4 @@
-import { capabilitySentence, explainCapability, type GrantedCapabilities } from '@meup/folds'
+import { capabilitySentence, capabilityText, explainCapability, type GrantedCapabilities } from '@meup/folds'
 import type { Capability, Subject } from '@meup/protocol'
 import { expect, test } from 'vitest'
 
@@ -92,4 +92,29 @@ test('what needs no capability, and what the gateway alone sends, is told apart'
     isAllowed: false,
     sentences: ['Only the gateway sends system.presence.'],
   })
+})
+
+test.for<[capability: Capability, text: string]>([
+  ['chat', 'chat'],
+  [{ kind: 'mcp.request', to: 'files' }, 'mcp.request to files'],
+  [{ tool: 'files/read_*' }, 'files/read_*'],
+  [{ tool: 'a/b', arguments: { c: 'd' } }, 'a/b · {"c":"d"}'],
+  [
+    { kind: 'mcp.request', to: 'a', payload: { method: 'tools/call', params: { name: ['b', 'c*'] } } },
+    'a/b or c*',
+  ],
+  [
+    {
+      kind: 'mcp.request',
+      to: 'a',
+      payload: { method: 'tools/call', params: { name: 'b', arguments: { c: 'd' } } },
+    },
+    'a/b · {"c":"d"}',
+  ],
+  [
+    { kind: ['a', '!b'], context: '**', payload: { method: 'x\u202e\u001b[2J' } },
+    '["a","!b"] in ** · {"method":"x\\u001b[2J"}',
+  ],
+])('a capability is shown in few words, of which none can move another: %j', ([capability, text]) => {
+  expect(capabilityText(capability)).toBe(text)
 })

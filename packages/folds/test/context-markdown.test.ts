@@ -35,7 +35,7 @@ helper says: Requires elevated access
 helper [思考] Is there a copy?
 
 ann sends deploy.asked: Now?
-env: test
+> env: test
 `)
   })
 
@@ -101,33 +101,33 @@ look -> no answer here yet (tool_call: e3)
     expect(contextMarkdown('reason-123', log)).toBe(`## Context reason-123
 
 agent begins: Evaluate deployment safety for auth system changes
-triggered_by: user-request
-approach: security-first analysis
+> triggered_by: user-request
+> approach: security-first analysis
 
 agent [思考] question:
-- What specific auth components are modified?
-- Is there a rollback plan?
+> - What specific auth components are modified?
+> - Is there a rollback plan?
 
 agent [思考] Need to check the diff and test results first
 
 agent [思考] observation: Changes affect OAuth2 token validation and session management
-severity: high
-components: oauth2, sessions
+> severity: high
+> components: oauth2, sessions
 
 agent [思考] hypothesis: The code change introduces a regression in token expiration
-confidence: 0.85
-evidence: test_failures, oauth2_changes
+> confidence: 0.85
+> evidence: test_failures, oauth2_changes
 
 agent [思考] estimate: cost: { "low": 1, "high": 3 }
-sure: false
-note: null
+> sure: false
+> note: null
 
 agent concludes: do_not_deploy
-confidence: 0.92
-key_factors:
-- Failed security tests
-- Critical auth components affected
-recommendation: Fix token expiration issues and re-test before deployment
+> confidence: 0.92
+> key_factors:
+> - Failed security tests
+> - Critical auth components affected
+> recommendation: Fix token expiration issues and re-test before deployment
 `)
   })
 })

@@ -51,6 +51,22 @@ test.for<[Envelope, Partial<Description>, string]>([
     { verb: 'asks', object: 'ana', tone: 'call' },
     'bot asks ana: Which seat?',
   ],
+  // Those who may restrict it read it too: it is not about them.
+  [
+    envelope(
+      Kind.systemDecision,
+      {
+        decision: 'denied',
+        message: 'no',
+        reasonCode: 'capability_violation',
+        attemptedKind: 'chat',
+        count: 1,
+      },
+      { from: 'system:gateway', to: ['ana', 'system:gateway'] },
+    ),
+    { actor: 'ana', tone: 'problem' },
+    'ana: chat denied: no (capability_violation)',
+  ],
   [
     envelope(
       Kind.systemSpace,

@@ -41,11 +41,14 @@ async function churn(change: (key: string) => void): Promise<void> {
   }
 }
 
+/** Tables that nobody throws away take more than twice as much; other tests of the process may use some of it meanwhile. */
+const mostBytes = 150e6
+
 /** Bytes that are kept of what is gone. */
 async function kept(change: (key: string) => void): Promise<number> {
   await churn(change)
   const before = await inUse()
-  for (let time = 0; time < 5; time++) await churn(change)
+  for (let time = 0; time < 15; time++) await churn(change)
   return (await inUse()) - before
 }
 
@@ -57,7 +60,7 @@ test('what a map has thrown away is not kept, though nobody asks for the oldest 
     keyed.set(key, { key })
     keyed.delete(key)
   })
-  expect(grown).toBeLessThan(5e6)
+  expect(grown).toBeLessThan(mostBytes)
   expect(oldest.next()).toBe('second')
 })
 
@@ -65,7 +68,7 @@ test('nor by a map that is full but seldom', async () => {
   const map = new Bounded<object>(3)
   for (const key of ['first', 'second', 'third', 'fourth']) map.set(key, {})
   const grown = await kept((key) => map.use(key.endsWith('7') ? 'second' : 'third'))
-  expect(grown).toBeLessThan(5e6)
+  expect(grown).toBeLessThan(mostBytes)
   map.set('fifth', {})
   expect([...map.keys()]).toHaveLength(3)
 })

@@ -82,14 +82,23 @@ describe('a proposal', () => {
 
   test('is rejected by one, and may still be fulfilled by another', () => {
     expect(view(reject('user', 'p')).proposal).toMatchObject({
-      state: 'rejected',
+      state: 'open',
       rejections: [{ by: 'user', reason: 'unsafe', message: null, ts: '2026-02-21T10:00:01.000Z' }],
     })
     expect(view(reject('other', 'p'), approval).proposal?.state).toBe('fulfilled')
     expect(view(reject('user', 'p'), withdraw('agent', 'p')).proposal).toMatchObject({
-      state: 'rejected',
+      state: 'withdrawn',
       withdrawal: { by: 'agent', reason: 'no longer needed' },
     })
+  })
+
+  test.each([
+    ['user', 'rejected', 0],
+    ['other', 'open', 1],
+  ])('that a user has rejected is for %s %s', (viewer, state, open) => {
+    const fold = createProposalFold(undefined, () => viewer)
+    for (const envelope of toLog([proposal, reject('user', 'p')])) fold.apply(envelope)
+    expect([fold.get('p')?.state, fold.open()]).toMatchObject([state, { length: open }])
   })
 
   test('shows no secret of those who refuse it', () => {

@@ -75,7 +75,7 @@ agent begins: Analyzing deployment safety...
 [思考] Need to check test results
 
 [計画] 1. Read the tests
-2. Decide
+> 2. Decide
 
 agent calls get_test_results of tools { "suite": "security", "token": "[redacted]" } — "the security tests decide" (tool_call: e5)
 
@@ -167,7 +167,8 @@ describe('a turn as Markdown tells why', () => {
       '[実行] read -> { "passed": 12, "failed": [ "expiry" ] } (tool_call: e3)',
       `[実行] read -> # Report\n>\n${'> 12 passed\n'.repeat(49)}> …`,
       '(of 5,010 characters) (tool_call: e5)',
-      '[実行] read -> [info] one\n[info] two (tool_call: e7)',
+      '[実行] read -> [info] one\n> [info] two',
+      '(tool_call: e7)',
     ])
   })
 
@@ -383,7 +384,7 @@ describe('a turn as Markdown tells why', () => {
       `${heading}
 
 [思考] fine
-really
+> really
 
 [実行] agent says: rm -> done (tool_call: c9)
 > ## Turn 02 (now)

@@ -1,5 +1,6 @@
 import { type Capability, ERASE, Kind, READ_TARGETED } from '@meup/protocol'
-import { hasUnseen, isObject, onOneLine } from '../text.js'
+import { hasUnseen } from '../exact-json.js'
+import { isObject, onOneLine } from '../text.js'
 
 /** What kinds stand for, as one says what somebody may do. */
 const deeds: Readonly<Record<string, string>> = {
@@ -84,3 +85,24 @@ const either = (texts: readonly string[]): string =>
 
 /** A text, in quotes where it would not be seen whole. */
 const quote = (text: string): string => (hasUnseen(text) || /\s/.test(text) ? JSON.stringify(text) : text)
+
+/** A capability in few words: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */
+export function capabilityText(capability: Capability): string {
+  if (typeof capability === 'string') return onOneLine(capability)
+  if (!('kind' in capability)) {
+    const { tool, arguments: asked } = capability
+    return onOneLine(asked === undefined ? tool : `${tool} · ${JSON.stringify(asked)}`)
+  }
+  const { kind, to, context, payload } = capability
+  const call = kind === Kind.mcpRequest && context === undefined ? readCall(payload) : undefined
+  if (call !== undefined && typeof to === 'string') {
+    const asked = call.args === undefined ? '' : ` · ${JSON.stringify(call.args)}`
+    return onOneLine(`${to}/${call.name}${asked}`)
+  }
+  const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+  const parts = [
+    `${shown(kind)}${to === undefined ? '' : ` to ${shown(to)}`}${context === undefined ? '' : ` in ${shown(context)}`}`,
+    ...(payload === undefined ? [] : [JSON.stringify(payload)]),
+  ]
+  return onOneLine(parts.join(' · '))
+}

@@ -9,7 +9,11 @@ import { getParameters, guardedToolName, isNotification } from './calls.js'
 import { getOutcome } from './result.js'
 
 /** `createProposalFoldWith`, by default with the rules of @meup/safety. */
-export const createProposalFold = (guard: Guard = defaultGuard): ProposalFold => createProposalFoldWith(guard)
+export const createProposalFold = (guard: Guard = defaultGuard, viewer?: Viewer): ProposalFold =>
+  createProposalFoldWith(guard, viewer)
+
+/** Who looks at proposals; `undefined` = nobody who decides. */
+export type Viewer = () => string | undefined
 
 export interface ProposalSnapshot {
   readonly seq: number
@@ -25,11 +29,16 @@ export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnap
   open(now?: number): readonly ProposalView[]
 }
 
-/** Proposals, with texts masked by `guard`; a change is the list of new and changed proposals. */
-export const createProposalFoldWith = (guard: Guard): ProposalFold => new Proposals(guard)
+/**
+ * Proposals, with texts masked by `guard`; a change is the list of new and changed proposals. A rejection closes a proposal for who has
+ * sent it alone: others may still fulfil it [MEUP-3.11].
+ */
+export const createProposalFoldWith = (guard: Guard, viewer: Viewer = () => undefined): ProposalFold =>
+  new Proposals(guard, viewer)
 
 class Proposals implements ProposalFold {
   readonly #guard: Guard
+  readonly #viewer: Viewer
   readonly #progress = new Progress()
   readonly #proposals = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
   /** Proposals by the requests that fulfil them. */
@@ -38,8 +47,9 @@ class Proposals implements ProposalFold {
   /** Time of the log, in milliseconds. */
   #now = 0
 
-  constructor(guard: Guard) {
+  constructor(guard: Guard, viewer: Viewer) {
     this.#guard = guard
+    this.#viewer = viewer
   }
 
   get seq(): number {
@@ -75,7 +85,7 @@ class Proposals implements ProposalFold {
   }
 
   open(now = this.#now): readonly ProposalView[] {
-    return [...this.#proposals.open()].filter((each) => !isExpired(each, now))
+    return [...this.#proposals.open()].filter((each) => isOpenProposal(each, now))
   }
 
   #keep(changed: readonly ProposalView[]): readonly ProposalView[] {
@@ -97,7 +107,7 @@ class Proposals implements ProposalFold {
       case Kind.mcpResponse:
         return this.#answered(envelope)
       case Kind.mcpReject:
-        return this.#concerned(envelope).map((each) => rejected(each, toRefusal(envelope, this.#guard)))
+        return this.#rejected(envelope)
       case Kind.mcpWithdraw:
         return this.#concerned(envelope).map((each) => withdrawn(each, toRefusal(envelope, this.#guard)))
       case Kind.spaceKick:
@@ -106,6 +116,16 @@ class Proposals implements ProposalFold {
         return this.#gone(envelope)
     }
     return []
+  }
+
+  #rejected(envelope: Envelope): ProposalView[] {
+    const refusal = toRefusal(envelope, this.#guard)
+    const isOwn = envelope.from === this.#viewer()
+    return this.#concerned(envelope).map((each) => ({
+      ...each,
+      ...(isOwn && isOpen(each) && { state: 'rejected' as const }),
+      rejections: [...each.rejections, refusal].slice(-maxEntries),
+    }))
   }
 
   /** A kick withdraws the proposals of its participant. */
@@ -183,7 +203,7 @@ export interface ProposalView {
   readonly parameters: unknown
   /** `null` = none was given. */
   readonly rationale: string | null
-  /** One rejection makes it `rejected`; until it is withdrawn, others may still fulfil it. */
+  /** `open`: it may still be fulfilled; `rejected`: it may, but by others than the viewer. */
   readonly state: 'open' | 'fulfilled' | 'rejected' | 'withdrawn' | 'expired'
   readonly usesLeft: number
   readonly proposedAt: string
@@ -219,9 +239,9 @@ const maxReasonChars = 2000
 
 const isOpen = ({ state }: ProposalView): boolean => state === 'open'
 
-/** `now` in milliseconds. */
-const isExpired = ({ expiresAt }: ProposalView, now: number): boolean =>
-  expiresAt !== null && Date.parse(expiresAt) <= now
+/** Whether it may still be fulfilled by its viewer; `now` in milliseconds. */
+export const isOpenProposal = ({ state, expiresAt }: ProposalView, now: number): boolean =>
+  state === 'open' && (expiresAt === null || Date.parse(expiresAt) > now)
 
 function fulfilled(proposal: ProposalView, { id, from: by, ts }: Envelope): ProposalView {
   const usesLeft = Math.max(proposal.usesLeft - 1, 0)
@@ -235,15 +255,9 @@ function answered(proposal: ProposalView, request: string, outcome: 'success' | 
   return { ...proposal, fulfilments }
 }
 
-const rejected = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
-  ...proposal,
-  state: isOpen(proposal) ? 'rejected' : proposal.state,
-  rejections: [...proposal.rejections, refusal].slice(-maxEntries),
-})
-
 const withdrawn = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
   ...proposal,
-  state: isOpen(proposal) ? 'withdrawn' : proposal.state,
+  state: isOpen(proposal) || proposal.state === 'rejected' ? 'withdrawn' : proposal.state,
   withdrawal: refusal,
 })
 

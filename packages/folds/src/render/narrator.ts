@@ -8,9 +8,11 @@ import {
   openedContext,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
+import { describeRight, type RightSources } from '../capabilities/right.js'
 import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
 import { describe, sentence } from '../describe.js'
+import { inertMarkdown, quoteFurtherLines } from '../markdown.js'
 import {
   findCancelledCall,
   getParameters,
@@ -21,7 +23,7 @@ import {
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
-import { anyLabel, phaseLabels, thoughtSteps } from '../steps/steps.js'
+import { phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
 import { getEnding, type TurnState } from '../turns/record.js'
 import { cancelledText, outcomeText } from './outcome.js'
@@ -45,10 +47,17 @@ interface Call {
   cancelled: string | null
 }
 
+interface NarratorOptions {
+  readonly agent?: string
+  readonly context?: string
+  readonly rights?: RightSources
+}
+
 /** Writes envelopes as paragraphs in log order, for exports of the audit. */
 export class Narrator {
   readonly #agent: string | undefined
   readonly #guard: Guard
+  readonly #rights: RightSources | undefined
   readonly #calls = new Bounded<Call>(20_000)
   /** Deadlines of open proposals. */
   readonly #deadlines = new Deadlines()
@@ -58,9 +67,10 @@ export class Narrator {
   /** Reason of the latest cancellation. */
   #reason = ''
 
-  /** `agent`: its thoughts are written without a name. `context`: the context of the section. */
-  constructor(guard: Guard, { agent, context }: { agent?: string; context?: string }) {
+  /** `agent`: its thoughts are written without a name. `context`: the context of the section. `rights`: the sources of the words for the right of each call. */
+  constructor(guard: Guard, { agent, context, rights }: NarratorOptions) {
     this.#guard = guard
+    this.#rights = rights
     this.#agent = agent
     this.#context = context
   }
@@ -69,7 +79,7 @@ export class Narrator {
   write(envelope: Envelope): string[] {
     const before = this.expired(Date.parse(envelope.ts))
     const place = this.#writeHeading(envelope)
-    return [...before, ...place, ...this.#paragraphs(envelope)]
+    return [...before, ...[...place, ...this.#paragraphs(envelope)].map(inertMarkdown)]
   }
 
   /** Paragraphs of the proposals that have expired by `now` (milliseconds). */
@@ -77,9 +87,8 @@ export class Narrator {
     return this.#deadlines.due(now).flatMap((id) => {
       const call = this.#settle(id)
       if (call === undefined) return []
-      return [
-        `${call.tool} expired at ${onOneLine(String(call.expiresAt))}, nobody decided${link('approval', id)}`,
-      ]
+      const when = onOneLine(String(call.expiresAt))
+      return [inertMarkdown(`${call.tool} expired at ${when}, nobody decided${link('approval', id)}`)]
     })
   }
 
@@ -91,7 +100,7 @@ export class Narrator {
       .filter(({ isOpen, isProposal, cancelled }) => isOpen && (!isProposal || cancelled !== null))
       .map(({ id, tool, isProposal, cancelled }) => {
         const end = cancelled === null ? `no answer${here}${yet}` : cancelledText(cancelled)
-        return `${tool} -> ${end}${link(isProposal ? 'approval' : 'tool_call', id)}`
+        return inertMarkdown(`${tool} -> ${end}${link(isProposal ? 'approval' : 'tool_call', id)}`)
       })
   }
 
@@ -219,11 +228,19 @@ export class Narrator {
     const { id, from, to, ts, payload } = envelope
     const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
     const tool = this.#remember(envelope, false)
-    const why = formatReason(envelope, proposal !== undefined || isToolCall(payload))
+    const reason = formatReason(envelope, proposal !== undefined || isToolCall(payload))
+    // The turn of the caller says which right let the call pass; the turn of the tool does not repeat it.
+    const isInTurnOfTool = proposal === undefined && to?.includes(this.#agent ?? '') === true
+    const why = isInTurnOfTool ? reason : `${reason}${this.#rightOf(envelope)}`
     if (proposal === undefined)
       return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
     const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
     return `${from} ${deed} ${tool} at ${ts}${link('approval', proposal)}${why}${link('tool_call', id)}`
+  }
+
+  #rightOf(request: Envelope): string {
+    const right = this.#rights && describeRight(request, this.#rights)
+    return right === undefined ? '' : ` · ${right.words}`
   }
 
   #proposal(envelope: Envelope): string {
@@ -357,20 +374,5 @@ function aside({ payload }: Envelope): string {
   return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
 }
 
-/** Lines that look like our own paragraphs, or that Markdown would read as markup. */
-const verbs =
-  'asks|answers|begins|concludes|calls|approves|rejects|withdraws|carries|cancels|takes|sends|says|tried'
-const looksLikeOurs = new RegExp(
-  `^\\s*(?:$|[#<>]|\`\`\`|~~~|[-=_*\\s]+$|(?:\\S+ )?${anyLabel.source}|\\S+ (?:${verbs})\\b)`,
-)
-
-/**
- * Puts a text of a participant into a paragraph. From its first line after the first that looks like a paragraph of ours, or that
- * would end the paragraph, the rest becomes a block quote.
- */
-function quoted(text: string): string {
-  const [first = '', ...rest] = printable(text).trim().split('\n')
-  const from = rest.findIndex((line) => looksLikeOurs.test(line))
-  if (from === -1) return [first, ...rest].join('\n')
-  return [first, ...rest.slice(0, from), ...rest.slice(from).map((line) => `> ${line}`.trimEnd())].join('\n')
-}
+/** Puts a text of a participant into a paragraph: its further lines become a block quote, so that none passes for one of ours. */
+const quoted = (text: string): string => quoteFurtherLines(printable(text).trim())

@@ -1,4 +1,5 @@
 import type { Envelope } from '@meup/protocol'
+import type { RightSources } from '../capabilities/right.js'
 import { defaultGuard, type Guard } from '../redact.js'
 import { phaseLabels } from '../steps/steps.js'
 import type { TurnRecord, TurnState } from '../turns/record.js'
@@ -16,6 +17,8 @@ export interface MarkdownOptions {
   readonly guard?: Guard
   /** Time of the log's head (RFC 3339), by which proposals expire; default: that of the last envelope. */
   readonly until?: string
+  /** The sources of the words for the right of each call; without them no rights are written. */
+  readonly rights?: RightSources
 }
 
 /** Writes a document in pieces: each call returns the next piece. */
@@ -111,10 +114,10 @@ class Section {
   constructor(
     heading: string,
     first: readonly string[],
-    { guard = defaultGuard, until }: MarkdownOptions,
+    { guard = defaultGuard, until, rights }: MarkdownOptions,
     about: { agent?: string; context?: string },
   ) {
-    this.#narrator = new Narrator(guard, about)
+    this.#narrator = new Narrator(guard, { ...about, ...(rights && { rights }) })
     this.#until = until === undefined ? Number.NaN : Date.parse(until)
     this.#start = [heading, ...first]
   }

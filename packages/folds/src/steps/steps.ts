@@ -184,7 +184,7 @@ export const isPhase = (value: unknown): value is Phase =>
 export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
 
 /** Any label, captured. */
-export const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
+const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
 
 /** Phases as bits of a set. */
 export const phaseBits = Object.fromEntries(phases.map((phase, place) => [phase, 1 << place])) as Readonly<

@@ -1,3 +1,4 @@
+import type { Envelope } from '@meup/protocol'
 import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
@@ -14,6 +15,8 @@ export interface Dispatch {
   readonly rationale: string | null
   /** As in the log: not redacted. */
   readonly parameters: unknown
+  /** The request, if the log says which right let it pass. */
+  readonly request?: Envelope | undefined
   /** The `parallelGroup` that the agent gave. */
   readonly label?: number | undefined
 }
@@ -57,13 +60,20 @@ export class Decisions {
   }
 
   /** Adds a call. A retry under the id of a refused call replaces that one. */
-  dispatch({ label, ...call }: Dispatch): void {
+  dispatch({ label, request, ...call }: Dispatch): void {
     const replaced = this.#latest.get(call.id)
     if (replaced !== undefined) replaced.isCurrent = false
     const batch = this.#batchFor(label)
     const members = this.#getMembers(batch)
     const parallelGroup = this.#groupIn(members)
-    const decision = { number: this.#dispatched++, ...call, ...fresh, batch, parallelGroup }
+    const decision = {
+      number: this.#dispatched++,
+      ...call,
+      request: request ?? null,
+      ...fresh,
+      batch,
+      parallelGroup,
+    }
     this.list.push(decision)
     members.push(decision)
     this.#latest.set(call.id, decision)
@@ -71,6 +81,12 @@ export class Decisions {
     if (this.list.length <= max.decisions) return
     const over = this.list.findIndex((each) => !isPending(each))
     this.#drop(Math.max(over, 0))
+  }
+
+  /** Notes the request that fulfils a proposal. */
+  accept(id: string, request: Envelope): void {
+    const decision = this.#latest.get(id)
+    if (decision !== undefined) decision.request ??= request
   }
 
   /** Ends a call. Returns whether it was the last one open in its batch. */

@@ -55,6 +55,8 @@ interface Call {
   readonly jsonRpcId: string | null
   readonly settles: readonly string[]
   readonly tool: string
+  /** `undefined` if the log does not name the right that let it pass. */
+  readonly request: Envelope | undefined
 }
 
 /** Characters of the parameters of a request that triggered the turn. */
@@ -128,9 +130,9 @@ export class FoldedTurn {
     for (const run of this.record.runs) run.hasCalled = true
   }
 
-  /** The guarded tool name of a request or a proposal of the turn. */
-  findTool(id: string): string | undefined {
-    return this.#calls.get(id)?.tool
+  /** The guarded tool name of a request or a proposal of the turn, and the request if the log says which right let it pass. */
+  findCall(id: string): Pick<Call, 'tool' | 'request'> | undefined {
+    return this.#calls.get(id)
   }
 
   /** Whether a proposal in it may expire. */
@@ -203,14 +205,16 @@ export class FoldedTurn {
     for (const each of fulfilled) this.#deadlines.delete(each)
     const settles = fulfilled.flatMap((each) => this.#calls.get(each)?.settles ?? [])
     const toolName = this.#toolIn(payload)
+    const request = envelope.allowedBy === undefined ? undefined : envelope
+    if (request !== undefined) for (const each of settles) this.#decisions.accept(each, request)
     if (roles & Role.dispatch) {
       const parameters = getParameters(payload)
       const [source, rationale] = [getSource(envelope), getRationale(envelope)]
-      this.#dispatch({ id, source, toolName, rationale, parameters, label }, context)
+      this.#dispatch({ id, source, toolName, rationale, parameters, request, label }, context)
       settles.push(id)
     }
     const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
-    this.#calls.set(id, { from, isProposal, jsonRpcId, settles, tool: toolName })
+    this.#calls.set(id, { from, isProposal, jsonRpcId, settles, tool: toolName, request })
     if (isProposal) this.#deadlines.set(id, payload.expiresAt)
   }
 

@@ -19,6 +19,11 @@ export interface ToolDecision {
   readonly rationale: string | null
   /** As in the log: redact them before they are shown. */
   readonly parameters: unknown
+  /**
+   * The accepted request that says which right let the call pass: its own, or the first one that fulfils the proposal. `null` = there is
+   * none.
+   */
+  request: Envelope | null
   /** `null` while the call is under way. */
   outcome: Outcome | null
   size: ResultSize | null

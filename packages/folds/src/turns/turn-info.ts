@@ -1,3 +1,4 @@
+import { describeRight, type RightInfo, type RightSources, toRightInfo } from '../capabilities/right.js'
 import type { ResultSize } from '../mcp/result.js'
 import { defaultGuard, type Guard, redact } from '../redact.js'
 import { FALLBACK_RATIONALE } from '../text.js'
@@ -11,8 +12,8 @@ export interface RationaleInfo {
   readonly rationale_given?: false
 }
 
-/** A tool call, as in the HTTP API. */
-export interface ToolDecisionInfo extends RationaleInfo {
+/** A tool call, as in the HTTP API, with the right that let it pass if the log names it. */
+export interface ToolDecisionInfo extends RationaleInfo, RightInfo {
   readonly tool_name: string
   /** Redacted and bounded. */
   readonly parameters: unknown
@@ -67,20 +68,28 @@ export interface DetailedDecision extends ToolDecisionInfo {
   readonly size: ResultSize | null
 }
 
-/** The turn as in the HTTP API; `undefined` for a job. `guard` masks secrets in parameters. */
+/**
+ * The turn as in the HTTP API; `undefined` for a job. `guard` masks secrets in parameters. `rights`: the sources of the
+ * words for the right of each call; without them the turn has no rights.
+ */
 export const turnInfo = (
   turn: TurnRecord,
   guard: Guard = defaultGuard,
   part: CallPart = all,
-): TurnInfo | undefined => describe(turn, part, (decision) => decisionInfo(turn, decision, guard))
+  rights?: RightSources,
+): TurnInfo | undefined => describe(turn, part, (decision) => decisionInfo(turn, decision, guard, rights))
 
 /** Like `turnInfo`, with the size of each result. */
 export const turnDetail = (
   turn: TurnRecord,
   guard: Guard = defaultGuard,
   part: CallPart = all,
+  rights?: RightSources,
 ): TurnInfo<DetailedDecision> | undefined =>
-  describe(turn, part, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
+  describe(turn, part, (decision) => ({
+    ...decisionInfo(turn, decision, guard, rights),
+    size: decision.size,
+  }))
 
 const all: CallPart = { from: 0, before: Infinity, maxCalls: Infinity, hasEarlier: false }
 
@@ -135,13 +144,19 @@ const cancelledIn = ({ state }: TurnRecord, { outcome, cancelled }: ToolDecision
 export const rationaleInfo = (rationale: string | null): RationaleInfo =>
   rationale === null ? { rationale: FALLBACK_RATIONALE, rationale_given: false } : { rationale }
 
-const decisionInfo = (turn: TurnRecord, decision: ToolDecision, guard: Guard): ToolDecisionInfo => ({
+const decisionInfo = (
+  turn: TurnRecord,
+  decision: ToolDecision,
+  guard: Guard,
+  rights: RightSources | undefined,
+): ToolDecisionInfo => ({
   tool_name: decision.toolName,
   ...rationaleInfo(decision.rationale),
   parameters: redact(decision.parameters, guard).value,
   outcome: outcomeIn(turn, decision),
   ...cancelledIn(turn, decision),
   parallel_group: decision.parallelGroup,
+  ...(rights && decision.request && toRightInfo(describeRight(decision.request, rights))),
 })
 
 /** The tool calls of a turn so far, with their rationale. Events have no parameters. */

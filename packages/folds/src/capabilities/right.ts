@@ -1,0 +1,122 @@
+import {
+  type Capabilities,
+  type Capability,
+  compileCapabilities,
+  correlations,
+  type Envelope,
+  GUEST,
+  Kind,
+  PatternError,
+} from '@meup/protocol'
+import type { Configuration } from '../grants.js'
+import { brief, onOneLine } from '../text.js'
+import { capabilityText } from './sentence.js'
+
+/** The envelopes that the words for a right are made of, limited to those that the reader may read. */
+export interface RightSources {
+  /** The payload of the last `system.space` `configured` before this seq; `undefined` = it is not there. */
+  configurationAt(seq: number): Configuration | undefined
+  /** An envelope; of proposals, kind and sender are enough. `undefined` = it is not there. */
+  find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
+}
+
+/** The right that let a call pass [MEUP-4.22]. */
+export interface CallRight {
+  /** `configured`, or the id of a grant or an invitation. */
+  readonly allowedBy: string
+  /** Who sent the request, if it fulfils the proposal of another participant. */
+  readonly approvedBy?: string
+  /** The right of the request's sender: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`. */
+  readonly words: string
+}
+
+/** The same, as in turns and steps of the HTTP API. */
+export interface RightInfo {
+  readonly allowed_by?: string
+  readonly approved_by?: string
+  /** In words, `rightText`. */
+  readonly right?: string
+}
+
+/** Characters of a capability. */
+const maxCapabilityChars = 200
+
+/**
+ * Describes the right that let a request pass; `undefined` if its envelope does not name one, as in logs of earlier versions. The words
+ * for a grant that the reader may not read are those for one that was pruned. `formatTime` formats the end of a grant.
+ */
+export function describeRight(
+  request: Envelope,
+  sources: RightSources,
+  formatTime: (time: string) => string = onOneLine,
+): CallRight | undefined {
+  const { allowedBy, from } = request
+  if (allowedBy === undefined) return undefined
+  const isApproval = correlations(request).some((id) => {
+    const proposal = sources.find(id)
+    return proposal?.kind === Kind.mcpProposal && proposal.from !== from
+  })
+  const words =
+    allowedBy === 'configured' ? configuredText(request, sources) : grantText(allowedBy, sources, formatTime)
+  return { allowedBy, ...(isApproval && { approvedBy: from }), words }
+}
+
+/** The right in words: `by ana's grant`, `approved by ana, who may do so by space.yaml: *`. */
+export const rightText = ({ approvedBy, words }: CallRight): string =>
+  approvedBy === undefined ? words : `approved by ${approvedBy}, who may do so ${words}`
+
+/** The right as in turns and steps of the HTTP API. */
+export const toRightInfo = (right: CallRight | undefined): RightInfo =>
+  right === undefined
+    ? {}
+    : {
+        allowed_by: right.allowedBy,
+        ...(right.approvedBy !== undefined && { approved_by: right.approvedBy }),
+        right: rightText(right),
+      }
+
+function configuredText(request: Envelope, sources: RightSources): string {
+  const configuration = sources.configurationAt(request.seq ?? 0)
+  if (configuration === undefined) return 'by space.yaml'
+  const list = configuredFor(request.from, configuration)
+  // Participants with a token of an issuer are not in the configuration.
+  if (list === undefined) return `by ${request.from}'s token`
+  const { matched } = compile(list)?.allows(request) ?? {}
+  const capability = matched === undefined ? undefined : list[matched]
+  return capability === undefined
+    ? 'by space.yaml'
+    : `by space.yaml: ${brief(capabilityText(capability), maxCapabilityChars)}`
+}
+
+function configuredFor(
+  participant: string,
+  { participants, guest }: Configuration,
+): readonly Capability[] | undefined {
+  if (Object.hasOwn(participants, participant)) return participants[participant]?.capabilities
+  return participant.startsWith(GUEST) ? guest?.capabilities : undefined
+}
+
+function grantText(id: string, sources: RightSources, formatTime: (time: string) => string): string {
+  const { kind, from, payload } = sources.find(id) ?? {}
+  if (kind !== Kind.capabilityGrant && kind !== Kind.spaceInvite) return `by the grant ${id}`
+  const until = typeof payload?.expiresAt === 'string' ? ` until ${formatTime(payload.expiresAt)}` : ''
+  return `by ${from}'s ${kind === Kind.spaceInvite ? 'invitation' : 'grant'}${until}`
+}
+
+/** By list, since many calls pass by the same one. */
+const compiled = new WeakMap<readonly Capability[], Capabilities | null>()
+
+/** `undefined` for what this version cannot compile. */
+function compile(list: readonly Capability[]): Capabilities | undefined {
+  const known = compiled.get(list)
+  if (known !== undefined) return known ?? undefined
+  let capabilities: Capabilities | null = null
+  try {
+    capabilities = compileCapabilities(list)
+  } catch (error) {
+    // Another version has logged it: the words leave out which capability it was.
+    if (!(error instanceof PatternError)) throw error
+  }
+  compiled.set(list, capabilities)
+  return capabilities ?? undefined
+}

@@ -1,0 +1,69 @@
+import type { ParticipantDetails, ProgramInfo } from '@meup/protocol'
+import { isOver, type ParticipantState } from './participant-states.js'
+import { formatDuration, onOneLine } from './text.js'
+
+/** How a participant is, in a word by which surfaces choose a sign, and as a short text: `paused by ana, 9 min left`. */
+export interface StateText {
+  readonly name: 'here' | 'away' | 'paused' | 'kicked' | Exclude<ProgramInfo['state'], 'running'>
+  readonly text: string
+}
+
+type Participant = Pick<ParticipantDetails, 'id' | 'status'> & ParticipantState
+
+/**
+ * Says how a participant is, the worst first: whoever is kicked cannot be anything else, and a pause tells nothing of the
+ * program. `now`: milliseconds by the gateway's clock.
+ */
+export function describeState(participant: Participant, now: number): StateText {
+  const { paused, kicked } = participant
+  if (kicked !== undefined && !isOver(kicked, now)) {
+    const until = kicked.until === undefined ? '' : ` until ${onOneLine(kicked.until)}`
+    return { name: 'kicked', text: `kicked by ${onOneLine(kicked.by)}${until}` }
+  }
+  const own = describeProgram(participant) ?? describePresence(participant)
+  if (paused === undefined || isOver(paused, now)) return own
+  const left = paused.until === undefined ? '' : `, ${formatLeft(Date.parse(paused.until) - now)} left`
+  const text = `paused by ${onOneLine(paused.by)}${left}`
+  return { name: 'paused', text: own.name === 'here' ? text : `${text} · ${own.text}` }
+}
+
+const minuteMs = 60_000
+
+/** In whole minutes, unless that is the last one. */
+const formatLeft = (ms: number): string =>
+  formatDuration(ms > minuteMs ? Math.ceil(ms / minuteMs) * minuteMs : ms)
+
+const describePresence = ({ status }: Participant): StateText =>
+  status === 'present' ? { name: 'here', text: 'here' } : { name: 'away', text: 'away' }
+
+/** A program that runs is not worth a word, nor a state that this version does not know. */
+function describeProgram({ id, program }: Pick<Participant, 'id' | 'program'>): StateText | undefined {
+  const times = program?.count === undefined ? '' : ` (${program.count}×)`
+  switch (program?.state) {
+    case 'starting':
+      return { name: 'starting', text: 'starting' }
+    case 'failed':
+      return { name: 'failed', text: `failed${times}` }
+    case 'restarting':
+      return { name: 'restarting', text: `restarting${times}` }
+    case 'resting': {
+      const { count } = program
+      const failures = count === undefined ? '' : ` after ${count} ${count === 1 ? 'failure' : 'failures'}`
+      return { name: 'resting', text: `resting${failures}: meup restart ${onOneLine(id)}` }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** What became of the program of a participant, to be said after its name: `is restarting (4×)`. */
+export function programEventText(id: string, program: ProgramInfo | null): string {
+  const { name, text } = describeProgram({ id, ...(program && { program }) }) ?? {}
+  if (name === undefined || text === undefined)
+    return program === null ? 'has no program any more' : 'is running'
+  return name === 'failed' ? `has ${text}` : `is ${text}`
+}
+
+/** Whether people should see it happen: what starts, runs or is stopped shows by who comes and leaves. */
+export const isFailure = (program: ProgramInfo | null | undefined): boolean =>
+  program?.state === 'failed' || program?.state === 'restarting' || program?.state === 'resting'
