@@ -1,3 +1,4 @@
+export { sanitize } from './injection.js'
 export { builtInRules } from './leak/generated/rules.js'
 export * from './safety.js'
 export * from './settings.js'

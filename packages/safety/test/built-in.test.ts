@@ -7,6 +7,7 @@ import { disguises } from './support.js'
 interface RuleData {
   readonly name: string
   readonly positives: readonly string[]
+  readonly looks?: string
 }
 
 const folder = new URL('../src/rules/', import.meta.url)
@@ -14,6 +15,8 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 const examples = rules.flatMap((rule) => rule.positives.map((text) => ({ rule: rule.name, text })))
+/** Of a weak password, such as a word, a part is told from nothing: it is known whole. */
+const weak = new Set(rules.flatMap(({ name, looks }) => (looks === 'weak' ? [name] : [])))
 const samples = rules.map(({ name, positives: [text = ''] }) => ({ rule: name, text }))
 
 const { guard } = compileSafety(defaultSafety)
@@ -36,8 +39,8 @@ verifies('I07', 'what every pattern stands for is masked or withheld', () => {
   expect(examples.filter(({ text }) => !isHidden(guard(`see\n${text}\nand so on`)))).toEqual([])
 })
 
-/** Encodings are of ASCII here; and the rule for lines needs a line of its own. */
-const encodable = samples.filter(({ rule, text }) => rule !== 'pgpass-line' && /^[\t\n\r -~]*$/.test(text))
+/** Encodings are of ASCII here; and the rules for lines need a line of its own. */
+const encodable = samples.filter(({ rule, text }) => !rule.endsWith('-line') && /^[\t\n\r -~]*$/.test(text))
 
 describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base64', 'in base64 of base64'])(
   '%s',
@@ -61,7 +64,8 @@ describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base
 )
 
 test('of what is split over two texts, the second part is masked', () => {
-  const missed = examples.flatMap(({ rule, text }) => {
+  const splittable = examples.filter(({ rule }) => !weak.has(rule))
+  const missed = splittable.flatMap(({ rule, text }) => {
     const { start, end } = hiddenPart(text)
     // Of what is withheld, the end may be known to anybody, such as the footer of a key.
     const last = guard(text).isWithheld ? Math.floor(end / 2) : end - 1
@@ -77,7 +81,8 @@ test('of what is split over two texts, the second part is masked', () => {
 })
 
 test('of what is broken over two lines, one part is masked at least', () => {
-  const all = samples.flatMap(({ rule, text }) => {
+  const breakable = samples.filter(({ rule }) => !weak.has(rule))
+  const all = breakable.flatMap(({ rule, text }) => {
     const { start, end } = hiddenPart(text)
     return spread(start + 1, end - 1, 4).map((cut) => {
       const seen = guard(`see ${text.slice(0, cut)}\n    ${text.slice(cut)}\nand so on`).text

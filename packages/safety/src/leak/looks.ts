@@ -181,6 +181,20 @@ const reference =
 /** `xxxx`, `****`, `12345678` stand for what is left out. */
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 
+/** What is written where a password goes, without being one: the word itself, in what is explained to somebody. */
+const passwordWords =
+  /^(?:(?:db|your|my|the|some|user|root|admin)?[-_ ]?(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|credentials?)\d?|user(?:name)?|login|example|sample|dummy|placeholder|redacted|removed|hidden|none|null|nil|undefined|true|false|yes|no|on|off|empty|unset|optional|required|string|text|bytes|value|prompt|ask|stdin|file|env|vault|default|xxx+)$/i
+
+/** Whether a value in the place of a password may be one, however weak: `letmein`, `changeme`. */
+export const mayBePassword = (value: string): boolean =>
+  !passwordWords.test(value) &&
+  !template.test(value) &&
+  !reference.test(value) &&
+  !filler.test(value) &&
+  !/^(?:your|my|the)[-_]|placeholder|redacted|^v?\d+(?:\.\d+)+|^\d{1,5}$|[-_.](?:pass(?:word)?|secret)$/i.test(
+    value,
+  )
+
 /** Whether a value stands for one that is not said. */
 export const isPlaceholder = (value: string): boolean =>
   placeholderWords.test(value) ||

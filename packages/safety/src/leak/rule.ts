@@ -3,7 +3,7 @@ import { compilePattern } from '../pattern.js'
 import type { LeakAction, SecretRule } from '../settings.js'
 import { type Span, surroundings } from '../spans.js'
 import { behindMatch, type Detector } from './detector.js'
-import { isPlaceholder, looksBegun, looksMadeUp, looksRandom } from './looks.js'
+import { isPlaceholder, looksBegun, looksMadeUp, looksRandom, mayBePassword } from './looks.js'
 
 /** A rule of this package. */
 export interface BuiltInRule {
@@ -30,6 +30,8 @@ const judges = {
   said: (value: string) => !isPlaceholder(value),
   random: (value: string) => looksRandom(value, { least: 16, allowsUuid: true }),
   typed: isTyped,
+  /** Where a password alone stands, and be it a weak one. */
+  weak: mayBePassword,
   /** Where nothing else is expected, anything that is not the word for it. */
   password: (value: string) =>
     !isPlaceholder(value) && (isTyped(value) || /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/.test(value)),
