@@ -1,4 +1,5 @@
 export { combineAuthenticators, tokenAuthenticator } from './host/auth/token-authenticator.js'
 export { createGateway } from './host/gateway.js'
+export { logUnhandledRejections } from './host/unhandled-rejections.js'
 export { memoryStore } from './storage/memory-log.js'
 export { serve } from './transport/serve.js'

@@ -188,7 +188,7 @@ describe('verifying', () => {
       if (++pages === 2) for (const rateLimitKey of ['ada', 'ben']) gone.add(rateLimitKey)
     }).open('main')
     const asked = ['ada', 'ben'].map((rateLimitKey) =>
-      verifyAll(log, { rateLimitKey, isGone: () => gone.has(rateLimitKey) }),
+      verifyAll(log, { ...patient, rateLimitKey, isGone: () => gone.has(rateLimitKey) }),
     )
     expect(await Promise.all(asked)).toEqual([undefined, undefined])
     expect(pages).toBe(2)

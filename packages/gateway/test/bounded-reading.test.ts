@@ -9,15 +9,15 @@ import { range } from './client.js'
 const participants = { ana: ['*'], ben: ['*'] }
 const tail = Number.MAX_SAFE_INTEGER
 
-/** A log of so many rows that neither ana nor ben may read, each of which answers so many others. */
-async function logged(rows: number, answered: number): Promise<LogStore> {
+/** A log of so many rows that ben may not read, and ana only if they are `to` it, each of which answers so many others. */
+async function logged(rows: number, answered: number, to = 'zed'): Promise<LogStore> {
   const store = memoryStore()
   const log = await store.open('test')
   await log.append(
     range(1, rows).map((seq) => {
       const correlationId = range(1, answered).map((at) => `a${at}`)
       const fields = {
-        ...{ id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'zed', to: ['zed'], kind: 'x.y' },
+        ...{ id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'zed', to: [to], kind: 'x.y' },
         ...(answered > 0 && { correlationId }),
       }
       const body = Buffer.from(JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: {} }))
@@ -30,10 +30,14 @@ async function logged(rows: number, answered: number): Promise<LogStore> {
 /** A gateway on it, which tells of each reading once it is open. */
 async function served(
   rows: number,
-  { answered = 0, ...options }: Partial<TestSpaceOptions> & { clock?: FakeClock; answered?: number } = {},
+  {
+    answered = 0,
+    to,
+    ...options
+  }: Partial<TestSpaceOptions> & { clock?: FakeClock; answered?: number; to?: string } = {},
 ) {
   let reading: (log: EnvelopeLog) => unknown = () => {}
-  const store = watched(await logged(rows, answered), (_, log) => reading(log))
+  const store = watched(await logged(rows, answered, to), (_, log) => reading(log))
   const gateway = await createTestGateway({ participants, store, ...options })
   onTestFinished(() => gateway.close())
   const admit = (participant: string) =>
@@ -164,7 +168,7 @@ describe('reading the log', () => {
   })
 
   test.for([
-    ['a socket', 10, 20],
+    ['a socket', 20, 40],
     ['a stream of events', 2, 5],
   ] as const)('costs of %s what it takes', async ([name, minimum, maximum]) => {
     const clock = new FakeClock()
@@ -190,12 +194,12 @@ describe('reading the log', () => {
     const limits = { rates: { ...defaultRates, work } }
     for (const [answered, expected] of [
       [1, 10],
-      [16, 1],
+      [16, 3],
     ] as const) {
-      const { grant, onRead } = await served(10_000, { clock, limits, answered })
+      const { grant, onRead } = await served(10_000, { clock, limits, answered, to: 'ana' })
       let reads = 0
       onRead(() => reads++)
-      void (await grant('ana')).open(new Peer(), { tail })
+      void (await grant('ana')).open(new Peer(), { after: 0 })
       for (const _ of range(1, 10)) {
         await turns(20)
         clock.advance(1000)

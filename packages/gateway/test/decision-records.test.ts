@@ -1,7 +1,8 @@
-import { FakeClock } from '@meup/gateway/testing'
+import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { type DecisionPayload, defaultLimits, type Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { Decisions } from '../src/core/decisions.js'
+import { Rates } from '../src/core/metering.js'
 import { range } from './client.js'
 
 const secondMs = 1000
@@ -16,6 +17,8 @@ function recorder(guard: (text: string) => string = (text) => text) {
     clock,
     logger: { info: () => {}, warn: (fields: object) => warnings.push(fields), error: () => {} },
     stopped: undefined as string | undefined,
+    rates: new Rates({ config: testSpaceConfig({ participants: {} }) }),
+    logUse: { isUsedUp: () => false },
     emit: ({ to, payload }: { to: string[]; payload: object }) =>
       written.push({ to, payload: payload as DecisionPayload }),
     safety: { guard: (text: string) => ({ text: guard(text), isWithheld: false }) },
@@ -171,5 +174,5 @@ test('tells the operator of what it cannot write', () => {
     throw new Error('the log cannot be written')
   }
   decisions.close()
-  expect(warnings).toEqual([expect.objectContaining({ to: 'a', reasonCode: 'forbidden', count: 1 })])
+  expect(warnings).toEqual([expect.objectContaining({ to: ['a'], reasonCode: 'forbidden', count: 1 })])
 })

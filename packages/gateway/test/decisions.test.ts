@@ -4,6 +4,7 @@ import { checkPayload, type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { byId, type Client, ofKind, range, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
+import { asking } from './http-client.js'
 import { type StartOptions, start } from './support.js'
 
 const participants = {
@@ -39,7 +40,7 @@ async function watched(options: Partial<StartOptions> = {}) {
 const isOf = (participant: string, reasonCode: string, count = 1) =>
   expect.objectContaining({
     from: GATEWAY,
-    to: [participant],
+    to: expect.arrayContaining([participant]),
     seq: expect.any(Number),
     payload: expect.objectContaining({ reasonCode, count }),
   })
@@ -63,7 +64,7 @@ describe('a decision', () => {
       seq: expect.any(Number),
       ts: expect.any(String),
       from: GATEWAY,
-      to: ['reader'],
+      to: ['reader', GATEWAY],
       kind: 'system.decision',
       payload: {
         decision: 'denied',
@@ -152,22 +153,53 @@ describe('a decision', () => {
     expect(await decided()).toEqual([])
   })
 
-  test('is read by whom it concerns, and by those who read what is for others', async () => {
-    const { alice, reader, auditor, connect } = await watched()
-    await reader.refused(call('x'))
-    const { id, seq } = await auditor.accepted(chat('mark'))
-    await Promise.all([alice, reader].map((client) => client.next(byId(id))))
-    const seeing = [alice, reader, auditor].map((client) => client.frames.some(ofKind('system.decision')))
-    expect(seeing).toEqual([false, true, true])
-    for (const [name, sees] of [
-      ['alice', false],
-      ['reader', true],
-      ['auditor', true],
-    ] as const) {
+  const seers = {
+    alice: ['*'],
+    reader: ['chat'],
+    other: ['chat'],
+    auditor: ['observe.targeted', 'chat'],
+    granter: [{ kind: ['capability.*', '!capability.revoke'], to: 'nobody' }, 'chat'],
+    kicker: ['space/kick', 'chat'],
+    pauser: ['participant.*', 'chat'],
+  }
+
+  test.each([
+    ['what everyone would have read', call('x'), ['alice', 'auditor', 'granter', 'kicker', 'reader']],
+    ['what is for somebody', { kind: 'test.note', to: ['alice'], payload: {} }, ['auditor', 'reader']],
+    ['what is refused before it is understood', { kind: 'system.space' }, ['auditor', 'reader']],
+  ])('on %s is read by whom it concerns, and by those who may restrict', async (_, refused, expected) => {
+    const { url, connect } = await start({ participants: seers })
+    const names = Object.keys(seers)
+    const clients = await Promise.all(names.map((name) => connect(name)))
+    const speaker = await connect('other')
+    await clients[1]?.refused(refused)
+    const { id, seq } = await speaker.accepted(chat('mark'))
+    await Promise.all(clients.map((client) => client.next(byId(id))))
+    const seeing = clients.filter(({ frames }) => frames.some(ofKind('system.decision')))
+    expect(seeing.map(({ participant }) => participant).sort()).toEqual(expected)
+    for (const name of names) {
       const again = await connect(name, { query: 'after=0' })
       const frames = await again.until(({ seq: at }) => at === seq)
-      expect(frames.some(ofKind('system.decision'))).toBe(sees)
+      const { envelopes } = await asking(url, name).history('kind=system.decision')
+      const sees = expected.includes(name)
+      expect([name, frames.some(ofKind('system.decision')), envelopes.length > 0]).toEqual([name, sees, sees])
     }
+  })
+
+  test('on what everyone would have read is counted apart', async () => {
+    const { reader, decided, clock } = await watched()
+    for (let index = 0; index < 3; index++) {
+      await reader.refused({ kind: 'test.note', to: ['alice'], payload: {} })
+      await reader.refused({ kind: 'test.note', payload: {} })
+    }
+    await clock.advance(secondMs)
+    const summary = (await decided()).map(({ to = [], payload }) => [to.length, payload.count])
+    expect(summary.sort()).toEqual([
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [2, 2],
+    ])
   })
 
   test('holds nothing that its sender has made up', async () => {

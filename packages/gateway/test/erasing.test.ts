@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   createRow,
@@ -44,7 +44,7 @@ describe.each(stores)('what is erased of a %s log', (_, open) => {
       })
     }
     const record = await ana.next((frame) => isRecord(frame) && frame.payload.seq === seqs.at(-1))
-    expect(record).toMatchObject({ from: 'system:gateway', payload: { id: 'open', by: 'eve', reason } })
+    expect(record).toMatchObject({ from: 'system:gateway', payload: { id: 'clear', by: 'eve', reason } })
     for (const participant of ['eve', 'ana', 'ben']) {
       for (const [path, text] of Object.entries(await viewsOf(url, participant)))
         expect(text, `${path} of ${participant}`).not.toContain(needle)
@@ -146,6 +146,7 @@ describe('to erase', () => {
     ['takes a seq', 'eve', { seq: 'q1' }, 400, 'invalid_request'],
     ['takes the seq of an envelope', 'eve', { seq: 999 }, 404, 'not_found'],
     ['takes no event of the space', 'eve', { seq: 1 }, 400, 'invalid_request'],
+    ['takes no presence', 'eve', { seq: 2 }, 400, 'invalid_request'],
   ])('%s', async (_, by, body, status, code) => {
     const { ana, erase } = await erasable()
     const { seq } = await ana.accepted({ kind: 'chat', payload: { message: needle } })
@@ -461,4 +462,67 @@ describe('a row without a body', () => {
       checked: seq - 1,
     })
   })
+})
+
+describe('a decision about a refused call', () => {
+  const secret = 'swordfish-9-lima'
+  const refusedCall = {
+    ...{ kind: 'mcp.request', to: ['tool'], rationale: `with ${secret}` },
+    payload: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'look_up', arguments: { word: secret } },
+    },
+  }
+
+  test.each(['memory', 'disk'])(
+    'loses what its sender wrote, and what was decided stays, in %s',
+    async (where) => {
+      const path = temporaryFile('log.db')
+      const store = where === 'disk' ? await sqliteStore({ path }) : memoryStore()
+      const { url, ana, connect, erase } = await erasable({
+        store,
+        participants: { ...participants, ben: ['chat'] },
+      })
+      const ben = await connect('ben')
+      await ben.refused(refusedCall)
+      await ana.accepted({ kind: 'chat', payload: { message: 'next' } })
+      const history = async () => (await asking(url, 'eve').history('limit=1000')).envelopes
+      const decision = (await history()).find(({ kind }) => kind === 'system.decision')
+      expect(JSON.stringify(decision)).toContain(secret)
+      const { status, body } = await erase({ seq: decision?.seq, reason: 'a password' })
+      expect([status, body.removed]).toEqual([201, true])
+      const after = await history()
+      expect(JSON.stringify(after)).not.toContain(secret)
+      expect(after.at(-1)?.payload).toMatchObject({
+        ...{ event: 'erased', seq: decision?.seq, by: 'eve' },
+        decided: { decision: 'denied', reasonCode: 'capability_violation' },
+      })
+      for (const [view, text] of Object.entries(await viewsOf(url)))
+        expect([view, text.includes(secret)]).toEqual([view, false])
+      expect(await asking(url, 'eve').json('/audit/verify')).toMatchObject({ ok: true })
+      if (where === 'disk')
+        for (const file of [path, `${path}-wal`, `${path}.index.db`, `${path}.index.db-wal`]) {
+          if (existsSync(file)) expect([file, readFileSync(file).includes(secret)]).toEqual([file, false])
+        }
+    },
+  )
+})
+
+test('a decision is erased of a log file, too, which an earlier gateway has made', async () => {
+  const path = temporaryFile('log.db')
+  await (await sqliteStore({ path })).close()
+  const db = new Database(path)
+  db.exec(`DROP TRIGGER envelopes_refuse_update;
+    CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes WHEN OLD.kind = 'system.decision'
+      BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;`)
+  db.close()
+  const { url, connect, erase } = await erasable({
+    store: await sqliteStore({ path }),
+    participants: { ...participants, ben: ['chat'] },
+  })
+  await (await connect('ben')).refused({ kind: 'x.y', payload: {} })
+  const { envelopes } = await asking(url, 'eve').history('kind=system.decision')
+  expect((await erase({ seq: envelopes[0]?.seq, reason })).body).toMatchObject({ removed: true })
 })

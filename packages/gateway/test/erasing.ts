@@ -63,6 +63,9 @@ export async function tellEverything(by: Record<'ana' | 'ben' | 'tool', Client>)
     [ben, { id: 'a1', kind: 'chat', to: ['ana'], correlationId: 'q1', payload }],
     [ana, { id: 'undo', kind: 'chat.cancel', correlationId: 'q1', payload: { reason: needle } }],
     [ana, { id: 'open', kind: 'mcp.proposal', to: ['tool'], payload: proposed }],
+    [ben, { id: 'own', kind: 'deploy.note', context: 'run1', payload }],
+    [ben, { id: 'status', kind: 'participant.status', payload: { status: needle, message: needle } }],
+    [ana, { id: 'clear', kind: 'participant.clear', to: ['ben'], payload: { reason: needle } }],
   ]
   const seqs: number[] = []
   for (const [client, sent] of said) seqs.push((await client.accepted(sent)).seq)

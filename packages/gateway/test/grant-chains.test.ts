@@ -184,7 +184,9 @@ function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
     const held = model.held(id)
     for (const [number, subject] of subjects.entries()) {
       const isReading = subject.kind === READ_TARGETED
-      const may = isReading ? state.participants.readsTargeted(id) : state.participants.allows(id, subject)
+      const may = isReading
+        ? state.participants.readRights(id).readsTargeted
+        : state.participants.allows(id, subject)
       if (may === allow(held, number) && (!may || maximum[number]?.has(id))) continue
       expect.fail(`${id} may ${may ? '' : 'not '}do ${JSON.stringify(subject)}`)
     }

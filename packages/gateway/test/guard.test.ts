@@ -136,7 +136,7 @@ describe('what is blocked', () => {
     const reviewed = await ana.accepted(thought('about ACME Corp'))
     expect(reviewed.payload).toEqual({ message: 'about ACME Corp' })
     expect(await ana.next(ofKind('system.decision'))).toMatchObject({
-      to: ['ana'],
+      to: ['ana', 'system:gateway'],
       payload: {
         decision: 'review',
         reasonCode: 'customers',

@@ -100,6 +100,56 @@ describe('agents that answer each other', () => {
   })
 })
 
+describe('an agent that asks another by name, and answers nothing', () => {
+  const asking = (to: string[], mentions?: string[]): Sent => ({
+    kind: 'chat',
+    to,
+    payload: { message: 'well?', ...(mentions && { mentions }) },
+  })
+  const mentioning = (...mentions: string[]): Sent => ({
+    kind: 'chat',
+    payload: { message: 'well?', mentions },
+  })
+
+  test.each([
+    ['by a mention', mentioning('blue')],
+    ['by its address', asking(['blue'])],
+    ['beside a human', mentioning('ana', 'blue')],
+    ['by both', asking(['ana', 'blue'], ['blue'])],
+  ])('%s, goes one further than the last chat of any agent', async (_, question) => {
+    const { ana, red, blue } = await agents()
+    await blue.accepted(chat())
+    for (const _ of range(1, agentHops)) await red.accepted(question)
+    expect(await red.refused(question)).toMatchObject(tooFar)
+    expect(await blue.refused(mentioning('red'))).toMatchObject(tooFar)
+    await ana.accepted(chat())
+    await red.accepted(question)
+  })
+
+  test.each([
+    ['a human', mentioning('ana')],
+    ['itself', mentioning('red')],
+    ['nobody', mentioning()],
+    ['an agent in a run, where it asks nothing', { ...mentioning('blue'), context: 'aside' }],
+  ])('goes nowhere by naming %s', async (_, question) => {
+    const { red } = await exhausted()
+    await red.accepted(question)
+  })
+
+  test('counts what another agent said last', async () => {
+    const { red } = await exhausted()
+    expect(await red.refused(mentioning('blue'))).toMatchObject(tooFar)
+  })
+
+  test('counts on after a restart', async () => {
+    const spaces = new Map()
+    const first = await exhausted({ store: memoryStore(spaces) })
+    await first.close()
+    const { red } = await agents({ store: memoryStore(spaces) })
+    expect(await red.refused(mentioning('blue'))).toMatchObject(tooFar)
+  })
+})
+
 describe('all begins anew', () => {
   test('with any chat by a human, and with nothing else that one sends', async () => {
     const { ana, red, last } = await exhausted()

@@ -32,7 +32,7 @@ const said: [from: string, Sent & { id: string }][] = [
 ]
 
 async function smallSpace(store: LogStore = memoryStore()) {
-  const running = await start({ participants, store })
+  const running = await start({ participants, store, humans: ['alice'] })
   for (const [from, sent] of said) {
     const { status, body } = await running.post(from, sent)
     if (status !== 201) throw new Error(JSON.stringify(body))

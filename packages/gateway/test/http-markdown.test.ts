@@ -1,7 +1,7 @@
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { range } from './client.js'
-import { begin, chat, conclude, stage, thought, twoCalls } from './turns.js'
+import { begin, chat, conclude, inPublic, stage, thought, twoCalls } from './turns.js'
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
@@ -27,15 +27,19 @@ const ofBen = [
   'ana asks: please do a',
   'ben begins: how to do a',
   '[思考] first look, then a',
-  'ben calls look of tool { "query": "look" } — "to know a" (tool_call: a-1)',
+  'ben calls look of tool { "query": "look" } — "to know a" · by space.yaml: mcp.* (tool_call: a-1)',
   '[実行] look -> seen (tool_call: a-1)',
   '[思考] now',
-  'ben calls act of tool { "query": "act" } — "to do a" (tool_call: a-2)',
+  'ben calls act of tool { "query": "act" } — "to do a" · by space.yaml: mcp.* (tool_call: a-2)',
   '[実行] act -> acted (tool_call: a-2)',
   'ben concludes',
   'ben answers: a is done',
 ]
-const ofTool = (call: number) => ofBen.filter((line) => line.includes(`a-${call}`))
+/** There it is what was asked: the right stands in the turn of the caller. */
+const ofTool = (call: number) =>
+  ofBen
+    .filter((line) => line.includes(`a-${call}`))
+    .map((line) => line.replace(' · by space.yaml: mcp.*', ''))
 const alone = ['ben begins: alone', '[思考] tidying up']
 
 type Turn = [heading: string, ...lines: string[]]
@@ -66,7 +70,12 @@ test('it tells each what it may read', async () => {
   const hide = { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } }
   await staged.say(
     ['ana', chat('ask', 'go', { to: ['ben'] })],
-    ['ben', begin('run', 'ask', 'begin'), thought('run', 'ASIDE', { to: ['ana'] }), thought('run', 'ALOUD')],
+    [
+      'ben',
+      begin('run', 'ask', 'begin', inPublic('begin')),
+      thought('run', 'ASIDE', { to: ['ana'] }),
+      thought('run', 'ALOUD'),
+    ],
     ['ana', chat('again', 'go on', { to: ['ben'] })],
     ['ben', begin('secret', 'again', 'begin', { to: ['ana'] }), thought('secret', 'SECRET', { to: ['ana'] })],
   )

@@ -118,7 +118,7 @@ describe('GET contexts', () => {
   test('shows a context to those who may read its start and those around it, to others what they may read there', async () => {
     const { url, connect, post } = await start({ participants })
     await post('alice', { id: 'secret', kind: 'reasoning.start', to: ['bob'] })
-    await post('alice', { id: 'open', kind: 'reasoning.start', context: 'secret' })
+    await post('alice', { id: 'open', kind: 'reasoning.start', context: 'secret', to: [] })
     for (const [reader, roots] of [
       ['alice', ['secret']],
       ['bob', ['secret']],

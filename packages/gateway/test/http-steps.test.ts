@@ -58,6 +58,8 @@ describe('steps of the audit', () => {
       timestamp: '2026-01-01T00:00:00.000Z',
       state: 'completed',
       input_source: 'chat',
+      allowed_by: 'configured',
+      right: 'by space.yaml: mcp.*',
     })
   })
 

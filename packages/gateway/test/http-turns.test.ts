@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
-import { begin, call, chat, conclude, createTurns, result, stage, thought } from './turns.js'
+import { begin, call, chat, conclude, createTurns, inPublic, result, stage, thought } from './turns.js'
 
 /** The example of the document, with the names that this protocol has for it. */
 async function documented() {
@@ -163,6 +163,7 @@ describe('GET turns', () => {
         ana: ['*'],
         ben: ['chat', 'reasoning.*', { kind: 'mcp.request', to: 'tool' }],
         tool: ['mcp.*'],
+        cleo: ['chat'],
       },
     })
     const secret = ['sk', 'ant', 'api03', 'x'.repeat(40)].join('-')
@@ -189,8 +190,9 @@ describe('GET turns', () => {
     ])
     expect(turns[0]?.reasoning?.tool_decisions.map(({ outcome }) => outcome)).toEqual(['error', 'rejected'])
     expect(JSON.stringify(turns)).not.toMatch(/hunter2|sk-ant/)
-    // What was denied to ben is between him and the gateway.
-    expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(1)
+    // What was denied to ben is for him and for those who may restrict him.
+    expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(2)
+    expect((await createTurns(staged, 'cleo')).turns[0]?.tool_calls).toHaveLength(1)
   })
 
   test('shows at once what was acknowledged', async () => {
@@ -211,7 +213,11 @@ describe('the same query', () => {
     const staged = await stage()
     await staged.say(
       ['ana', chat('ask', 'SECRET question', { to: ['ben'] })],
-      ['ben', begin('run', 'ask', 'begin'), thought('run', 'SECRET plan', { to: ['ana'] })],
+      [
+        'ben',
+        begin('run', 'ask', 'begin', inPublic('begin')),
+        thought('run', 'SECRET plan', { to: ['ana'] }),
+      ],
       ['ben', call('one', 'run', 'look', 'to see')],
       ['tool', result('one')],
       ['ben', conclude('run'), chat('is', 'SECRET answer', { correlationId: 'ask', to: ['ana'] })],
@@ -229,6 +235,28 @@ describe('the same query', () => {
     expect(await seen('tool')).toEqual([null, null, 'begin', 1])
   })
 
+  test('tells those alone who take part of a private question and its run', async () => {
+    const staged = await stage()
+    await staged.say(
+      ['ana', chat('ask', 'SECRET question', { to: ['ben'] })],
+      [
+        'ben',
+        begin('run', 'ask', 'begin'),
+        thought('run', 'SECRET plan'),
+        call('one', 'run', 'look', 'SECRET'),
+      ],
+      ['tool', result('one')],
+      ['ben', conclude('run'), chat('is', 'SECRET answer', { correlationId: 'ask' })],
+    )
+    const seen = async (reader: string) => (await createTurns(staged, reader)).turns
+    for (const reader of ['ana', 'ben', 'auditor'])
+      expect(await seen(reader)).toMatchObject([
+        { user_input: 'SECRET question', response: 'SECRET answer', tool_calls: [{ name: 'look' }] },
+      ])
+    for (const reader of ['stranger', 'cleo']) expect(await seen(reader)).toEqual([])
+    expect(JSON.stringify(await seen('tool'))).not.toMatch(/question|plan|answer/)
+  })
+
   test('with calls for their addressees alone, tells others nothing of them', async () => {
     const staged = await stage({ mcp: { visibility: 'addressees' } })
     await staged.say(
@@ -244,8 +272,9 @@ describe('the same query', () => {
         reasoning?.tool_decisions.length ?? null,
       ])
     expect(await seen('stranger')).toEqual([[2, null]])
+    // Who takes part in a private run reads its calls.
     expect(await seen('ana')).toEqual([
-      [1, null],
+      [1, 1],
       [2, null],
     ])
     for (const reader of ['ben', 'tool', 'auditor']) {

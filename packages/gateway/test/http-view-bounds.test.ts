@@ -16,12 +16,12 @@ async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly 
 const to = (participant: string): Sent => ({ to: [participant] })
 
 test('one request for turns looks at no more than 2,000, then says where to go on', async () => {
-  const staged = await stage()
+  const staged = await stage({ humans: ['ana'] })
   const count = 2100
   const open = [1, 50, 99]
   const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, to('ben')))
   const answers = range(1, count).map((n) =>
-    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, ...(open.includes(n) ? {} : to('ana')) }),
+    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, to: open.includes(n) ? [] : ['ana'] }),
   )
   await sayMany(staged, 'ana', asks)
   await sayMany(staged, 'ben', answers)
@@ -53,7 +53,7 @@ test('a page of turns that grows large ends before its limit', async () => {
 })
 
 test('one request for steps looks at about 10,000, then says where to go on', async () => {
-  const staged = await stage()
+  const staged = await stage({ humans: ['ana'] })
   await staged.say(['ben', begin('run', undefined, 'begin'), thought('run', 'aloud')])
   await sayMany(
     staged,
@@ -177,7 +177,7 @@ test.for(['/turns?thread_id=test/ben', '/audit?phase=thinking', '/audit/export?f
   async (path) => {
     const clock = new FakeClock()
     const work = { perSecond: 1, burst: 1000 }
-    const staged = await stage({ clock, rates: { stranger: { work } } })
+    const staged = await stage({ clock, humans: ['ana'], rates: { stranger: { work } } })
     await sayMany(
       staged,
       'ana',

@@ -204,6 +204,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     const again = await stage({
       store: await sqliteStore({ path }),
       clock: new FakeClock(Date.UTC(2026, 0, 11)),
+      retention: { days: 10 },
     })
     expect((await createTurns(again, 'ana')).turns).toEqual(turns)
   })

@@ -22,7 +22,7 @@ describe('an id that the log knows', () => {
 
     const spellings = [
       sent,
-      { payload: { message: 'hello' }, correlation_id: 'x', kind: 'chat', id: 'once', to: [] },
+      { payload: { message: 'hello' }, correlation_id: 'x', kind: 'chat', id: 'once' },
       { ...sent, protocol: 'meup/v0.3', ts: '1999-12-31T23:59:59.999Z', from: 'alice' },
     ]
     for (const again of spellings) expect(await alice.accepted(again)).toEqual(original)

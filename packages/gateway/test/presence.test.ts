@@ -1,7 +1,10 @@
 import { memoryStore } from '@meup/gateway'
-import { GATEWAY } from '@meup/protocol'
+import { testSpaceConfig } from '@meup/gateway/testing'
+import { checkPayload, GATEWAY, PROTOCOL } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { SpaceState } from '../src/core/state/state.js'
 import { byId, type Client, ofKind, presence, type Sent, said } from './client.js'
+import { faultyDisk } from './faulty-disk.js'
 import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['*'], carol: ['chat'] }
@@ -136,5 +139,107 @@ describe('whom a crash cut off', () => {
     expect(await alice.refused({ ...chat('hello?'), to: ['carol'] })).toMatchObject({
       code: 'participant_not_found',
     })
+  })
+})
+
+describe('the program of a participant', () => {
+  const program = (id: string, said: unknown) => ({
+    kind: 'system.presence',
+    from: GATEWAY,
+    payload: { event: 'update', participant: { id }, program: said },
+  })
+  const programs = ({ frames }: Client) =>
+    frames
+      .filter(ofKind('system.presence'))
+      .flatMap(({ payload }) => (payload.program === undefined ? [] : [payload.program]))
+
+  test('is logged as an update whenever it is doing otherwise, and is in the welcome', async () => {
+    const { gateway, connect } = await start({ participants })
+    const alice = await connect('alice')
+    gateway.setProgram('test', 'bob', { state: 'starting' })
+    gateway.setProgram('test', 'bob', { state: 'restarting', count: 1 })
+    gateway.setProgram('test', 'bob', { state: 'restarting', count: 1 })
+    gateway.setProgram('test', 'bob', { state: 'restarting', count: 2 })
+    const last = await alice.next(
+      ({ payload }) => (payload as { program?: { count?: number } }).program?.count === 2,
+    )
+    expect(last).toMatchObject(program('bob', { state: 'restarting', count: 2 }))
+    expect(last).not.toHaveProperty('to')
+    expect(programs(alice)).toEqual([
+      { state: 'starting' },
+      { state: 'restarting', count: 1 },
+      { state: 'restarting', count: 2 },
+    ])
+    const { welcome } = await connect('carol')
+    expect(welcome.participants).toMatchObject([{}, { program: { state: 'restarting', count: 2 } }, {}])
+    expect(welcome.participants[0]).not.toHaveProperty('program')
+    expect(checkPayload('system.welcome', welcome)).toBeUndefined()
+    gateway.setProgram('test', 'bob', undefined)
+    await alice.accepted(chat('mark'))
+    expect(programs(alice).at(-1)).toBeNull()
+    expect((await connect('carol')).welcome.participants[1]).not.toHaveProperty('program')
+  })
+
+  test('of somebody whom the space does not know is logged once it knows them', async () => {
+    const { gateway, connect } = await start({ participants })
+    const alice = await connect('alice')
+    gateway.setProgram('test', 'dora', { state: 'starting' })
+    gateway.setProgram('nowhere', 'bob', { state: 'starting' })
+    await alice.accepted(chat('mark'))
+    expect(programs(alice)).toEqual([])
+    await gateway.reconfigure([testSpaceConfig({ participants: { ...participants, dora: ['chat'] } })])
+    await alice.accepted(chat('mark'))
+    expect(programs(alice)).toEqual([{ state: 'starting' }])
+  })
+
+  test('is no word of new capabilities, which are still to be told', () => {
+    const state = new SpaceState()
+    const apply = (kind: string, payload: Record<string, unknown>, from = GATEWAY): void => {
+      const seq = state.seq + 1
+      const ts = '2026-01-01T00:00:00.000Z'
+      state.apply({ protocol: PROTOCOL, id: `e${seq}`, seq, ts, from, kind, payload }, new Uint8Array())
+    }
+    const configured = Object.fromEntries(
+      Object.entries(participants).map(([id, capabilities]) => [id, { kind: 'agent', capabilities }]),
+    )
+    apply('system.space', {
+      event: 'configured',
+      participants: configured,
+      mcp: { visibility: 'everyone' },
+    })
+    apply('capability.grant', { recipient: 'carol', capabilities: ['mcp.request'] }, 'alice')
+    expect(state.trust.untold()).toEqual(['carol'])
+    const update = { event: 'update', participant: { id: 'carol' } }
+    apply('system.presence', { ...update, program: { state: 'starting' } })
+    expect(state.trust.untold()).toEqual(['carol'])
+    apply('system.presence', { ...update, participant: { id: 'carol', capabilities: [] } })
+    expect(state.trust.untold()).toEqual([])
+  })
+
+  test('does not outlast the gateway that it was told', async () => {
+    const spaces = new Map()
+    const before = await start({ participants, store: memoryStore(spaces) })
+    before.gateway.setProgram('test', 'bob', { state: 'resting', count: 10 })
+    before.gateway.setProgram('test', 'carol', { state: 'running' })
+    await before.close()
+    const after = await start({ participants, store: memoryStore(spaces) })
+    const alice = await after.connect('alice', { query: 'after=0' })
+    expect(alice.welcome.participants.filter(({ program }) => program !== undefined)).toEqual([])
+    await alice.accepted(chat('mark'))
+    expect(programs(alice)).toEqual([{ state: 'resting', count: 10 }, { state: 'running' }, null, null])
+  })
+
+  test('is logged when the log can be written again, as it is doing then', async () => {
+    const disk = faultyDisk(memoryStore())
+    const { gateway, connect } = await start({ participants, store: disk.store })
+    const alice = await connect('alice')
+    const { appending, fail } = disk.stall()
+    gateway.setProgram('test', 'bob', { state: 'starting' })
+    await appending
+    gateway.setProgram('test', 'bob', { state: 'failed', count: 1 })
+    fail()
+    await alice.next(({ payload }) => 'program' in payload)
+    await alice.accepted(chat('mark'))
+    expect(programs(alice)).toEqual([{ state: 'failed', count: 1 }])
   })
 })

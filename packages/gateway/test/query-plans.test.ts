@@ -2,8 +2,8 @@ import { sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Filter } from '../src/ports/envelope-log.js'
-import type { Range } from '../src/storage/sqlite/calls.js'
 import { buildSelect } from '../src/storage/sqlite/pages.js'
+import type { Range } from '../src/storage/sqlite/rows.js'
 import { temporaryFile } from './support.js'
 
 const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }

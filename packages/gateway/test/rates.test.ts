@@ -31,7 +31,7 @@ describe('a class', () => {
           code: 'rate_limited',
           message: expect.stringContaining('reasoning'),
           attemptedKind: 'reasoning.thought',
-          retryAfterMs: 1000 / perSecond,
+          retryAfterMs: (1000 / perSecond) * (count - burst),
           details: { class: 'reasoning' },
         },
       })
@@ -87,14 +87,24 @@ describe('a class', () => {
     const { alice, clock } = await withRates({ chat: { perSecond: 2, burst: 3 } })
     for (const _ of range(1, 3)) await alice.accepted(chat())
     expect(await alice.refused(chat())).toMatchObject({ retryAfterMs: 500 })
-    clock.advance(400)
-    expect(await alice.refused(chat())).toMatchObject({ retryAfterMs: 100 })
-    clock.advance(100)
+    clock.advance(500)
     await alice.accepted(chat())
     expect(await alice.refused(chat())).toMatchObject({ retryAfterMs: 500 })
     clock.advance(3_600_000)
     for (const _ of range(1, 3)) await alice.accepted(chat())
     expect(await alice.refused(chat())).toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('tells each that it refuses a time of its own, at which it is taken', async () => {
+    const { alice, clock } = await withRates({ chat: { perSecond: 10, burst: 2 } })
+    for (const _ of range(1, 2)) await alice.accepted(chat())
+    const waits: number[] = []
+    for (const _ of range(1, 6)) waits.push((await alice.refused(chat())).retryAfterMs ?? 0)
+    expect(waits).toEqual([100, 200, 300, 400, 500, 600])
+    for (const _ of waits) {
+      clock.advance(100)
+      await alice.accepted(chat())
+    }
   })
 
   test('is charged for what is refused, and for what cannot be read', async () => {

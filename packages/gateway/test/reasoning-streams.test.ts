@@ -15,7 +15,7 @@ describe('a stream that is cut off', () => {
     const live = rawEvents(url, reader, { query: 'after=0' })
     await say(...story)
     const blocks = await live
-    expect(blocks.filter(isReasoning).length).toBeGreaterThan(4)
+    expect(blocks.filter(isReasoning).length).toBeGreaterThan(3)
     expect(await rawEvents(url, reader, { query: 'after=0' })).toEqual(blocks)
     for (const cut of blocks.keys()) {
       const seen = blocks.slice(0, cut)
@@ -77,7 +77,8 @@ describe('what each is told', () => {
     const seen = async (reader: string) =>
       (await received(staged.url, reader)).map(({ narrative }) => narrative)
     for (const reader of ['ana', 'ben', 'auditor']) expect(await seen(reader)).toEqual(['aside'])
-    for (const reader of ['stranger', 'tool']) expect(await seen(reader)).toEqual([undefined])
+    expect(await seen('tool')).toEqual([undefined])
+    expect(await seen('stranger')).toEqual([])
   })
 
   test('is nothing of calls for others alone', async () => {

@@ -61,7 +61,7 @@ const chat = (id: string, more = {}) => ({ id, kind: 'chat', payload: { message:
 /** What the gateway logged, in short. */
 const record = (frames: readonly Envelope[]): string[] =>
   frames
-    .filter(({ from, seq }) => from === GATEWAY && seq !== undefined)
+    .filter(({ from, kind, seq }) => from === GATEWAY && kind !== 'system.decision' && seq !== undefined)
     .map(({ payload }) => {
       const { event, participant } = payload as { event: string; participant?: { id: string } }
       return participant ? `${event} ${participant.id}` : event

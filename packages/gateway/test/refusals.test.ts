@@ -31,7 +31,7 @@ async function twoInASpace() {
 }
 
 describe('what cannot be read', () => {
-  test.for<[string, string | Uint8Array]>([
+  test.for<[string, string | Uint8Array, string?]>([
     ['an empty frame', ''],
     ['one byte', '{'],
     ['white space', ' \n'],
@@ -39,23 +39,28 @@ describe('what cannot be read', () => {
     ['null', 'null'],
     ['an array', '[{"kind":"chat"}]'],
     ['two objects', '{"kind":"chat"}{"kind":"chat"}'],
-    ['a repeated key', '{"id":"twice","kind":"chat","kind":"chat","payload":{"message":"x"}}'],
+    ['a repeated key', '{"id":"twice","kind":"chat","kind":"chat","payload":{"message":"x"}}', 'twice'],
     ['a repeated key, once escaped', '{"kind":"chat","\\u006bind":"chat","payload":{"message":"x"}}'],
     ['a repeated key far down', '{"kind":"x.y","payload":{"a":[{"b":1,"b":1}]}}'],
     ['a lone surrogate', '{"kind":"chat","payload":{"message":"\\ud83d"}}'],
     ['a lone surrogate in a key', '{"kind":"x.y","payload":{"\\udc00":1}}'],
     ['__proto__', '{"kind":"x.y","payload":{"__proto__":{"admin":true}}}'],
-    [`${maxNesting + 1} levels`, nested(maxNesting + 1)],
+    [`${maxNesting + 1} levels`, nested(maxNesting + 1), 'deep'],
+    ['a lone surrogate behind an id', '{"kind":"chat","payload":{"message":"\\ud83d"},"id":"late"}', 'late'],
+    ['__proto__ behind an id', '{"id":"own","kind":"x.y","payload":{"__proto__":{"id":"other"}}}', 'own'],
+    ['an id that is none', '{"id":"not one","kind":"chat","payload":{"message":"\\ud83d"}}'],
+    ['two ids', '{"id":"one","id":"two","kind":"chat","payload":{"message":"x"}}'],
+    ['half an object with an id', '{"id":"half","kind":"chat"'],
     ['a hundred thousand levels', '['.repeat(100_000)],
     ['a binary frame', utf8.encode('{"kind":"chat","payload":{"message":"binary"}}')],
     ['bytes that are no text', Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d)],
-  ])('%s: invalid_json', async ([, frame]) => {
+  ])('%s: invalid_json', async ([, frame, id]) => {
     const { alice, bob, seq } = await twoInASpace()
     alice.send(frame)
     const error = await alice.next(ofKind('system.error'))
     expect(error).toMatchObject({ from: GATEWAY, to: ['alice'], payload: { code: 'invalid_json' } })
     expect(error).not.toHaveProperty('seq')
-    expect(error).not.toHaveProperty('correlationId')
+    expect(error.correlationId).toBe(id)
     await expectNothingHappened(alice, bob, seq)
   })
 

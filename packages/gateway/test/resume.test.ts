@@ -15,7 +15,7 @@ const stores: [string, () => Promise<LogStore>][] = [
 
 /** A space in which alice has said m1 to m10; seq 1 and 2 are the space’s own, 3 her coming. */
 async function tenMessages() {
-  const running = await start({ participants })
+  const running = await start({ participants, humans: ['alice'] })
   const alice = await running.connect('alice')
   for (const count of range(1, 10)) await alice.accepted({ id: `m${count}`, ...chat(`${count}`) })
   return { ...running, alice }

@@ -85,7 +85,7 @@ describe('what is not there', () => {
     async () => {
       const { turns, update } = await received(silent, ['tool', result('c')], answer)
       expect(turns).toMatch(
-        /"turn_number":1,"narrative":null,"tool_decisions":\[\{"tool_name":"look","rationale":"to see","parameters":\{"query":"look"\},"outcome":"success","parallel_group":null\}\]/,
+        /"turn_number":1,"narrative":null,"tool_decisions":\[\{"tool_name":"look","rationale":"to see","parameters":\{"query":"look"\},"outcome":"success","parallel_group":null,"allowed_by":"configured","right":"by space\.yaml: mcp\.\*"\}\]/,
       )
       expect(update).toMatch(
         /"turn_number":1,"tool_decisions":\[\{"tool_name":"look","rationale":"to see","outcome":"success","parallel_group":null\}\]\}\n/,

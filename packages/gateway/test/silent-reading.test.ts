@@ -75,7 +75,7 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
-  // Proposals expire by the time of the head: let everybody know that.
+  // Proposals expire by the time of the head: let everybody know that, and what the gateway has to say of it be said.
   const last: Fields = {
     id: 'last',
     ts: '2026-02-22T00:00:00.000Z',
@@ -83,7 +83,15 @@ function randomLog(seed: number, length: number): Fields[] {
     kind: 'chat',
     payload: { message: 'last' },
   }
-  return [...readableWhole(log), last]
+  const whole = readableWhole(log)
+  const ends = whole
+    .filter(({ payload }) => payload.expiresAt !== undefined)
+    .map(({ id, from }): Fields => {
+      const ended = { what: 'proposal', id }
+      const payload = { event: 'update', participant: { id: from }, ended }
+      return { id: `${id}-ended`, ts: last.ts, from: GATEWAY, kind: Kind.systemPresence, payload }
+    })
+  return [...whole, ...ends, last]
 }
 
 /**

@@ -54,9 +54,20 @@ const moves = {
       id: from,
       rights: fc.constantFrom(...capabilities),
       issuedAt: fc.constantFrom(undefined, undefined, undefined, 1, 2, 3),
+      program: fc.constantFrom(
+        undefined,
+        undefined,
+        null,
+        { state: 'resting', count: 10 },
+        { state: 'running' },
+      ),
     })
-    .map(({ event, id, rights, issuedAt }) => {
-      const vouched = issuedAt && event === 'update' && { vouched: { issuedAt, capabilities: rights } }
+    .map(({ event, id, rights, issuedAt, program }) => {
+      const isUpdate = event === 'update'
+      if (isUpdate && program !== undefined) {
+        return { from: GATEWAY, kind: Kind.systemPresence, payload: { event, participant: { id }, program } }
+      }
+      const vouched = issuedAt && isUpdate && { vouched: { issuedAt, capabilities: rights } }
       const payload = { event, participant: { id, capabilities: rights }, ...vouched }
       return { from: GATEWAY, kind: Kind.systemPresence, payload }
     }),
@@ -159,7 +170,9 @@ const membership = (
   participants: participants.list(),
   present: participants.present(),
   allowed: names.map((id) => participants.allows(id, { kind: 'chat', to: [], payload: {} })),
-  contexts: names.map((participant) => contexts.report({ participant, readsTargeted: false })),
+  contexts: names.map((participant) =>
+    contexts.report({ participant, readsTargeted: false, readsRefusals: false }),
+  ),
   open: contexts.open(),
   left: names.map((owner) => contexts.leftOpenBy(owner)),
   hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
@@ -172,7 +185,10 @@ const times = [0, 5000, 20_000, 60_000].map((after) => begin + after)
 const control = ({ pauses, proposals, hops }: SpaceState, ids: readonly string[]) => ({
   pauses: times.map((now) => names.map((name) => pauses.of(name, now))),
   proposals: times.map((now) => ids.map((id) => proposals.find(id, now))),
-  hops: names.map((name) => ids.map((id) => hops.of({ from: name, correlationId: id }))),
+  hops: names.flatMap((from) => [
+    hops.of({ from, to: names, payload: {} }),
+    ...ids.map((correlationId) => hops.of({ from, correlationId, payload: {} })),
+  ]),
 })
 
 const given = ({ trust, participants }: SpaceState, ids: readonly string[]) => ({
@@ -181,7 +197,7 @@ const given = ({ trust, participants }: SpaceState, ids: readonly string[]) => (
   tokens: names.map((name) => trust.invitations.find(tokenOf(name))),
   kicks: names.map((name) => trust.kicks.get(name)),
   own: names.map((name) => [participants.configured(name), participants.granted(name)]),
-  targeted: names.map((name) => participants.readsTargeted(name)),
+  targeted: names.map((name) => participants.readRights(name)),
   untold: trust.untold(),
   soonest: trust.soonest,
 })
@@ -254,8 +270,8 @@ describe('a state from a snapshot', () => {
     expect(resumed.requests.get(`ask${many - 1}`)).toMatchObject({ from: 'ana' })
     expect(resumed.proposals.find('plan0', 0)).toBeUndefined()
     expect(resumed.proposals.find(`plan${many - 1}`, 0)).toMatchObject({ by: 'ana' })
-    expect(resumed.hops.of({ from: 'ben', correlationId: 'say0' })).toBe(0)
-    expect(resumed.hops.of({ from: 'ben', correlationId: `say${many - 1}` })).toBe(1)
+    expect(resumed.hops.of({ from: 'ben', correlationId: 'say0', payload: {} })).toBe(0)
+    expect(resumed.hops.of({ from: 'ben', correlationId: `say${many - 1}`, payload: {} })).toBe(1)
   })
 
   test('shares nothing with the state that it was taken from', () => {

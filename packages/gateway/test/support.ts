@@ -52,7 +52,9 @@ export interface Running {
 export interface StartOptions
   extends TestSpaceOptions,
     Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
-    Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs' | 'modules'>> {
+    Partial<
+      Pick<ServeOptions, 'origins' | 'hosts' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs' | 'modules'>
+    > {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
   /** Who is no agent. */
   readonly humans?: readonly string[]
@@ -66,6 +68,7 @@ export async function start(options: StartOptions): Promise<Running> {
     clock,
     logger,
     origins,
+    hosts,
     trustProxy,
     heartbeatMs,
     eventHeartbeatMs,
@@ -99,6 +102,7 @@ export async function start(options: StartOptions): Promise<Running> {
     host: '127.0.0.1',
     port: 0,
     ...(origins && { origins }),
+    ...(hosts && { hosts }),
     ...(trustProxy !== undefined && { trustProxy }),
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(eventHeartbeatMs !== undefined && { eventHeartbeatMs }),

@@ -29,6 +29,8 @@ export const begin = (id: string, cause: string | undefined, message: string, mo
   payload: { message },
   ...more,
 })
+/** Everybody reads the run, though what caused it was private. */
+export const inPublic = (message: string): Sent => ({ payload: { message, public: true } })
 export const thought = (context: string, message: string, more: Sent = {}): Sent => ({
   kind: 'reasoning.thought',
   context,

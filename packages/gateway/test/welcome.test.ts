@@ -1,4 +1,4 @@
-import { FakeClock } from '@meup/gateway/testing'
+import { FakeClock, testToken } from '@meup/gateway/testing'
 import { type AnyEnvelope, checkPayload, defaultLimits, type WelcomePayload } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { ofKind } from './client.js'
@@ -40,6 +40,31 @@ test('the welcome tells who is human or agent, who is paused, and what the space
   clock.advance(60_000)
   const later = (await connect('files')).welcome.participants.find(({ id }) => id === 'bot')
   expect(later).not.toHaveProperty('paused')
+})
+
+test('the welcome and GET /participants tell who was kicked by whom, also while it was away, until that ends', async () => {
+  const clock = new FakeClock()
+  const { connect, url } = await start({ participants, clock })
+  const ana = await connect('ana')
+  await connect('files')
+  const untilTs = new Date(clock.now() + 60_000).toISOString()
+  const kick = (participantId: string, more = {}) =>
+    ana.accepted({ kind: 'space.kick', payload: { participantId, ...more } })
+  await kick('bot', { reason: 'loops', untilTs })
+  await kick('files')
+  const listed = async () => {
+    const headers = { authorization: `Bearer ${testToken('ana')}` }
+    const response = await fetch(`${url}/spaces/test/participants`, { headers })
+    const { participants } = (await response.json()) as WelcomePayload
+    expect((await connect('ana')).welcome.participants).toEqual(participants)
+    return Object.fromEntries(participants.map(({ id, kicked }) => [id, kicked]))
+  }
+  const kicked = { bot: { by: 'ana', reason: 'loops', until: untilTs }, files: { by: 'ana' } }
+  expect(await listed()).toEqual({ ana: undefined, ...kicked })
+  clock.advance(60_000)
+  expect(await listed()).toEqual({ ana: undefined, files: { by: 'ana' } })
+  await ana.accepted({ kind: 'space.invite', payload: { participantId: 'files', capabilities: [] } })
+  expect(await listed()).toEqual({})
 })
 
 test('the welcome lists the open proposals that one has made, or may decide', async () => {

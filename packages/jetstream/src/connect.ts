@@ -30,6 +30,7 @@ export interface Nats {
   readonly owners: KV
   readonly replicas: number
   readonly contact: Contact
+  readonly logger: Logger
 }
 
 /** Whether a server is reachable. */
@@ -79,8 +80,10 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       return new Kvm(promptJs).open('meup_owners')
     })
     const contact: Contact = { awaySince: undefined }
-    void logStatus(connection, contact, logger)
-    return { connection, js, manager, prompt, owners, replicas, contact }
+    logStatus(connection, contact, logger).catch((err: unknown) =>
+      logger.error({ err }, 'the state of the NATS connection cannot be followed'),
+    )
+    return { connection, js, manager, prompt, owners, replicas, contact, logger }
   } catch (error) {
     await connection?.close()
     throw asNatsError(error, doing)

@@ -22,15 +22,15 @@ export class Mailbox {
     this.#health = new HealthProbe((gateway, timeout) =>
       connection.request(normalizeAddress(gateway), '', { timeout }),
     )
-    void this.#receive(connection.subscribe(normalizeAddress(this.self)))
-    void this.#forgetAtReconnect()
+    this.#receive(connection.subscribe(normalizeAddress(this.self)))
+    this.#forgetAtReconnect().catch((err: unknown) => this.#failed(err))
   }
 
   /** Subscribes to messages about a space, to this gateway or to all. Returns a function that unsubscribes. */
   listen(space: string, listener: Listener): () => void {
     const everyone = this.#nats.connection.subscribe(getBroadcastAddress(space))
     this.#listeners.set(space, listener)
-    void this.#receive(everyone)
+    this.#receive(everyone)
     return () => {
       this.#listeners.delete(space)
       if (!this.#nats.connection.isClosed()) everyone.unsubscribe()
@@ -55,8 +55,23 @@ export class Mailbox {
     this.#nats.connection.publish(address, this.#encode(space, note))
   }
 
-  async #receive(messages: Subscription): Promise<void> {
-    for await (const message of messages) this.#onMessage(message)
+  #receive(messages: Subscription): void {
+    this.#readAll(messages).catch((err: unknown) => this.#failed(err))
+  }
+
+  /** A message that cannot be read, or answered, is skipped: others of the NATS account may write here, too. */
+  async #readAll(messages: Subscription): Promise<void> {
+    for await (const message of messages) {
+      try {
+        this.#onMessage(message)
+      } catch (err) {
+        this.#nats.logger.warn({ subject: message.subject, err }, 'a message between gateways is skipped')
+      }
+    }
+  }
+
+  #failed(err: unknown): void {
+    this.#nats.logger.error({ err }, 'messages between gateways cannot be received any more')
   }
 
   async #forgetAtReconnect(): Promise<void> {

@@ -82,14 +82,14 @@ export class Sharing implements SharedLog<Row> {
       onRequest: (note) => (this.leads ? listener.onRequest(note) : { follows: true }),
       onNote: (note) => {
         if (note.head.do === 'released') this.#leaderLost()
-        else if (note.head.do === 'pruned') void this.#lookForPruning()
+        else if (note.head.do === 'pruned') this.#run(this.#lookForPruning())
         else listener.onNote(note)
       },
     })
     const live = nats.connection.subscribe(subject.place.live)
     this.#live = live
-    void this.#receive(live)
-    this.#probe = setTimeout(() => void this.#check(), probeMs)
+    this.#run(this.#receive(live))
+    this.#probe = setTimeout(() => this.#run(this.#check()), probeMs)
   }
 
   async ask(note: Note): Promise<Readonly<Record<string, unknown>>> {
@@ -98,7 +98,7 @@ export class Sharing implements SharedLog<Row> {
     try {
       answer = await this.#askOwner(owner, note)
     } catch (error) {
-      void this.#suspect(owner)
+      this.#run(this.#suspect(owner))
       throw asNatsError(error, `asking the gateway that sequences ${this.#parts.space}`)
     }
     if (answer.follows !== true) return answer
@@ -130,7 +130,7 @@ export class Sharing implements SharedLog<Row> {
   async #receive(live: Subscription): Promise<void> {
     for await (const { headers, data } of live) {
       this.#waiting.push({ at: Number(headers?.get('Nats-Sequence')), data })
-      if (this.#waiting.length === 1) void this.#inTurn(() => this.#onLive()).catch(() => this.#leaderLost())
+      if (this.#waiting.length === 1) this.#run(this.#inTurn(() => this.#onLive()))
     }
   }
 
@@ -171,14 +171,14 @@ export class Sharing implements SharedLog<Row> {
         this.#leaderLost() // Recovering the log reports why it cannot be read.
       }
     }
-    if (!this.#isClosed) this.#probe = setTimeout(() => void this.#check(), probeMs)
+    if (!this.#isClosed) this.#probe = setTimeout(() => this.#run(this.#check()), probeMs)
   }
 
   /** Stops waiting once the leader is found to be gone. */
   #askOwner(owner: string, note: Note): ReturnType<Mailbox['ask']> {
     const { mailbox, space } = this.#parts
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => void this.#suspect(owner), slowAnswerMs)
+      const timer = setTimeout(() => this.#run(this.#suspect(owner)), slowAnswerMs)
       const end = (): void => {
         clearTimeout(timer)
         this.#pendingRequests.delete(reject)
@@ -201,6 +201,14 @@ export class Sharing implements SharedLog<Row> {
 
   async #suspect(owner: string): Promise<void> {
     if (!(await this.#parts.mailbox.isAlive(owner)) && owner === this.#owner) this.#leaderLost()
+  }
+
+  /** What fails here leaves open who leads: recovering the log finds out, and reports why it cannot be read. */
+  #run(task: Promise<void>): void {
+    task.catch((err: unknown) => {
+      this.#parts.nats.logger.warn({ space: this.#parts.space, err }, 'the leader cannot be watched')
+      this.#leaderLost()
+    })
   }
 
   #leaderLost(): void {

@@ -28,7 +28,8 @@ export class Checkpoints implements SpaceListener {
     const { seq, bytes, work } = this.#begun
     const { delivered, state } = this.#space
     const isLong = delivered - seq >= minRows || state.trust.work - work >= minWork
-    if (isLong && this.#bytesSince >= bytes && this.#keeping === undefined) void this.keep()
+    if (isLong && this.#bytesSince >= bytes && this.#keeping === undefined)
+      this.keep().catch((err: unknown) => this.#failed(err))
   }
 
   /** Resolves when none is being kept. */
@@ -52,7 +53,7 @@ export class Checkpoints implements SpaceListener {
   }
 
   async #keep(): Promise<void> {
-    const { state, log, logger, config } = this.#space
+    const { state, log } = this.#space
     try {
       const [through, bytes] = [state.seq, state.toSnapshot()]
       this.#begun = { seq: through, bytes: bytes.length, work: state.trust.work }
@@ -62,7 +63,12 @@ export class Checkpoints implements SpaceListener {
       await log.keep({ through, format: SpaceState.format, bytes })
       this.#kept = through
     } catch (err) {
-      logger.warn({ space: config.name, err }, 'no checkpoint could be kept: the next start will take longer')
+      this.#failed(err)
     }
+  }
+
+  #failed(err: unknown): void {
+    const { logger, config } = this.#space
+    logger.warn({ space: config.name, err }, 'no checkpoint could be kept: the next start will take longer')
   }
 }

@@ -4,6 +4,7 @@ import {
   type DecisionPayload,
   type Envelope,
   type ErrorCode,
+  GATEWAY,
   isEnvelopeId,
   Kind,
   parseContext,
@@ -13,6 +14,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Sender } from '../ports/connection.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
+import type { LogUse, Rates } from './metering.js'
 
 /** What the gateway decided about an envelope. */
 export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message'>
@@ -23,6 +25,8 @@ interface Attempt {
   /** Pays for looks at what may be recorded. */
   readonly meter?: WorkMeter
   readonly envelope: Envelope
+  /** Everyone would have read it: then those who may restrict its sender read what was decided, too [MEUP-8.7]. */
+  readonly isPublic?: boolean
 }
 
 /** What is needed of the space. */
@@ -30,6 +34,8 @@ interface DecisionSpace {
   readonly config: Pick<SpaceConfig, 'name' | 'limits'>
   readonly clock: Clock
   readonly logger: Logger
+  readonly rates: Rates
+  readonly logUse: Pick<LogUse, 'isUsedUp'>
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
   /** Tells what may be seen of a text that somebody has made up. */
@@ -42,7 +48,8 @@ type Attempted = Pick<DecisionPayload, 'attemptedRationale' | 'attemptedArgument
 
 /** A decision before it is recorded: little enough to be kept for a while, whatever the envelope held. */
 interface Note {
-  readonly to: string
+  readonly to: string[]
+  readonly rateLimitKey: string
   readonly record: Omit<DecisionPayload, 'attemptedTool' | keyof Attempted | 'count'>
   /** As it may be seen; empty where there is none. */
   readonly tool: string
@@ -118,8 +125,12 @@ export class Decisions {
 
   record(attempt: Attempt, verdict: Verdict): void {
     const { rateLimitKey } = attempt.sender
-    const call = refusedCall(attempt.envelope, verdict)
-    const plain = `${verdict.reasonCode} ${rateLimitKey}`
+    const { logUse, clock } = this.#space
+    // Who may add nothing to the log adds little by being refused, too.
+    const call = logUse.isUsedUp(rateLimitKey, clock.now())
+      ? undefined
+      : refusedCall(attempt.envelope, verdict)
+    const plain = `${verdict.reasonCode} ${attempt.isPublic ? 'public' : 'private'} ${rateLimitKey}`
     const key = (call && this.#createKey(call, plain, rateLimitKey)) ?? plain
     const second = this.#seconds.get(key)
     const note = this.#note(attempt, verdict)
@@ -179,7 +190,7 @@ export class Decisions {
     this.#logUncounted()
   }
 
-  #note({ sender, envelope, meter }: Attempt, verdict: Verdict): Note {
+  #note({ sender, envelope, meter, isPublic }: Attempt, verdict: Verdict): Note {
     const { id, kind, context, correlationId } = envelope
     const isLegal = context !== undefined && parseContext(context, this.#space.config.limits) !== undefined
     const record = {
@@ -191,7 +202,8 @@ export class Decisions {
     }
     const tool = toolIn(envelope)
     const seen = tool && head(this.#space.safety.guard(tool, meter).text, maxToolChars)
-    return { to: sender.participant, record, tool: seen }
+    const to = [sender.participant, ...(isPublic ? [GATEWAY] : [])]
+    return { to, rateLimitKey: sender.rateLimitKey, record, tool: seen }
   }
 
   /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
@@ -206,8 +218,8 @@ export class Decisions {
     if (count > 0) this.#write(last, count, attempted)
   }
 
-  #write({ to, record, tool }: Note, count: number, attempted?: Attempted): void {
-    const { config, logger, safety } = this.#space
+  #write({ to, rateLimitKey, record, tool }: Note, count: number, attempted?: Attempted): void {
+    const { config, clock, logger, rates, safety } = this.#space
     const payload: DecisionPayload = {
       ...record,
       message: head(safety.guard(record.message).text, maxMessageChars),
@@ -216,7 +228,10 @@ export class Decisions {
       count,
     }
     try {
-      this.#space.emit({ kind: Kind.systemDecision, to: [to], payload })
+      this.#space.emit({ kind: Kind.systemDecision, to, payload })
+      // What is not small, its sender pays for.
+      if (attempted !== undefined)
+        rates.charge(rateLimitKey, 'log', JSON.stringify(attempted).length, clock.now())
     } catch (err) {
       logger.warn({ space: config.name, to, ...payload, err }, 'a decision could not be logged')
     }

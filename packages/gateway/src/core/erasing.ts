@@ -1,4 +1,6 @@
-import { isErasable, Kind } from '@meup/protocol'
+import { type DecisionPayload, type Erasure, isErasable, Kind } from '@meup/protocol'
+import { parseEnvelope } from '../log/entries.js'
+import type { Row } from '../ports/envelope-log.js'
 import { type Refusal, refuse } from './admission/context.js'
 import type { Checkpoints } from './checkpoints.js'
 import { Recovery } from './group-commit.js'
@@ -105,13 +107,14 @@ export class Erasing implements SpaceListener {
     if (space.state.erasures.seqs.has(seq))
       return refuse('not_found', `The envelope ${seq} is erased already.`)
     if (!isErasable(row.kind)) {
-      const message = `The envelope ${seq} is ${row.kind}, which the space depends on. Only chat, reasoning and MCP are erased.`
+      const message = `The envelope ${seq} is ${row.kind}, which builds the state of the space: what it says of rights, presence and pauses has to stay.`
       return refuse('invalid_request', message)
     }
     const { text } = space.safety.guard(reason)
+    const decided = row.kind === Kind.systemDecision ? pickDecision(space.log.find(row.id)) : undefined
     const record = {
       kind: Kind.systemSpace,
-      payload: { event: 'erased', seq, id: row.id, by, reason: text },
+      payload: { event: 'erased', seq, id: row.id, by, reason: text, ...(decided && { decided }) },
     }
     try {
       return await (space.isFollower && space.elsewhere ? space.elsewhere.emit(record) : space.emit(record))
@@ -162,6 +165,13 @@ export class Erasing implements SpaceListener {
     this.#isRunning = false
     if (isChanged) await this.#checkpoints.renew()
   }
+}
+
+/** What stays of a decision: nothing that its sender has written. */
+function pickDecision(row: Row | undefined): Erasure['decided'] {
+  if (row === undefined || row.body.length === 0) return undefined
+  const { decision, reasonCode } = parseEnvelope(row).payload as unknown as DecisionPayload
+  return { decision, reasonCode }
 }
 
 const unavailable = refuse('unavailable', 'The log cannot be written. Erase it again later.')

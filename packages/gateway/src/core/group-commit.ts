@@ -167,13 +167,18 @@ export class Recovery {
   }
 
   begin(attempt: () => Promise<void>): void {
-    void this.#try(attempt, shortestMs)
+    this.#run(attempt, shortestMs)
   }
 
   /** Gives up. */
   close(): void {
     this.#isOver = true
     this.#cancel()
+  }
+
+  #run(attempt: () => Promise<void>, retryMs: number): void {
+    // What fails in reporting a failure is reported as a failure of its own.
+    this.#try(attempt, retryMs).catch((error: unknown) => this.#failed(error, retryMs))
   }
 
   async #try(attempt: () => Promise<void>, retryMs: number): Promise<void> {
@@ -184,7 +189,7 @@ export class Recovery {
       if (this.#isOver) return
       this.#failed(error, retryMs)
       const next = Math.min(2 * retryMs, longestMs)
-      this.#cancel = this.#clock.after(retryMs, () => void this.#try(attempt, next))
+      this.#cancel = this.#clock.after(retryMs, () => this.#run(attempt, next))
     }
   }
 }

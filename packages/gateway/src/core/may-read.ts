@@ -2,6 +2,7 @@ import {
   contextRoot,
   correlations,
   type Envelope,
+  GATEWAY,
   type Hiding,
   isThought,
   Kind,
@@ -11,10 +12,21 @@ import {
 } from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 
-export interface Reader {
-  readonly participant: string
+/** What somebody may read beside what is for everyone and for itself. */
+export interface ReadRights {
+  /** What is addressed to others. */
   readonly readsTargeted: boolean
+  /** What others were refused in front of everyone: it may restrict them. */
+  readonly readsRefusals: boolean
 }
+
+export interface Reader extends ReadRights {
+  readonly participant: string
+}
+
+/** The same for all who have the same rights. */
+export const getRightsKey = ({ readsTargeted, readsRefusals }: ReadRights): string =>
+  `${readsTargeted ? 'all' : 'own'}${readsRefusals ? ' and refusals' : ''}`
 
 /** Who may read an envelope: `undefined` = everyone in the space. */
 export type Audience = Readers | undefined
@@ -23,20 +35,28 @@ interface Readers {
   readonly participants: ReadonlySet<string>
   /** A thought of a hidden run: not even those read it who read what is addressed to others. */
   readonly isWithheld: boolean
+  /** A refusal of what everyone would have read: those who may restrict others read it, too. */
+  readonly isRefusal?: true
 }
 
 export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
   /** Whether the run that a context belongs to withholds what this participant thinks in it. */
   withholds(context: string, from: string): boolean
-  /** Who sent an admitted envelope to whom, of which kind it is, and what it answers. */
+  /** Who sent an admitted envelope to whom, of which kind it is, where, and what it answers. */
   findOrigin(id: string): Origin | undefined
+  /** Who takes part in the run that a context belongs to; `undefined` = everyone [MEUP-2.13]. */
+  runAudience(context: string): readonly string[] | undefined
+  /** Whether there was a private run at all: else nothing is looked up for one. */
+  readonly hasPrivateRuns: boolean
+  /** Who may fulfil or reject a proposal at present. */
+  deciders(proposal: string): readonly string[]
 }
 
-type Origin = Pick<Entry, 'from' | 'to' | 'kind' | 'correlationId'>
+type Origin = Pick<Entry, 'id' | 'from' | 'to' | 'kind' | 'context' | 'correlationId'>
 
 /** What decides who may read an envelope. */
-export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
+export type Addressed = Pick<Entry, 'id' | 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
 /** The same of one that the log has. */
 export type LoggedAddress = Addressed & Pick<Entry, 'seq'>
@@ -47,6 +67,7 @@ export const nobody: Audience = { participants: new Set(), isWithheld: true }
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
 export function decideAudience(entry: Addressed, rules: AudienceRules): Audience {
   const { kind, from, to, context } = entry
+  if (kind === Kind.systemDecision && to?.includes(GATEWAY)) return { ...readers(to), isRefusal: true }
   if (namespaceOf(kind) === 'mcp') return mcpAudience(entry, rules)
   if (context !== undefined && isThought(kind) && rules.withholds(context, from)) {
     return { participants: new Set([from]), isWithheld: true }
@@ -63,7 +84,10 @@ export const readers = (participants: readonly string[]): Readers => ({
  * `to` names who must act; with `addressees` a request, its responses and what is notified are theirs and the askers' alone,
  * save what somebody asks itself [MEUP-8.2].
  */
-function mcpAudience(entry: Addressed, { mcpVisibility, findOrigin }: AudienceRules): Audience {
+function mcpAudience(entry: Addressed, rules: AudienceRules): Audience {
+  const { mcpVisibility, findOrigin } = rules
+  const own = rules.hasPrivateRuns ? privateAudience(entry, rules) : undefined
+  if (own !== undefined) return readers(own)
   if (mcpVisibility === 'everyone') return undefined
   const { kind, to } = entry
   if (kind !== Kind.mcpRequest && kind !== Kind.mcpResponse) return undefined
@@ -71,6 +95,26 @@ function mcpAudience(entry: Addressed, { mcpVisibility, findOrigin }: AudienceRu
   if (kind === Kind.mcpResponse && correlations(entry).every((id) => asksItself(findOrigin(id))))
     return undefined
   return readers([...(to ?? []), ...askers(entry, findOrigin)])
+}
+
+/** Longest way from a notification to the proposal that its call fulfils. */
+const maxLinks = 4
+
+/**
+ * A call in a private run, and all that follows from it, is for those who take part, and for whom it passes: senders, addressees,
+ * and whoever may decide what is proposed [MEUP-8.8]. `undefined` = it belongs to no private run.
+ */
+function privateAudience(entry: Origin, rules: AudienceRules, links = maxLinks): string[] | undefined {
+  const { id, from, to = [], kind, context } = entry
+  const run = context === undefined ? undefined : rules.runAudience(context)
+  const origins =
+    links === 0 ? [] : [...new Set(correlations(entry))].flatMap((each) => rules.findOrigin(each) ?? [])
+  const before = origins
+    .filter((origin) => namespaceOf(origin.kind) === 'mcp')
+    .flatMap((origin) => privateAudience(origin, rules, links - 1) ?? [])
+  if (run === undefined && before.length === 0) return undefined
+  const deciding = kind === Kind.mcpProposal ? rules.deciders(id) : []
+  return [...(run ?? []), ...before, ...deciding, ...to, from]
 }
 
 const asksItself = (request: Origin | undefined): boolean =>
@@ -97,8 +141,10 @@ export const mayRead = (reader: Reader, audience: Audience): boolean =>
   mayAllRead(reader, audience) || audience?.participants.has(reader.participant) === true
 
 /** Whether all with these rights may read it, not only those it is for. */
-export const mayAllRead = ({ readsTargeted }: Pick<Reader, 'readsTargeted'>, audience: Audience): boolean =>
-  audience === undefined || (readsTargeted && !audience.isWithheld)
+export const mayAllRead = ({ readsTargeted, readsRefusals }: ReadRights, audience: Audience): boolean =>
+  audience === undefined ||
+  (readsTargeted && !audience.isWithheld) ||
+  (readsRefusals && audience.isRefusal === true)
 
 /** The contexts of a space, as far as they hide runs. */
 interface HidingContexts {

@@ -1,5 +1,6 @@
 import { Kind, namespaceOf, type Rate, type RateClass } from '@meup/protocol'
 import type { Draft } from '../ports/envelope-log.js'
+import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 
 /** By kind, or by its namespace. Kinds come from the wire: an object would know `constructor`, too. */
@@ -23,6 +24,9 @@ export const getRateClass = (kind: string): RateClass =>
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096
 
+/** Nobody is told to wait longer because of what it was refused before. */
+const maxPromisedMs = 60_000
+
 /** Characters of a view for one unit of work. */
 const charactersPerUnit = 64
 
@@ -33,6 +37,8 @@ type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'
 interface Bucket {
   tokens: number
   at: number
+  /** When the last of those that were refused may come again. */
+  promisedAt: number
   rate: Rate
   config: Configured['config']
 }
@@ -46,10 +52,15 @@ export class Rates {
     this.#space = space
   }
 
-  /** 0 when it was taken, else the milliseconds to wait. */
+  /** 0 when it was taken, else the milliseconds to wait: those that were refused before come first [MEUP-7.2]. */
   take(rateLimitKey: string, rateClass: RateClass, cost: number, now: number): number {
     const bucket = this.#getBucket(rateLimitKey, rateClass, now)
-    if (bucket.tokens < cost) return Math.max(1, waitMs(bucket, cost))
+    if (bucket.tokens < cost) {
+      const soonest = now + Math.max(1, waitMs(bucket, cost))
+      const next = bucket.promisedAt + (cost / bucket.rate.perSecond) * 1000
+      bucket.promisedAt = Math.min(Math.max(soonest, next), soonest + maxPromisedMs)
+      return Math.ceil(bucket.promisedAt - now)
+    }
     bucket.tokens -= cost
     return 0
   }
@@ -75,6 +86,11 @@ export class Rates {
   wait(rateLimitKey: string, rateClass: RateClass, now: number, part = 0): number {
     const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     return waitMs(bucket, part * bucket.rate.burst)
+  }
+
+  /** Tokens that the rateLimitKey has in a class; below 0 = it owes. */
+  left(rateLimitKey: string, rateClass: RateClass, now: number): number {
+    return this.#getBucket(rateLimitKey, rateClass, now).tokens
   }
 
   /** Milliseconds until the rateLimitKey owes nothing for which it is not read. */
@@ -115,7 +131,7 @@ export class Rates {
       this.#payers.set(rateLimitKey, buckets)
     }
     const rate = this.getRate(rateLimitKey, rateClass)
-    const bucket = { tokens: rate.burst, at: now, rate, config: this.#space.config }
+    const bucket = { tokens: rate.burst, at: now, promisedAt: 0, rate, config: this.#space.config }
     buckets.set(rateClass, bucket)
     return bucket
   }
@@ -172,6 +188,8 @@ export class Histogram {
 export class SpaceMetrics {
   /** Envelopes in the log, by class of kinds. */
   readonly accepted = new Counts()
+  /** Bytes of the envelopes in the log. */
+  appendedBytes = 0
   /** Envelopes that were refused, by code. */
   readonly refused = new Counts()
   /** Seconds that the log took for one batch. */
@@ -191,7 +209,8 @@ export class SpaceMetrics {
   committed(batch: readonly Draft[], seconds: number): void {
     this.commits.add(seconds)
     let [last, times] = ['', 0]
-    for (const { kind } of batch) {
+    for (const { kind, body } of batch) {
+      this.appendedBytes += body.length
       if (kind !== last && times > 0) {
         this.accepted.add(getRateClass(last), times)
         times = 0
@@ -200,5 +219,58 @@ export class SpaceMetrics {
       times++
     }
     if (times > 0) this.accepted.add(getRateClass(last), times)
+  }
+}
+
+/** Parts of the burst: the operator is warned below the first, and may be warned again once the second is left. */
+const [littleLeft, enoughLeft] = [0.2, 0.5]
+/** Bytes below which a participant can add no envelope. */
+const noneLeft = 256
+/** Participants whose warnings are remembered. */
+const maxLevels = 4096
+
+/** The part of a space that `LogUse` needs. */
+interface UsedSpace {
+  readonly config: Pick<SpaceConfig, 'name'>
+  readonly logger: Logger
+  readonly rates: Rates
+}
+
+/** Tells the operator of who uses up what it may add to the log [MEUP-7.2]. */
+export class LogUse {
+  readonly #space: UsedSpace
+  readonly #levels = new Map<string, 'little' | 'nothing'>()
+
+  constructor(space: UsedSpace) {
+    this.#space = space
+  }
+
+  /** Whether a payer may add nothing more at present. */
+  isUsedUp(rateLimitKey: string, now: number): boolean {
+    return this.#space.rates.left(rateLimitKey, 'log', now) < noneLeft
+  }
+
+  /** To be called when it was charged, or refused. */
+  note(rateLimitKey: string, now: number, isRefused: boolean): void {
+    const { config, logger, rates } = this.#space
+    const { perSecond, burst } = rates.getRate(rateLimitKey, 'log')
+    const left = rates.left(rateLimitKey, 'log', now)
+    const known = this.#levels.get(rateLimitKey)
+    if (left >= enoughLeft * burst && !isRefused) {
+      if (known !== undefined) this.#levels.delete(rateLimitKey)
+      return
+    }
+    const level = isRefused ? 'nothing' : left < littleLeft * burst ? 'little' : undefined
+    if (level === undefined || known === level || known === 'nothing') return
+    if (this.#levels.size >= maxLevels) this.#levels.clear()
+    this.#levels.set(rateLimitKey, level)
+    const about = {
+      space: config.name,
+      rateLimitKey,
+      bytesLeft: Math.floor(left),
+      bytesPerDay: perSecond * 86_400,
+    }
+    if (isRefused) logger.warn(about, 'somebody has used up what it may add to the log; more is refused')
+    else logger.warn(about, 'somebody has used 80 % of what it may add to the log')
   }
 }

@@ -23,7 +23,7 @@ export class Retention {
   }
 
   begin(): void {
-    void this.#run()
+    this.#run().catch((err: unknown) => this.#failed(err))
   }
 
   close(): void {
@@ -32,18 +32,17 @@ export class Retention {
   }
 
   async #run(): Promise<void> {
-    const { clock, config, logger } = this.#space
     try {
       await this.#prune()
     } catch (err) {
-      if (!this.#isOver) {
-        logger.error(
-          { space: config.name, err },
-          'the log could not be pruned; this is tried again in an hour',
-        )
-      }
+      if (!this.#isOver) this.#failed(err)
     }
-    if (!this.#isOver) this.#cancel = clock.after(hourMs, () => void this.#run())
+    if (!this.#isOver) this.#cancel = this.#space.clock.after(hourMs, () => this.begin())
+  }
+
+  #failed(err: unknown): void {
+    const { config, logger } = this.#space
+    logger.error({ space: config.name, err }, 'the log could not be pruned; this is tried again in an hour')
   }
 
   /**

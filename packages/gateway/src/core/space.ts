@@ -1,4 +1,4 @@
-import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
+import { checkWithin, contextRoot, type Envelope, GATEWAY, Kind, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
 import { type Clock, logClock } from '../ports/clock.js'
@@ -7,12 +7,14 @@ import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import {
   type AdmissionContext,
+  type FrameForm,
   isRefusal,
   type Origin,
   type Receipt,
   type Refusal,
 } from './admission/context.js'
 import { attempt } from './admission/index.js'
+import { readProposed } from './admission/proposed.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictFor } from './decisions.js'
 import { broadcast, Delivery, Relayed } from './delivery/broadcast.js'
@@ -21,14 +23,16 @@ import type { Session } from './delivery/session.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit, KnownIds, Recovery, Watchers } from './group-commit.js'
 import {
+  type Addressed,
   type Audience,
   decideAudience,
   HiddenRuns,
   type LoggedAddress,
+  mayRead,
   nobody,
   type Reader,
 } from './may-read.js'
-import { Rates, SpaceMetrics } from './metering.js'
+import { LogUse, Rates, SpaceMetrics } from './metering.js'
 import { resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { SpaceState } from './state/state.js'
@@ -49,6 +53,9 @@ export interface SpaceListener {
   recovered?(): void
 }
 
+/** Steps for finding out who may decide a proposal of a private run; beyond them it is nobody's. */
+const maxDecidingSteps = 2 ** 16
+
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
 export class Space {
   config: SpaceConfig
@@ -58,6 +65,7 @@ export class Space {
   readonly #followTime: (last: Entry | undefined) => void
   readonly logger: Logger
   readonly rates: Rates
+  readonly logUse: LogUse
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
   readonly metrics = new SpaceMetrics()
@@ -95,6 +103,7 @@ export class Space {
     this.logger = logger
     this.state = state
     this.rates = new Rates(this)
+    this.logUse = new LogUse(this)
     this.safety = new Guard(config.safety, {
       space: config.name,
       clock,
@@ -142,13 +151,14 @@ export class Space {
   }
 
   /** Takes one frame through the pipeline. A refusal is answered to its sender, and pays for its work as well. */
-  submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
+  submit(sender: Sender, frame: Uint8Array, form: FrameForm = {}): Receipt | Refusal {
+    const { isBinary = false, overRate = 'refuse' } = form
     const now = this.clock.now()
     this.state.trust.advance(now)
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const meter = new WorkMeter(this.config.limits.work)
     const nothing = { envelope, payload: frame, encoded: { body: frame, content: frame } }
-    const admission: AdmissionContext = { sender, frame, isBinary, now, meter, ...nothing }
+    const admission: AdmissionContext = { sender, frame, isBinary, overRate, now, meter, ...nothing }
     const { work } = this.state.trust
     const outcome = attempt(admission, this)
     if (outcome !== undefined && isRefusal(outcome)) this.#reject(outcome, admission)
@@ -197,24 +207,67 @@ export class Space {
     this.state.trust.advance(this.clock.now())
   }
 
+  /** When something ends that this gateway is to tell of, or earlier; infinity = nothing does. */
+  get nextEnd(): number {
+    return this.#broken || this.isFollower ? Number.POSITIVE_INFINITY : this.state.nextEnd
+  }
+
   /** What somebody may read, as of now. */
   getReader({ participant }: Pick<Reader, 'participant'>): Reader {
-    return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
+    return { participant, ...this.state.participants.readRights(participant) }
   }
 
   /** Who may read an envelope that the log has, as of what was delivered last. */
   decideAudience(envelope: LoggedAddress): Audience {
-    if (this.wasErased(envelope.seq)) return nobody
+    return this.wasErased(envelope.seq) ? nobody : this.#decideAudience(envelope)
+  }
+
+  /** Whether everyone may read an envelope, if it is admitted. */
+  isPublic(envelope: Addressed): boolean {
+    return this.#decideAudience(envelope) === undefined
+  }
+
+  #decideAudience(envelope: Addressed): Audience {
     return decideAudience(envelope, {
       mcpVisibility: this.config.mcp.visibility,
       withholds: this.#withholds,
       findOrigin: (id) => this.ids.findOrigin(id),
+      runAudience: (context) => this.#runAudience(context),
+      hasPrivateRuns: this.state.contexts.hasPrivateRuns,
+      deciders: (proposal) => this.#deciders(proposal),
     })
+  }
+
+  /** The start of a run tells for ever, also when the state has forgotten it. */
+  #runAudience(context: string): readonly string[] | undefined {
+    const root = contextRoot(context)
+    const known = this.state.contexts.get(root)
+    if (known !== undefined) return this.state.contexts.runAudience(root)
+    const start = this.ids.findOrigin(root)
+    return start?.kind === Kind.reasoningStart && start.to ? [...start.to, start.from] : undefined
+  }
+
+  #deciders(proposal: string): readonly string[] {
+    const entry = this.ids.findEntry(proposal)
+    if (entry === undefined || entry.body.length === 0) return []
+    const request = readProposed(entry)
+    const { participants } = this.state
+    return checkWithin(maxDecidingSteps, () =>
+      [...participants.ids()].filter((id) => participants.allows(id, request)),
+    )
+  }
+
+  /** Whether a participant may read an admitted envelope. */
+  mayRead(participant: string, envelope: Addressed): boolean {
+    return mayRead(this.getReader({ participant }), this.#decideAudience(envelope))
   }
 
   /** Another one whenever envelopes that the log has may be read by others than before. */
   get audienceVersion(): string {
-    return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
+    const { contexts, trust } = this.state
+    // Who may decide a proposal of a private run reads it.
+    const rights = contexts.hasPrivateRuns ? trust.revision : ''
+    return `${this.config.mcp.visibility} ${rights} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
   }
 
   /** Whether a delivered record says so [MEUP-10.10]. */
@@ -275,7 +328,10 @@ export class Space {
     const attempt = { id, kind: admission.envelope.kind }
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
     const verdict = verdictFor(refusal)
-    if (verdict !== undefined) this.decisions.record(admission, verdict)
+    if (verdict === undefined) return
+    const { meter, envelope, isUnderstood = false } = admission
+    const isPublic = isUnderstood && this.isPublic(envelope)
+    this.decisions.record({ sender, meter, envelope, isPublic }, verdict)
   }
 
   #deliver(batch: readonly Entry[]): void {
@@ -401,13 +457,13 @@ export async function accept(
   space: Space,
   sender: Sender,
   frame: Uint8Array,
-  isBinary = false,
+  form?: FrameForm,
 ): Promise<Receipt | Refusal> {
   const { elsewhere } = space
   if (!space.isFollower || space.stopped !== undefined || !elsewhere?.isFor(frame)) {
-    return space.submit(sender, frame, isBinary)
+    return space.submit(sender, frame, form)
   }
-  return elsewhere.submit(sender, frame, isBinary)
+  return elsewhere.submit(sender, frame, form)
 }
 
 /** The other gateways of a space: the one that sequences it, as the others see it, and these as it sees them. */
@@ -415,12 +471,12 @@ export interface RemoteSequencer {
   /** Whether this is a frame for it; what changes a connection alone stays with that. */
   isFor(frame: Uint8Array): boolean
   /** Answers the sender as `Space.submit` does. */
-  submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal>
+  submit(sender: Sender, frame: Uint8Array, form?: FrameForm): Promise<Receipt | Refusal>
   /** Has the other gateways offer what was admitted here and is not logged: each does so once, or not at all. */
   relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
   emit(fields: object): Promise<number>
-  /** The participants who are present here changed. */
+  /** Who is present here, or how the programs are doing that run here, has changed. */
   present(): void
 }
 
@@ -466,7 +522,7 @@ export function createReport(
     unerased,
     present: state.participants.present().length,
     openContexts: state.contexts.open().length,
-    openProposals: state.proposals.countOpen(clock.now()),
+    openProposals: state.proposals.open(clock.now()).length,
     metrics,
   }
 }

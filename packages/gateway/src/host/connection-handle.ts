@@ -1,5 +1,5 @@
 import { closeCodes } from '@meup/protocol'
-import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
+import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
 import type { Session } from '../core/delivery/session.js'
 import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
@@ -20,15 +20,15 @@ const [maxFloodMs, calmMs] = [30_000, 1000]
 /** However much is owed, a portion is read in so many milliseconds. */
 const maxHoldMs = 3_600_000
 
-/** `left` is called once it is closed. */
+/** `holds`: what comes over its rate waits [MEUP-7.9]. `left` is called once it is closed. */
 export function openConnection(
   session: Session,
   { space, presence }: SpaceHost,
-  left: () => void,
+  { holds, left }: { readonly holds: boolean; left(): void },
 ): ConnectionHandle {
   const { rateLimitKey } = session
   const { rates, clock } = space
-  /** Whether frames were charged since the last whenWritable. Others with the same rateLimitKey are held back, but not closed. */
+  /** Whether frames were charged since it was last asked whether to read on. Others with the same rateLimitKey are held back, but not closed. */
   let isCharged = false
   /** When frames were owed first, and until when owing them again still counts as flooding. */
   let [floodedSince, floodedUntil] = [0, 0]
@@ -49,35 +49,65 @@ export function openConnection(
     return now - floodedSince >= maxFloodMs
   }
 
+  const failed = (err: unknown): void => space.logger.error({ err }, 'a frame could not be forwarded')
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      cancelHold = clock.after(Math.min(ms, maxHoldMs), resolve)
+    })
+
+  /** What is decided on one after another, as what comes first may have to wait. */
+  const queue: { readonly frame: Uint8Array; readonly isBinary: boolean }[] = []
+  let deciding: Promise<void> | undefined
+  const decideOn = async (frame: Uint8Array, form: FrameForm): Promise<void> => {
+    // Nobody would learn what became of it.
+    if (session.isGone()) return
+    const outcome = await accept(space, session, frame, form)
+    const dueInMs = isRefusal(outcome) ? undefined : outcome.dueInMs
+    if (dueInMs === undefined) return onOutcome(outcome)
+    space.metrics.heldReads++
+    await wait(dueInMs)
+    await decideOn(frame, { ...form, overRate: 'paid' })
+  }
+  const decideInOrder = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { frame, isBinary } = next
+      await decideOn(frame, { isBinary, overRate: 'wait' }).catch(failed)
+    }
+    deciding = undefined
+  }
+
+  const whenWritable = (): Promise<void> | undefined => {
+    if (session.closed) return undefined
+    if (deciding !== undefined) return deciding.then(whenWritable)
+    const now = clock.now()
+    const waitMs = rates.waitToRead(rateLimitKey, now)
+    if (waitMs > 0 && isFlooding(now, waitMs)) {
+      session.close(closeCodes.tooMany, 'too much that is refused or repeated, for 30 seconds')
+      return undefined
+    }
+    isCharged = false
+    const untilLogged = space.whenWritable()
+    if (untilLogged === undefined && waitMs === 0) return undefined
+    space.metrics.heldReads++
+    return untilLogged ?? wait(waitMs)
+  }
+
   return {
-    receive(frame, isBinary) {
+    receive(frame, isBinary = false) {
       if (session.closed) return
       // Paid where the socket is, whichever gateway sequences the space: it is this socket that is not read.
       const isLarge = frame.length > space.config.limits.maxEnvelopeBytes
       rates.charge(rateLimitKey, isLarge ? 'results' : 'bytes', frame.length, clock.now())
-      if (space.isFollower) void accept(space, session, frame, isBinary).then(onOutcome)
-      else onOutcome(space.submit(session, frame, isBinary))
+      if (holds) {
+        queue.push({ frame, isBinary })
+        deciding ??= decideInOrder()
+      } else if (space.isFollower) accept(space, session, frame, { isBinary }).then(onOutcome).catch(failed)
+      else onOutcome(space.submit(session, frame, { isBinary }))
     },
     receiveControl() {
       if (!session.closed) chargeFrame()
     },
-    whenWritable() {
-      if (session.closed) return undefined
-      const now = clock.now()
-      const waitMs = rates.waitToRead(rateLimitKey, now)
-      if (waitMs > 0 && isFlooding(now, waitMs)) {
-        session.close(closeCodes.tooMany, 'too much that is refused or repeated, for 30 seconds')
-        return undefined
-      }
-      isCharged = false
-      const whenWritable = space.whenWritable()
-      if (whenWritable === undefined && waitMs === 0) return undefined
-      space.metrics.heldReads++
-      if (whenWritable !== undefined) return whenWritable
-      return new Promise((resolve) => {
-        cancelHold = clock.after(Math.min(waitMs, maxHoldMs), resolve)
-      })
-    },
+    whenWritable,
     closed() {
       left()
       cancelHold()

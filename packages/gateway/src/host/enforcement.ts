@@ -8,6 +8,9 @@ import { kickMessage, type Trust } from '../core/state/trust/trust.js'
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000
 
+/** After so long, what could not be told is tried again, and more is told than goes at once. */
+const announceAgainMs = 1000
+
 const notWelcome = 'This access was taken away or has ended. Ask for a new token.'
 
 /**
@@ -27,6 +30,8 @@ export class Enforcement implements SpaceListener {
   /** Kicks up to this seq have been carried out. */
   #dismissed = 0
   #holds = 0
+  /** The end that is to be told next, as of when that was looked for last. */
+  #awaited = Number.POSITIVE_INFINITY
   #isOver = false
   #cancel = (): void => {}
 
@@ -81,7 +86,8 @@ export class Enforcement implements SpaceListener {
     this.#space.advance()
     this.committed()
     this.delivered()
-    this.#wait()
+    this.#presence.announceEnds()
+    this.#wait(announceAgainMs)
   }
 
   /** The sessions get their rights; the rest follows when the batch is delivered. */
@@ -97,13 +103,14 @@ export class Enforcement implements SpaceListener {
       const { participant } = session
       const capabilities = participants.capabilities(participant)
       if (isSame(capabilities, session.capabilities)) continue
-      session.updateRights({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+      session.updateRights({ capabilities, ...participants.readRights(participant) })
       this.#renewed.push(session)
     }
   }
 
   delivered(batch: readonly Delivery[] = []): void {
     this.#dismiss()
+    if (this.#space.nextEnd < this.#awaited) this.#wait()
     const renewed = this.#renewed
     if (renewed === undefined) return
     this.#renewed = undefined
@@ -134,13 +141,15 @@ export class Enforcement implements SpaceListener {
     this.closeRevoked()
   }
 
-  /** What ends by itself is carried out when it does. */
-  #wait(): void {
-    const { clock, state } = this.#space
+  /** What ends by itself is carried out when it does, and told; what is due already after `announceMs`. */
+  #wait(announceMs = 1): void {
+    const { clock, state, nextEnd } = this.#space
     const { soonest } = state.trust
+    const now = clock.now()
     this.#cancel()
-    if (this.#isOver || !Number.isFinite(soonest)) return
-    const ms = Math.min(Math.max(soonest - clock.now(), 1), maxWaitMs)
+    this.#awaited = nextEnd
+    if (this.#isOver || !Number.isFinite(Math.min(soonest, nextEnd))) return
+    const ms = Math.min(Math.max(soonest - now, 1), Math.max(nextEnd - now, announceMs), maxWaitMs)
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
 }

@@ -1,7 +1,8 @@
 import type { MayRead } from '@meup/folds'
 import { closeCodes } from '@meup/protocol'
-import { splitPortions } from '../core/delivery/backfill.js'
+import { isOutdated, splitPortions } from '../core/delivery/backfill.js'
 import { broadcast, type Delivery, type Relayed } from '../core/delivery/broadcast.js'
+import type { Slice } from '../core/delivery/log-reads.js'
 import type { Session } from '../core/delivery/session.js'
 import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
@@ -10,7 +11,6 @@ import type { Turns } from '../index/indexer.js'
 import type { Ended } from '../index/turn-index.js'
 import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
-import type { Entry } from '../ports/envelope-log.js'
 
 /** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
@@ -167,24 +167,27 @@ export class EventStreams implements SpaceListener {
         this.#turns.indexer.poke()
         return
       }
-      const range = { after: position, before: this.#shown + 1, isShared: true }
-      for await (const rows of this.#space.reads.slices(session, range)) {
-        if (!(await this.#serveRows(session, rows))) break
+      const range = { after: position, before: this.#shown + 1 }
+      let lacksBodies = false
+      for await (const slice of this.#space.reads.replay(session, range)) {
+        lacksBodies = !(await this.#serveSlice(session, slice))
+        if (lacksBodies) break
       }
-      if (session.position > position || session.isGone()) continue
+      if (lacksBodies || session.position > position || session.isGone()) continue
       session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
     }
   }
 
-  /** Whether they were served: not where one is missing. */
-  async #serveRows(session: Session, rows: readonly Entry[]): Promise<boolean> {
-    const after = session.position
-    if (rows[0]?.seq !== after + 1) return false
+  /** Whether it had the bodies of all that the session may read by then. It is served if it is what comes next. */
+  async #serveSlice(session: Session, slice: Slice): Promise<boolean> {
+    const [{ rows }, after] = [slice, session.position]
+    if (rows[0]?.seq !== after + 1) return true
     const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])
     for (const ending of endings) this.#charge(session.rateLimitKey, ending)
     const { rates, clock } = this.#space
     rates.charge(session.rateLimitKey, 'work', rows.length * servedUnits, clock.now())
     for (const portion of splitPortions(rows)) {
+      if (isOutdated(slice, session, this.#space)) return false
       const seqs = new Set(portion.map(({ seq }) => seq))
       const batch = portion.map((row) => this.#space.createDelivery(row))
       show(

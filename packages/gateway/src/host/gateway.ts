@@ -1,14 +1,15 @@
-import { closeCodes } from '@meup/protocol'
+import { closeCodes, type ProgramInfo } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkNames, type SpaceConfig } from '../core/config.js'
 import type { Selection, Session, Visitor } from '../core/delivery/session.js'
 import { Counts } from '../core/metering.js'
 import { createReport, Space, type SpaceReport } from '../core/space.js'
+import type { Kick } from '../core/state/trust/trust.js'
 import { IndexFile } from '../index/index-file.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { at, type Clock, steadyClock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
-import type { EnvelopeLog, LogObserver, LogStore } from '../ports/envelope-log.js'
+import type { Disk, EnvelopeLog, LogObserver, LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
 import {
   checkConnection,
@@ -41,6 +42,8 @@ export interface ConnectRequest {
   readonly token?: string
   /** Address of the peer; failures are counted by it. */
   readonly remote: string
+  /** What it sends over the rate of its class waits, and is not refused [MEUP-7.9]. */
+  readonly holds?: boolean
   /** Called once whoever asks may come in. */
   onAuthenticated?(): void
 }
@@ -48,6 +51,8 @@ export interface ConnectRequest {
 /** Leave to open one connection; it is used at once or not at all. */
 export interface ConnectionGrant {
   readonly participant: string
+  /** Whose buckets pay: the participant, or the address of a guest. */
+  readonly rateLimitKey: string
   open(connection: Connection, resume: Resume): Promise<ConnectionHandle>
   /** Opens a line that only shows what is selected; nothing is received on it. */
   watch(feed: Feed, resume: Resume, selection: Selection): Promise<ConnectionHandle>
@@ -62,10 +67,20 @@ export interface Gateway {
   readonly refusedJoins: Counts
   /** Requests and connections that came without a valid token where one is needed. */
   readonly failedLogins: number
+  /** Bytes that the logs use, and bytes left on the disk; `undefined` if the logs are in memory. */
+  disk(): Disk | undefined
   /** How the spaces are doing. */
   report(): SpaceReport[]
   /** Whether a participant is connected, to this gateway or to another that has the space open. */
   isPresent(space: string, participant: string): boolean
+  /** Why a participant is kept out; `undefined` = it is not. */
+  findKick(space: string, participant: string): Kick | undefined
+  /**
+   * Says how the program of a participant is doing that runs beside this gateway; `undefined`: it runs no more. Logged as
+   * `system.presence` where it is news, by the gateway that sequences the space; it stands as long as this gateway runs
+   * [MEUP-3.5]. Of a space or participant that does not exist, nothing is logged.
+   */
+  setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
@@ -143,10 +158,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
       const { expiresAt } = visitor
       const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => host.closeRevoked(), clock)
-      return openConnection(session, host, stay)
+      return openConnection(session, host, { holds: connectRequest.holds === true, left: stay })
     }
     return {
       participant: visitor.participant,
+      rateLimitKey: visitor.rateLimitKey,
       open: async (connection, resume) => lineTo(await host.open(visitor, connection, resume)),
       watch: async (feed, resume, selection) => lineTo(await host.watch(visitor, feed, resume, selection)),
     }
@@ -158,6 +174,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
+    disk: () => store.disk?.(),
     report: () =>
       [...hosts.values()].map(({ space, turns, erasing }) =>
         createReport(space, { indexed: turns.indexer.seq, unerased: erasing.pending }),
@@ -165,6 +182,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
     isPresent: (space, participant) =>
       hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,
+
+    findKick: (space, participant) => hosts.get(space)?.space.state.trust.kicks.get(participant),
+
+    setProgram(space, participant, program) {
+      if (!draining) hosts.get(space)?.presence.setProgram(participant, program)
+    },
 
     frameLimit: (space) => {
       const { maxEnvelopeBytes = 0, maxResultBytes = 0 } = hosts.get(space)?.space.config.limits ?? {}

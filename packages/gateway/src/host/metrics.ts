@@ -2,6 +2,7 @@ import type { Metric, Registry } from 'prom-client'
 import type { Counts, Histogram, SpaceMetrics } from '../core/metering.js'
 import type { SpaceReport } from '../core/space.js'
 import type { Gateway } from './gateway.js'
+import { countUnhandledRejections } from './unhandled-rejections.js'
 
 /** One for the whole process, whatever it serves: what it watches cannot be unwatched. */
 let ofProcess: Registry | undefined
@@ -67,7 +68,7 @@ interface MetricDefinition {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  read(gateway: Pick<Gateway, 'report' | 'refusedJoins' | 'failedLogins'>): Value[]
+  read(gateway: Pick<Gateway, 'report' | 'disk' | 'refusedJoins' | 'failedLogins'>): Value[]
 }
 
 /** Everything that an operator may want to watch. */
@@ -101,6 +102,11 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   gauge('meup_open_proposals', 'Proposals that wait for a decision', ({ openProposals }) => openProposals),
   counter('meup_envelopes_accepted_total', 'Envelopes that were committed, by class', (metrics) =>
     byKey('class', metrics.accepted),
+  ),
+  counter(
+    'meup_log_appended_bytes_total',
+    'Bytes of the envelopes that were committed',
+    (metrics) => metrics.appendedBytes,
   ),
   counter('meup_envelopes_refused_total', 'Envelopes that were refused, by error code', (metrics) =>
     byKey('code', metrics.refused),
@@ -144,6 +150,18 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     (metrics) => metrics.withheldThoughts,
   ),
   {
+    name: 'meup_log_bytes',
+    type: 'gauge',
+    help: 'Bytes of the files of the logs and of their index',
+    read: ({ disk }) => readOne(disk()?.logBytes),
+  },
+  {
+    name: 'meup_disk_free_bytes',
+    type: 'gauge',
+    help: 'Bytes that are left on the disk of the logs',
+    read: ({ disk }) => readOne(disk()?.freeBytes),
+  },
+  {
     name: 'meup_joins_refused_total',
     type: 'counter',
     help: 'Connections that were not opened, by error code',
@@ -154,6 +172,12 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     type: 'counter',
     help: 'Requests and connections without a valid token where one is needed',
     read: ({ failedLogins }) => [{ labels: {}, value: failedLogins }],
+  },
+  {
+    name: 'meup_unhandled_rejections_total',
+    type: 'counter',
+    help: 'Errors inside the gateway or its bridges that nothing handled; each is logged',
+    read: () => [{ labels: {}, value: countUnhandledRejections() }],
   },
 ]
 
@@ -180,6 +204,8 @@ function perSpace(
   }
   return { name, type, help, read: ({ report }) => report().flatMap(listValues) }
 }
+
+const readOne = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }])
 
 function byKey(label: string, counts: Counts): Value[] {
   return [...counts.entries()].map(([key, value]) => ({ labels: { [label]: key }, value }))

@@ -9,6 +9,7 @@ import { welcomeFrame } from '../core/frames.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
 import type { Space } from '../core/space.js'
+import type { SpaceState } from '../core/state/state.js'
 import type { IndexFile } from '../index/index-file.js'
 import { createTurns, type Turns } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
@@ -30,9 +31,14 @@ export class SpaceHost {
   readonly #eventStreams: EventStreams
   /** Absent = no other gateway has the space open. */
   readonly #member: Member | undefined
+  /** What the operator configured here. Another gateway may have recorded something else. */
+  #own: SpaceConfig
+  /** The record that is followed, where that is not this gateway's own. */
+  #followed: SpaceState['configured']
 
   constructor(space: Space, file: IndexFile | undefined, observer?: LogObserver) {
     this.space = space
+    this.#own = space.config
     this.presence = new Presence(space)
     this.turns = createTurns(space, file)
     this.checkpoints = new Checkpoints(space)
@@ -53,6 +59,7 @@ export class SpaceHost {
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
       this.erasing,
+      { delivered: () => this.#followConfiguration() },
       { delivered: () => this.turns.indexer.poke() },
       // In a later turn of the event loop, so that the next batch does not wait for it.
       {
@@ -73,6 +80,7 @@ export class SpaceHost {
   initialize(): void {
     const { space } = this
     if (space.isFollower) {
+      this.#followConfiguration()
       this.presence.reconcile()
       this.#enforcement.renew()
       return
@@ -101,6 +109,7 @@ export class SpaceHost {
     try {
       const before = rightsIn(space)
       let last = space.isFollower ? undefined : this.#record(config)
+      if (!space.isFollower) this.presence.recordPrograms() // Of who belongs to the space only now.
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
@@ -108,11 +117,36 @@ export class SpaceHost {
         throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
       }
       space.config = config
+      this.#own = config
+      this.#followed = undefined
+      this.#followConfiguration()
       guardAnew()
     } finally {
       this.#enforcement.release()
     }
     this.#enforcement.closeRevoked()
+  }
+
+  /**
+   * Where several gateways have the space open, all decide by what the sequencing one has recorded: with files that differ, one
+   * would show what another keeps, or widen rights when it takes over. What differs here is told to the operator.
+   */
+  #followConfiguration(): void {
+    const { space } = this
+    const { configured } = space.state
+    if (!space.isFollower || configured === undefined || configured === this.#followed) return
+    this.#followed = configured
+    const own: Readonly<Record<string, unknown>> = configurationRecord(this.#own)
+    const differs = recordedSettings.filter(
+      (key) => JSON.stringify(own[key]) !== JSON.stringify(configured[key]),
+    )
+    space.config = differs.length === 0 ? this.#own : withRecorded(this.#own, configured)
+    this.#enforcement.closeRevoked()
+    if (differs.length === 0) return
+    const { name } = this.#own
+    const advice =
+      'this gateway is configured otherwise than the one that sequences the space, and follows that'
+    space.logger.warn({ space: name, differs }, advice)
   }
 
   /** Starts the background work. */
@@ -169,9 +203,14 @@ export class SpaceHost {
   /** A session of whoever is still welcome, and may have one more; a closed one for others. It counts from here on. */
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
-    const { readsTargeted } = space.getReader(visitor)
     const resubscribed = (changed: Session, id: string): number => this.#welcomeAnew(changed, id)
-    const session = new Session(connection, { ...visitor, readsTargeted }, space, resubscribed, selection)
+    const session = new Session(
+      connection,
+      { ...visitor, ...space.getReader(visitor) },
+      space,
+      resubscribed,
+      selection,
+    )
     this.#enforcement.check(session)
     // Others may have come while this one was let in.
     const reason = checkConnectionLimit(visitor, space)
@@ -281,6 +320,29 @@ const live = (space: Space): WelcomePayload['resume'] => ({
   from: space.delivered + 1,
   to: space.delivered,
 })
+
+const recordedSettings = [
+  'participants',
+  'defaults',
+  'guest',
+  'limits',
+  'reasoning',
+  'mcp',
+  'retention',
+] as const
+
+/** A configuration with the settings that a record has. Of participants it has what everybody may know. */
+function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unknown>>): SpaceConfig {
+  const { guest: _, ...rest } = own
+  const recorded = Object.fromEntries(
+    recordedSettings.flatMap((key) => (configured[key] === undefined ? [] : [[key, configured[key]]])),
+  ) as Partial<SpaceConfig>
+  const participants = Object.entries(recorded.participants ?? {}).map(([id, participant]) => [
+    id,
+    { ...own.participants[id], ...participant },
+  ])
+  return { ...rest, ...recorded, participants: Object.fromEntries(participants) }
+}
 
 /** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
 export function configurationRecord({

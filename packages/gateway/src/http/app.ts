@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { isRefusal, refuse } from '../core/admission/context.js'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { openApi } from './describe/openapi.js'
 import { explainSocket, guard, once } from './operations.js'
 import { getPageFile, type PageFiles } from './page.js'
@@ -17,16 +17,19 @@ export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'>
   readonly page?: PageFiles
   /** Routes of other packages. */
   readonly modules?: readonly RouteModule[]
+  /** Refuses a request for another host; absent = any is taken. */
+  readonly checkHost?: (host: string | undefined) => Refusal | undefined
 }
 
 /** The gateway over HTTP [MEUP-11]. */
-export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOptions): Hono {
+export function createHttpApp({ page, modules: more = [], checkHost, ...given }: HttpAppOptions): Hono {
   const traffic = new Traffic()
   const modules = [gatewayRoutes, ...more]
   const options = { ...given, traffic, openApi: once(() => openApi(modules)) }
   const app = new Hono()
   app.use(async (context, next) => {
-    const refusal = traffic.arrive(context, options.getRemoteAddress(context))
+    const refusal =
+      traffic.arrive(context, options.getRemoteAddress(context)) ?? checkHost?.(context.req.header('host'))
     if (refusal !== undefined && !alwaysAnswered.has(context.req.path)) return refused(refusal)
     options.over(context, () => traffic.leave(context))
     await next()

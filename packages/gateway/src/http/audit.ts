@@ -1,3 +1,4 @@
+import { toRightInfo } from '@meup/folds'
 import type { DecisionPayload, Envelope } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
@@ -71,7 +72,7 @@ export async function getAudit(
 }
 
 /** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
-function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
+function describeStep({ step, turn, right }: AuditStep): Record<string, unknown> {
   return {
     id: step.id,
     turn_id: step.turn_id,
@@ -88,6 +89,7 @@ function describeStep({ step, turn }: AuditStep): Record<string, unknown> {
     timestamp: turn.startedAt,
     state: turn.state,
     input_source: turn.inputSource,
+    ...toRightInfo(right),
   }
 }
 

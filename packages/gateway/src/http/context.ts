@@ -4,9 +4,10 @@ import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
-import { mayRead, type Reader } from '../core/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
+import { LoggedRights } from '../index/rights.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
 import type { Query } from './parameters.js'
@@ -84,7 +85,10 @@ async function* renderTexts(
   reader: Reader & LogReader,
 ): AsyncGenerator<string, void> {
   const { space } = visitor
-  const writer = contextMarkdownWriter(path, { guard: (text) => space.safety.guard(text) })
+  const writer = contextMarkdownWriter(path, {
+    guard: (text) => space.safety.guard(text),
+    rights: new LoggedRights(space, reader),
+  })
   let isEmpty = true
   for await (const rows of readable(path, visitor, reader)) {
     const text = writer.write(rows.map(parseEnvelope))
@@ -118,15 +122,12 @@ async function findFreePath(
 }
 
 /** The readable rows of a path and below it, in log order. */
-async function* readable(
+const readable = (
   path: string,
   { space }: Caller,
   reader: Reader & LogReader,
-): AsyncGenerator<readonly Entry[], void> {
-  const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
-  for await (const rows of space.reads.slices(reader, range))
-    yield rows.filter((row) => mayRead(reader, space.decideAudience(row)))
-}
+): AsyncGenerator<readonly Entry[], void> =>
+  space.reads.entries(reader, { after: 0, before: space.delivered + 1, filter: { context: path } })
 
 /** `GET /spaces/{space}/participants`: the members of the space, and who is online [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>

@@ -54,7 +54,9 @@ export async function getEvents(
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = openFeed(context, options)
   const line = await grant.watch(feed, resume, select(createFilter(asked), reasoning))
-  void feed.ended.then(() => line.closed())
+  feed.ended
+    .then(() => line.closed())
+    .catch((err: unknown) => options.logger.error({ err }, 'a stream did not end'))
   return respondFeed(feed, context, options)
 }
 

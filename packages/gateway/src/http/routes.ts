@@ -19,6 +19,7 @@ import {
 } from './operations.js'
 import { pick } from './parameters.js'
 import { getExport, getVerification, markdown } from './proof.js'
+import { getProposals } from './proposals.js'
 import { type RouteModule, route } from './route.js'
 import { getSearch } from './search.js'
 import { getTurns } from './turns.js'
@@ -129,6 +130,19 @@ export const gatewayRoutes: RouteModule = {
         content: json(schemaRef('turns')),
       },
       handler: getTurns,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/proposals',
+      operationId: 'proposals',
+      summary: 'What may still be approved, with its params as they were proposed',
+      auth: 'token or guest',
+      parameters: pick('after', 'limit'),
+      answer: {
+        description: 'open proposals, oldest first; `Link: rel="next"` where there are more',
+        content: { ...json(schemaRef('proposals')), [ndjson]: text },
+      },
+      handler: getProposals,
     }),
     route({
       method: 'get',

@@ -8,7 +8,7 @@ import {
   type TurnRecord,
 } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { mayRead, type Reader } from '../core/may-read.js'
+import { getRightsKey, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
@@ -30,7 +30,7 @@ import {
   unread,
   type VisibleTurn,
 } from './turn-view.js'
-import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
+import { type CallInTurn, type Placed, type RowsBySeq, seqsOf, WholeTurns } from './whole-turns.js'
 
 /** A turn as a reader sees it, and what it cost to fold. `view`: `undefined` = the reader may read nothing of it. */
 interface Look {
@@ -66,14 +66,28 @@ export class FoldedTurns {
     this.#long.clear()
   }
 
-  /** Folds turns that are about to be looked at, with one read of the log. */
+  /** Folds turns that somebody is about to look at, with one read of the log: those of which it may read all. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
+    reader: Reader,
     atHand: RowsBySeq = new Map(),
   ): Promise<void> {
     this.#clearIfOutdated()
-    await this.#whole.prepare(index, beginnings, atHand, (turn) => this.#long.has(turn))
+    const isLong = (turn: number): boolean => this.#long.has(turn)
+    await this.#whole.prepare(index, beginnings, atHand, isLong, (placed) =>
+      this.#selectReadable(placed, reader),
+    )
+  }
+
+  async #selectReadable(placed: readonly Placed[], reader: Reader): Promise<readonly Placed[]> {
+    const withheld = new Set<number>()
+    const seqs = [...new Set(placed.flatMap(seqsOf))].sort((one, other) => one - other)
+    for await (const headings of rowsAt(this.#space.log, seqs, 'headings'))
+      for (const heading of headings) if (!this.#mayRead(reader, heading)) withheld.add(heading.seq)
+    return withheld.size === 0
+      ? placed
+      : placed.filter((each) => !seqsOf(each).some((seq) => withheld.has(seq)))
   }
 
   /** Finds a call of a cached turn; `undefined` = it is not cached. */
@@ -84,10 +98,11 @@ export class FoldedTurns {
   /** Folds a turn for a reader, with the page of calls before the seq `before`. */
   async look(index: TurnIndex, beginning: Beginning, reader: Reader, before = Infinity): Promise<Look> {
     this.#clearIfOutdated()
-    if (this.#isLong(index, beginning.turn)) {
+    if (this.#isLong(index, beginning.turn) || !(await this.#mayReadWhole(index, beginning, reader))) {
       const long = await this.#long.get(index, beginning)
       const view = await this.#viewLong(long, beginning, reader, before)
-      return { view, envelopes: long.envelopes.length, bytes: 0 }
+      const bytes = view?.envelopes.reduce((sum, each) => sum + each.bytes, 0) ?? 0
+      return { view, envelopes: long.envelopes.length, bytes }
     }
     const known = await this.#whole.get(index, beginning)
     const { envelopes, bytes } = known
@@ -96,6 +111,27 @@ export class FoldedTurns {
       envelopes: envelopes.length,
       bytes,
     }
+  }
+
+  /** Whether it may read all of a turn. Else what it may not read of it is not read for it, however large that is [MEUP-8.6]. */
+  async #mayReadWhole(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<boolean> {
+    const known = this.#whole.peek(beginning.turn)
+    if (known === undefined) {
+      const places = index.places(beginning.turn, 0, longTurn + 2)
+      return (await this.#selectReadable([{ beginning, places }], reader)).length > 0
+    }
+    const { trigger } = known
+    if (trigger !== undefined && !this.#mayRead(reader, trigger)) return false
+    return (await this.#listEnvelopes(index, beginning)).every(({ source }) => this.#mayRead(reader, source))
+  }
+
+  /** The envelopes of a turn, of which no body is read that was not read before. */
+  async #listEnvelopes(index: TurnIndex, beginning: Beginning): Promise<readonly TurnEnvelope[]> {
+    const { turn } = beginning
+    const known = this.#whole.peek(turn)
+    if (known === undefined) return (await this.#long.get(index, beginning)).envelopes
+    const isWhole = known.through >= index.seq || !index.mayGoOn(turn, known.through)
+    return isWhole ? known.envelopes : this.#long.extend(index, turn, [...known.envelopes])
   }
 
   #isLong(index: TurnIndex, turn: number): boolean {
@@ -109,8 +145,8 @@ export class FoldedTurns {
     reader: Reader,
     before: number,
   ): Promise<TurnView | undefined> {
-    const { participant, readsTargeted } = reader
-    const key = JSON.stringify([participant, readsTargeted, before, this.#space.audienceVersion])
+    const { participant } = reader
+    const key = JSON.stringify([participant, getRightsKey(reader), before, this.#space.audienceVersion])
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
     const view = await this.#createView(long, beginning, reader, before)
@@ -142,8 +178,10 @@ export class FoldedTurns {
     const { said, gaps, calls } = isWhole
       ? { said: seen, gaps: noGaps, calls: allCalls }
       : createExcerpt(seen, before)
-    const record = await this.#fold(beginning, isAsked ? trigger : undefined, said, { gaps })
-    return { ...about, record, calls }
+    const sizes = new Map<number, number>()
+    const record = await this.#fold(beginning, isAsked ? trigger : undefined, said, { gaps, sizes })
+    const read = seen.map((each) => ({ ...each, bytes: sizes.get(each.source.seq) ?? each.bytes }))
+    return { ...about, envelopes: read, record, calls }
   }
 
   /** Returns the events of a turn after `after` and up to `through`, once per kind of reader. */
@@ -154,16 +192,17 @@ export class FoldedTurns {
     readers: readonly Reader[],
   ): Promise<TurnEvents> {
     this.#clearIfOutdated()
-    const known = await this.#whole.get(index, beginning)
-    const envelopes = known.envelopes.filter(({ source }) => source.seq <= through)
+    const all = await this.#listEnvelopes(index, beginning)
+    const envelopes = all.filter(({ source }) => source.seq <= through)
     const audiences = envelopes.flatMap(({ source }) => this.#space.decideAudience(source) ?? [])
     const events = new Map<string, readonly TurnEvent[]>()
     let folded = 0
     for (const reader of readers) {
       const kind = classifyReader(reader, audiences)
       if (events.has(kind)) continue
-      const isAll = !kind.includes(unread) && known.cachedSince <= after
+      const known = kind.includes(unread) ? undefined : await this.#whole.get(index, beginning)
       const share = this.#selectVisible(envelopes, beginning, reader)
+      const isAll = known !== undefined && known.cachedSince <= after
       const turnEvents = isAll
         ? known.cached.filter(({ seq }) => seq > after && seq <= through)
         : await this.#collectEvents(beginning, share, after)
@@ -189,13 +228,13 @@ export class FoldedTurns {
 
   /**
    * Folds some envelopes of a turn. Its proposals expire by the time of the log: what they expire at, or are fulfilled by, may
-   * not be among them. `ended`: called as a batch of calls has ended.
+   * not be among them.
    */
   async #fold(
     beginning: Beginning,
     trigger: Source | undefined,
     seen: readonly TurnEnvelope[],
-    { gaps = noGaps, ended = () => {} }: { gaps?: ReadonlySet<number>; ended?: (folded: FoldedTurn) => void },
+    { gaps = noGaps, ended = () => {}, sizes }: FoldOptions,
   ): Promise<TurnRecord> {
     const bySeq = new Map(seen.map((each) => [each.source.seq, each]))
     const asked = trigger && (await rowAt(this.#space.log, trigger.seq))
@@ -207,6 +246,7 @@ export class FoldedTurns {
     for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()])) {
       for (const row of rows) {
         const { roles = 0 } = bySeq.get(row.seq) ?? {}
+        sizes?.set(row.seq, row.body.length)
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
         if (folded.apply(parseEnvelope(row), roles)) ended(folded)
@@ -235,7 +275,7 @@ export class FoldedTurns {
   }
 
   async #now(): Promise<string> {
-    return (await rowAt(this.#space.log, this.#space.delivered))?.ts ?? ''
+    return (await rowAt(this.#space.log, this.#space.delivered, 'headings'))?.ts ?? ''
   }
 
   #isTruncated({ seq }: Beginning): boolean {
@@ -250,6 +290,15 @@ export class FoldedTurns {
     const { config, log, safety } = this.#space
     return { space: config.name, epoch: log.epoch, guard: (text) => safety.guard(text) }
   }
+}
+
+interface FoldOptions {
+  /** Seqs of envelopes that follow a gap. */
+  readonly gaps?: ReadonlySet<number>
+  /** Gets the bytes of each body that is read, by seq. */
+  readonly sizes?: Map<number, number>
+  /** Called as a batch of calls has ended. */
+  readonly ended?: (folded: FoldedTurn) => void
 }
 
 const allCalls: CallRange = { from: 0, hasEarlier: false }
@@ -288,7 +337,10 @@ class LongTurns {
   get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
     const { turn } = beginning
     const before = this.#kept.get(turn) ?? this.#begin(beginning)
-    const known = before.then((each) => this.#extend(index, turn, each))
+    const known = before.then(async (long) => {
+      const envelopes = await this.extend(index, turn, long.envelopes)
+      return envelopes === long.envelopes ? long : { ...long, envelopes, views: new Map() }
+    })
     this.#kept.delete(turn)
     this.#kept.set(turn, known)
     for (const oldest of this.#kept.keys()) if (this.#kept.size > maximum.turns) this.#kept.delete(oldest)
@@ -310,10 +362,15 @@ class LongTurns {
     return long
   }
 
-  async #extend(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
+  /** With those that the index has of the turn beyond these; the same list where there are none. */
+  async extend(
+    index: TurnIndex,
+    turn: number,
+    known: readonly TurnEnvelope[],
+  ): Promise<readonly TurnEnvelope[]> {
     const { log } = this.#space
     const envelopes: TurnEnvelope[] = []
-    for (let after = long.envelopes.at(-1)?.source.seq ?? 0; ; ) {
+    for (let after = known.at(-1)?.source.seq ?? 0; ; ) {
       const places = index.places(turn, after, placesAtOnce)
       if (places.length === 0) break
       const bySeq = new Map(places.map((place) => [place.seq, place]))
@@ -330,8 +387,7 @@ class LongTurns {
       }
       after = places.at(-1)?.seq ?? after
     }
-    if (envelopes.length === 0) return long
-    return { ...long, envelopes: long.envelopes.concat(envelopes), views: new Map() }
+    return envelopes.length === 0 ? known : known.concat(envelopes)
   }
 }
 

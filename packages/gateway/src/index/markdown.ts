@@ -4,6 +4,7 @@ import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import { countCharacters, type FoldedTurns } from './folded-turns.js'
+import { LoggedRights } from './rights.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
@@ -31,7 +32,7 @@ const maxScanned = 2000
 export async function* exportTurns(
   index: TurnIndex,
   folded: FoldedTurns,
-  space: Pick<Space, 'log' | 'safety' | 'config'>,
+  space: Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety' | 'config'>,
   query: TrailQuery,
   head: number,
   reader: Reader,
@@ -39,6 +40,7 @@ export async function* exportTurns(
 ): AsyncGenerator<string, void> {
   const writer = turnMarkdownWriter({
     guard: (text) => space.safety.guard(text),
+    rights: new LoggedRights(space, reader),
     ...(await readUntil(space, head)),
   })
   let isFirst = true
@@ -116,6 +118,6 @@ async function findLatest(
 
 /** The time of the head, which decides whether proposals have expired. */
 async function readUntil({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
-  const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
+  const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1, only: 'headings' })
   return row === undefined ? {} : { until: row.ts }
 }

@@ -3,6 +3,7 @@ import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
+import { LoggedRights } from './rights.js'
 import type { TurnIndex } from './turn-index.js'
 import type { TurnView } from './turn-view.js'
 
@@ -37,16 +38,17 @@ export async function readTurns(
   folded: FoldedTurns,
   { agent, before = Number.MAX_SAFE_INTEGER, limit, callsBefore = Infinity, sizes = false }: TurnQuery,
   reader: Reader,
-  space: Pick<Space, 'safety'>,
+  space: Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety'>,
   passed: Passed,
 ): Promise<TurnPage> {
   const describe = sizes ? turnDetail : turnInfo
+  const rights = new LoggedRights(space, reader)
   const turns: TurnInfo[] = []
   let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
   for (;;) {
     const count = Math.min(turnsAtOnce, limit + 1 - turns.length)
     const some = index.turns(agent, next, count)
-    await folded.prepare(index, some)
+    await folded.prepare(index, some, reader)
     for (const beginning of some) {
       if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
         return { turns: turns.reverse(), next }
@@ -54,7 +56,8 @@ export async function readTurns(
       const { view } = look
       const part = { ...allCalls, ...view?.calls, before: callsBefore }
       const info =
-        view && describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part))
+        view &&
+        describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part, rights))
       passed(countCharacters(look))
       // Whether there is one more that may be read shows only where it is read.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }

@@ -1,6 +1,8 @@
 import {
+  type CallRight,
   calledTool,
   createUlids,
+  describeRight,
   type Guard,
   getSource,
   getSteps,
@@ -11,9 +13,10 @@ import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { type LoggedAddress, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
-import { parseEnvelope } from '../log/entries.js'
+import { isErased, parseEnvelope } from '../log/entries.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
+import { LoggedRights } from './rights.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
 import { longTurn, type TurnView } from './turn-view.js'
 
@@ -29,6 +32,8 @@ export interface AuditQuery extends Omit<StepQuery, 'turn'> {
 export interface AuditStep {
   readonly step: ReasoningStep
   readonly turn: TurnView['record']
+  /** Which right let the call pass that it is the result of. */
+  readonly right: CallRight | undefined
 }
 
 /** The steps of an envelope. */
@@ -52,12 +57,13 @@ interface StepInTurn {
 interface Call {
   readonly said: LoggedAddress
   readonly tool: string | undefined
+  readonly request: Envelope | undefined
 }
 
 /** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
-type StepSources = Pick<Space, 'log' | 'decideAudience' | 'safety'>
+type StepSources = Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety'>
 
 /** Makes steps on request, each from its own envelope [MEUP-10.5]. */
 export class Steps {
@@ -68,6 +74,7 @@ export class Steps {
   readonly #ulid: ReturnType<typeof createUlids>
   readonly #views = new Map<number, TurnView | undefined>()
   readonly #calls = new Map<string, Call | undefined>()
+  readonly #rights: LoggedRights
   readonly #shown = { envelopes: 0, bytes: 0 }
 
   constructor(index: TurnIndex, folded: FoldedTurns, space: StepSources, reader: Reader) {
@@ -76,6 +83,7 @@ export class Steps {
     this.#space = space
     this.#reader = reader
     this.#ulid = createUlids(space.log.epoch)
+    this.#rights = new LoggedRights(space, reader)
   }
 
   /** Whether these exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
@@ -93,14 +101,19 @@ export class Steps {
     const { phases } = asked
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
     const made: Made[] = []
-    for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()))) {
-      await this.#prepare(rows, bySeq)
-      for (const row of rows) {
-        const steps = this.#mayRead(row) ? this.#createSteps(row, bySeq.get(row.seq) ?? []) : []
-        const shown = renumber(steps.filter((step) => this.#mayShow(row, step)))
-        made.push({ seq: row.seq, steps: shown.filter(isAsked).reverse() })
-        await yieldIfBusy()
+    for await (const headings of rowsAt(this.#space.log, ascending(bySeq.keys()), 'headings')) {
+      const seqs = headings.filter((heading) => this.#mayRead(heading)).map(({ seq }) => seq)
+      const stepsBySeq = new Map<number, readonly StepInTurn[]>()
+      for await (const rows of rowsAt(this.#space.log, seqs)) {
+        await this.#prepare(rows, bySeq)
+        for (const row of rows) {
+          const steps = isErased(row) ? [] : this.#createSteps(row, bySeq.get(row.seq) ?? [])
+          const shown = renumber(steps.filter((step) => this.#mayShow(row, step)))
+          stepsBySeq.set(row.seq, shown.filter(isAsked).reverse())
+          await yieldIfBusy()
+        }
       }
+      for (const { seq } of headings) made.push({ seq, steps: stepsBySeq.get(seq) ?? [] })
     }
     return { made: made.reverse(), next }
   }
@@ -114,7 +127,7 @@ export class Steps {
       const view = this.#views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
-      shown.push({ step: createStep(step, number), turn: view.record })
+      shown.push({ step: createStep(step, number), turn: view.record, right: this.#getRight(step) })
     }
     return shown
   }
@@ -140,15 +153,12 @@ export class Steps {
     return { bySeq, next }
   }
 
-  /** Folds the turns of readable rows: they know the calls that are answered. */
+  /** Folds the turns of these rows: they know the calls that are answered. */
   #prepare(rows: readonly Row[], bySeq: ReadonlyMap<number, readonly StepPlace[]>): Promise<void> {
-    const places = rows
-      .filter((row) => this.#mayRead(row))
-      .flatMap(({ seq }) => bySeq.get(seq) ?? [])
-      .reverse()
+    const places = rows.flatMap(({ seq }) => bySeq.get(seq) ?? []).reverse()
     const turns = new Map(places.map(({ turn }) => [turn.turn, turn]))
     const atHand = new Map(rows.map((row) => [row.seq, row]))
-    return this.#folded.prepare(this.#index, [...turns.values()], atHand)
+    return this.#folded.prepare(this.#index, [...turns.values()], this.#reader, atHand)
   }
 
   /** A response may answer several calls: the step for a call is shown only to readers of that call. */
@@ -156,6 +166,13 @@ export class Steps {
     if (kind !== Kind.mcpResponse) return true
     const call = this.#findCall(draft.linked_tool_call ?? '', [place])
     return call === undefined || this.#mayRead(call.said)
+  }
+
+  #getRight({ draft, place }: StepInTurn): CallRight | undefined {
+    const { linked_tool_call: id } = draft
+    const call = id === undefined || id === null ? undefined : this.#findCall(id, [place])
+    if (call?.request === undefined || !this.#mayRead(call.said)) return undefined
+    return describeRight(call.request, this.#rights)
   }
 
   #mayRead(said: LoggedAddress): boolean {
@@ -211,16 +228,19 @@ export class Steps {
   #knownCall(id: string, places: readonly StepPlace[]): Call | undefined {
     for (const { turn } of places) {
       const known = this.#folded.callIn(turn.turn, id)
-      if (known !== undefined) return { said: known.source, tool: known.tool }
+      if (known !== undefined) return { said: known.source, tool: known.tool, request: known.request }
     }
     return undefined
   }
 
   #callInLog(id: string): Call | undefined {
+    const said = this.#space.log.heading(id)
+    if (said === undefined || !this.#mayRead(said))
+      return said && { said, tool: undefined, request: undefined }
     const row = this.#space.log.find(id)
-    return (
-      row && { said: row, tool: calledTool(parseEnvelope(row), (text) => this.#space.safety.guard(text)) }
-    )
+    if (row === undefined) return undefined
+    const request = parseEnvelope(row)
+    return { said, tool: calledTool(request, (text) => this.#space.safety.guard(text)), request }
   }
 }
 

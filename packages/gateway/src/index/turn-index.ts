@@ -406,8 +406,12 @@ export async function* rowsAt(
   }
 }
 
-export async function rowAt(log: EnvelopeLog, seq: number): Promise<Row | undefined> {
-  const [row] = (await rowsAt(log, [seq]).next()).value ?? []
+export async function rowAt(
+  log: EnvelopeLog,
+  seq: number,
+  only?: 'headings' | 'bodies',
+): Promise<Row | undefined> {
+  const [row] = (await rowsAt(log, [seq], only).next()).value ?? []
   return row
 }
 

@@ -1,5 +1,5 @@
 import { type Beginning, FoldedTurn, getSource, Role, type Source, type TurnOptions } from '@meup/folds'
-import { Kind } from '@meup/protocol'
+import { type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/yielding.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -23,7 +23,7 @@ const maxCachedEvents = 16
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
 /** A turn that was folded from its beginning to the end of the index. */
-interface Known {
+export interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: TurnEnvelope[]
@@ -45,15 +45,17 @@ interface Kept {
 /** The rows that are at hand, by their seqs. */
 export type RowsBySeq = ReadonlyMap<number, Row>
 
-interface Placed {
+/** A turn, and where its envelopes are. */
+export interface Placed {
   readonly beginning: Beginning
   readonly places: readonly Place[]
 }
 
-/** A call, and its tool as it may be shown. */
+/** A call, its tool as it may be shown, and the request if the log says which right let it pass. */
 export interface CallInTurn {
   readonly source: Source
   readonly tool: string
+  readonly request: Envelope | undefined
 }
 
 /** The log that turns are folded from, and the options. */
@@ -82,14 +84,20 @@ export class WholeTurns {
     this.#weight = 0
   }
 
-  /** Folds turns that are about to be looked at, with one read of the log. */
+  /** What has been folded of a turn so far; `undefined` = it is not at hand. */
+  peek(turn: number): Known | undefined {
+    return this.#kept.get(turn)?.value
+  }
+
+  /** Folds turns that are about to be looked at, with one read of the log: those of them that `select` picks. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
     atHand: RowsBySeq,
     isLong: (turn: number) => boolean,
+    select: (placed: readonly Placed[]) => Promise<readonly Placed[]>,
   ): Promise<void> {
-    const placed: Placed[] = []
+    const found: Placed[] = []
     const { seq: through } = index
     let count = 0
     for (const beginning of beginnings) {
@@ -99,9 +107,11 @@ export class WholeTurns {
       // The last one that is found may not be whole: it is not among them.
       const places = index.places(turn, 0, longTurn + 2)
       if (places.length > longTurn) continue
-      placed.push({ beginning, places })
+      found.push({ beginning, places })
       count += places.length
     }
+    // Others may have come first meanwhile.
+    const placed = (await select(found)).filter(({ beginning }) => !this.#kept.has(beginning.turn))
     const reading = this.#readRows(placed, atHand)
     let last: Promise<unknown> = reading
     for (const { beginning, places } of placed) {
@@ -122,9 +132,10 @@ export class WholeTurns {
   /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
   callIn(turn: number, id: string): CallInTurn | undefined {
     const known = this.#kept.get(turn)?.value
-    const tool = known?.folded.findTool(id)
-    const said = tool === undefined ? undefined : known?.envelopes.find(({ source }) => source.id === id)
-    return tool === undefined || said === undefined ? undefined : { source: said.source, tool }
+    const call = known?.folded.findCall(id)
+    const said = call === undefined ? undefined : known?.envelopes.find(({ source }) => source.id === id)
+    if (call === undefined || said === undefined) return undefined
+    return { source: said.source, tool: call.tool, request: call.request }
   }
 
   /** Requests for one turn run one after another, so that no envelope is folded twice. */
@@ -225,9 +236,7 @@ export class WholeTurns {
   /** What the log has of these turns, as much of it as is read at once. */
   async #readRows(placed: readonly Placed[], atHand: RowsBySeq): Promise<RowsBySeq> {
     const rows = new Map(atHand)
-    const seqs = new Set(
-      placed.flatMap(({ beginning, places }) => [...pickTrigger(beginning), ...pickSeqs(places)]),
-    )
+    const seqs = new Set(placed.flatMap(seqsOf))
     const missing = [...seqs].filter((seq) => !rows.has(seq)).sort((one, other) => one - other)
     let bytes = 0
     for await (const portion of rowsAt(this.#sources.log, missing)) {
@@ -247,3 +256,9 @@ const isKept = (kind: string, { roles }: Place): boolean =>
 
 const pickSeqs = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
 const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])
+
+/** Of a turn, with what it answers. */
+export const seqsOf = ({ beginning, places }: Placed): number[] => [
+  ...pickTrigger(beginning),
+  ...pickSeqs(places),
+]

@@ -1,4 +1,4 @@
-import type { Envelope } from '@meup/protocol'
+import type { Envelope, OrPropose } from '@meup/protocol'
 import { isContextAncestor, openedContext } from '@meup/protocol/context'
 import { type Erasure, erasedMethod, findErasure } from '@meup/protocol/erasure'
 import { correlations, Kind } from '@meup/protocol/kinds'
@@ -17,8 +17,8 @@ export interface Encoded {
 
 const closing = 0x7d
 
-/** Builds the bytes of an envelope once. The payload's are those that were sent. */
-export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
+/** Builds the bytes of an envelope once. The payload's are those that were sent; `orPropose` is of the content alone. */
+export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPropose): Encoded {
   const head = encodeHead(envelope)
   const fields = head + encodeFields(envelope)
   // All that is not free text is ASCII by its pattern, or refused before anybody sees it.
@@ -28,12 +28,14 @@ export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
   body.write(fields, isAscii ? 'latin1' : 'utf8')
   body.set(payload, start)
   body[body.length - 1] = closing
-  return { body, content: body.subarray(head.length) }
+  const content = body.subarray(head.length)
+  if (orPropose === undefined) return { body, content }
+  return { body, content: Buffer.concat([Buffer.from(`"orPropose":${JSON.stringify(orPropose)},`), content]) }
 }
 
 /** What a body has before its content. */
-export const encodeHead = ({ ts, from }: Pick<Envelope, 'ts' | 'from'>): string =>
-  `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`
+export const encodeHead = ({ ts, from, allowedBy }: Pick<Envelope, 'ts' | 'from' | 'allowedBy'>): string =>
+  `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",${allowedBy === undefined ? '' : `"allowedBy":"${allowedBy}",`}`
 
 /** The envelope as the log takes it. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {

@@ -47,6 +47,9 @@ export interface Filter {
   readonly correlationId?: string
 }
 
+/** A part of a row. */
+export type Part = 'headings' | 'bodies' | 'proofs'
+
 export interface Query {
   /** Only rows with a greater seq. */
   readonly after?: number
@@ -60,8 +63,11 @@ export interface Query {
   readonly order?: 'asc' | 'desc'
   /** Default: every row. Only rows between `after` and `before` are scanned, so that the two bound the work. */
   readonly filter?: Filter
-  /** What the caller needs: `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes. The others may be empty. */
-  readonly only?: 'headings' | 'bodies'
+  /**
+   * What the caller needs: `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that
+   * are not needed are empty, and not read: how long that takes tells nothing of them.
+   */
+  readonly only?: Part
 }
 
 /** Replaces the pruned rows [MEUP-10.3]. It is not delivered to clients. */
@@ -138,10 +144,18 @@ export interface EnvelopeLog {
   close(): Promise<void>
 }
 
+/** Bytes. */
+export interface Disk {
+  readonly logBytes: number
+  readonly freeBytes: number
+}
+
 /** Opens the logs of a gateway's spaces. */
 export interface LogStore {
   /** The file of the logs, next to which derived files can be stored; absent = they are in memory. */
   readonly path?: string
+  /** Bytes that the logs use, and bytes left on the disk; `undefined` = unknown. Absent = the logs are in memory. */
+  readonly disk?: () => Disk | undefined
   open(space: string): Promise<EnvelopeLog>
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { closedError } from '../log/error.js'
 import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
+import { readDisk } from './disk.js'
 
 /** How a store opens its logs, and what it ends when all of them are closed. */
 interface LogStoreParts extends Pick<LogStore, 'path'> {
@@ -27,7 +28,7 @@ export function logStore({ path, open, stop }: LogStoreParts): LogStore {
   }
 
   return {
-    ...(path !== undefined && { path }),
+    ...(path !== undefined && { path, disk: () => readDisk(path) }),
     async open(space) {
       if (closing) throw closedError('store')
       const log = logs.get(space) ?? openLog(space)

@@ -186,7 +186,7 @@ function keep(space: Space, checkpoint: Checkpoint): void {
 /** Row `seq` is at index `seq - 1`, less the rows that are gone. */
 function select(
   space: Space,
-  { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter }: Query,
+  { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter, only }: Query,
 ): Row[] {
   const gone = prunedThrough(space)
   // Of seqs that are asked for, each is where its number says.
@@ -201,9 +201,12 @@ function select(
     const row = rows[at]
     if (row === undefined || row.seq <= after || row.seq >= before) continue
     if (filter !== undefined && !matches(filter, row)) continue
-    found.push(row)
-    bytes += row.body.length
+    const part = only === 'headings' || only === 'proofs' ? withoutBody(row) : row
+    found.push(part)
+    bytes += part.body.length
     if (bytes >= maxBytes) break
   }
   return found
 }
+
+const withoutBody = (row: Row): Row => createRow(toFields(row), new Uint8Array(0), row)

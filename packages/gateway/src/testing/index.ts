@@ -6,6 +6,7 @@ export {
   FakeClock,
   type LineEvents,
   type MemoryLine,
+  type TestParticipant,
   type TestSpaceOptions,
   testSpaceConfig,
   testToken,

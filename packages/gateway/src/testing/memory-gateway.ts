@@ -9,9 +9,15 @@ import type { Clock } from '../ports/clock.js'
 import type { Connection, OutboundBatch } from '../ports/connection.js'
 import { memoryStore } from '../storage/memory-log.js'
 
+export interface TestParticipant {
+  /** Such as `mcp`. */
+  readonly kind: string
+  readonly capabilities: readonly Capability[]
+}
+
 export interface TestSpaceOptions {
-  /** Participants and what each may do. */
-  readonly participants: Readonly<Record<string, readonly Capability[]>>
+  /** Participants and what each may do: their capabilities, and what the operator calls them; default: `agent`. */
+  readonly participants: Readonly<Record<string, readonly Capability[] | TestParticipant>>
   readonly name?: string
   /** Rates that are not given are out of the way. */
   readonly limits?: Partial<Omit<Limits, 'rates'>> & { readonly rates?: Partial<Limits['rates']> }
@@ -31,7 +37,10 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
   return {
     name,
     participants: Object.fromEntries(
-      Object.entries(participants).map(([id, capabilities]) => [id, { kind: 'agent', capabilities }]),
+      Object.entries(participants).map(([id, each]) => [
+        id,
+        'capabilities' in each ? each : { kind: 'agent', capabilities: each },
+      ]),
     ),
     defaults: { capabilities: [] },
     ...(guest && { guest }),

@@ -14,6 +14,7 @@ import type { PageFile, PageFiles } from '../http/page.js'
 import type { RouteModule } from '../http/route.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { getRemoteAddress } from './address.js'
+import { createHostCheck } from './host-names.js'
 import { IdleTimeout, PendingConnections } from './pending-connections.js'
 import { WsServer } from './ws-server.js'
 
@@ -23,6 +24,8 @@ export interface ServeOptions {
   /** 0 = any free port. */
   readonly port: number
   readonly origins?: readonly string[]
+  /** Names under which it is reached, beside addresses, `localhost` and those of `origins`. */
+  readonly hosts?: readonly string[]
   readonly trustProxy?: boolean
   /** Milliseconds between pings; default 20,000. */
   readonly heartbeatMs?: number
@@ -64,6 +67,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     host,
     port,
     origins = [],
+    hosts = [],
     trustProxy = false,
     heartbeatMs = 20_000,
     eventHeartbeatMs = 15_000,
@@ -77,10 +81,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const silence = new IdleTimeout(idleTimeoutMs)
   const pendingConnections = new PendingConnections({ gateway, maxConnections, trustProxy })
   const metrics = createMetrics(gateway)
+  const checkHost = createHostCheck({ host, hosts, origins, trustProxy })
   const http: HttpAppOptions = {
     gateway,
     logger,
     origins,
+    ...(checkHost && { checkHost }),
     eventHeartbeatMs,
     ...(page && { page: readPage(page) }),
     metrics: metrics.read,
@@ -96,6 +102,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const sockets = new WsServer({
     gateway,
     origins,
+    ...(checkHost && { checkHost }),
     trustProxy,
     heartbeatMs,
     handshakeTimeoutMs,

@@ -98,69 +98,178 @@ function put(message: Message, wire: Buffer, start: number): number {
   return at + length
 }
 
-/** What one connection may bring before the event loop goes on to the others, to timers and to requests. */
-const [maxFrames, maxBytes] = [256, 64 * 1024]
 /** Read at once, at first and at most. All frames in it are taken: at six bytes each, no more than 1,365 over the portion. */
 const [firstBytes, mostBytes] = [2048, 8192]
 
 /**
- * Reads a socket in portions. `ws` takes all frames of a chunk in one go, and a chunk of 64 KiB may hold ten thousand, so
- * the chunk is handed to it in slices: each `read` emits `data`, and `ws` listens to that.
+ * Reads a socket in portions, as much in a turn of the event loop as its payer's share allows. `ws` takes all frames of a chunk
+ * in one go, and a chunk of 64 KiB may hold ten thousand, so the chunk is handed to it in slices: each `read` emits `data`, and
+ * `ws` listens to that.
  */
 export class PortionReader {
   /** It is not read for the time being. */
   isHeld = true
   readonly #socket: Socket
+  readonly #share: TurnShare
   /** Asked after each slice, as one frame may use up what its sender has: read no more until this resolves. */
   readonly #whenWritable: () => Promise<void> | undefined
   #frames = 0
   #isDue = false
 
   /** Reads nothing before `resume`. */
-  constructor(socket: Socket, whenWritable: () => Promise<void> | undefined) {
+  constructor(socket: Socket, share: TurnShare, whenWritable: () => Promise<void> | undefined) {
     this.#socket = socket
+    this.#share = share
     this.#whenWritable = whenWritable
     socket.on('readable', () => {
-      if (!this.isHeld && !this.#isDue) this.#read()
+      if (!this.isHeld && !this.#isDue) this.#readInTurn()
     })
+    socket.on('close', () => share.cancel(this.#read))
   }
 
   /** Tells it that a slice had one more frame. */
   countFrame(): void {
     this.#frames++
+    this.#share.countFrame()
   }
 
   resume(): void {
     this.isHeld = false
-    this.#read()
+    this.#readInTurn()
+  }
+
+  #readInTurn(): void {
+    if (this.#share.isTaken || this.#share.frames === 0) this.#wait()
+    else this.#read()
+  }
+
+  #wait(): void {
+    this.#isDue = true
+    this.#share.wait(this.#read)
   }
 
   readonly #read = (): void => {
-    const socket = this.#socket
+    const [socket, share] = [this.#socket, this.#share]
     this.#isDue = false
     this.#frames = 0
     let [bytes, wanted] = [0, firstBytes]
     let whenWritable: Promise<void> | undefined
-    while (
-      whenWritable === undefined &&
-      this.#frames < maxFrames &&
-      bytes < maxBytes &&
-      socket.readableLength > 0
-    ) {
+    while (whenWritable === undefined && share.frames > 0 && socket.readableLength > 0) {
       const slice: Buffer | null = socket.read(Math.min(wanted, socket.readableLength))
       if (slice === null) return
       bytes += slice.length
+      share.countBytes(slice.length)
       // As much as the frames that are left would take, were they like those before.
       const each = bytes / Math.max(1, this.#frames)
-      wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * (maxFrames - this.#frames))))
+      wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * share.frames)))
       whenWritable = this.#whenWritable()
     }
     if (whenWritable !== undefined) {
       this.isHeld = true
-      void whenWritable.then(() => this.resume())
+      const resume = (): void => this.resume()
+      whenWritable.then(resume, resume)
     } else if (socket.readableLength > 0) {
-      this.#isDue = true
-      setImmediate(this.#read)
+      this.#wait()
     } else socket.read(0) // So that its end is noticed.
+  }
+}
+
+/** What the connections of one payer may bring before the event loop goes on to others, to timers and to requests. */
+const maxInTurn = { frames: 256, bytes: 64 * 1024 }
+
+/** Turns of the event loop, as far as anybody asked. */
+const loop = { turn: 0, isCounted: false }
+
+function currentTurn(): number {
+  if (!loop.isCounted) {
+    loop.isCounted = true
+    setImmediate(() => {
+      loop.turn++
+      loop.isCounted = false
+    })
+  }
+  return loop.turn
+}
+
+/** What is left to the connections of one payer in a turn of the event loop: however many they are, they share it. */
+export class TurnShare {
+  #turn = -1
+  #frames = 0
+  #bytes = 0
+  /** Who reads on in one of the next turns, the longest waiting first. */
+  readonly #waiting = new Set<() => void>()
+  #isDue = false
+
+  /** Frames that may still be read in this turn; 0 = none, nor any bytes. */
+  get frames(): number {
+    this.#begin()
+    return this.#bytes < maxInTurn.bytes ? Math.max(0, maxInTurn.frames - this.#frames) : 0
+  }
+
+  countFrame(): void {
+    this.#begin()
+    this.#frames++
+  }
+
+  countBytes(bytes: number): void {
+    this.#begin()
+    this.#bytes += bytes
+  }
+
+  /** Whether somebody waits, who comes first. */
+  get isTaken(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  /** Has `read` called in one of the next turns, after those who wait longer. */
+  wait(read: () => void): void {
+    this.#waiting.add(read)
+    if (this.#isDue) return
+    this.#isDue = true
+    setImmediate(this.#goOn)
+  }
+
+  cancel(read: () => void): void {
+    this.#waiting.delete(read)
+  }
+
+  readonly #goOn = (): void => {
+    this.#isDue = false
+    // Whoever comes to wait again meanwhile has its next turn.
+    for (const read of [...this.#waiting]) {
+      if (this.frames === 0) break
+      this.#waiting.delete(read)
+      read()
+    }
+    if (this.#waiting.size > 0 && !this.#isDue) {
+      this.#isDue = true
+      setImmediate(this.#goOn)
+    }
+  }
+
+  #begin(): void {
+    const turn = currentTurn()
+    if (this.#turn === turn) return
+    this.#turn = turn
+    this.#frames = 0
+    this.#bytes = 0
+  }
+}
+
+/** The shares of all payers who have connections. */
+export class TurnShares {
+  readonly #byKey = new Map<string, { readonly share: TurnShare; connections: number }>()
+
+  /** For one more connection of the payer, until `leave`. */
+  enter(key: string): TurnShare {
+    const known = this.#byKey.get(key) ?? { share: new TurnShare(), connections: 0 }
+    this.#byKey.set(key, known)
+    known.connections++
+    return known.share
+  }
+
+  leave(key: string): void {
+    const known = this.#byKey.get(key)
+    if (known !== undefined && --known.connections === 0) this.#byKey.delete(key)
   }
 }

@@ -1,20 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
+import { closeCodes, Kind, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkResume, inspect, type Resume, readBearerToken } from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
 import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
+import { messageFrom, type OutboundBatch } from '../ports/connection.js'
 import type { Logger } from '../ports/logger.js'
 import { getRemoteAddress } from './address.js'
+import type { HostCheck } from './host-names.js'
 import { rejectSocket } from './pending-connections.js'
-import { PortionReader, toBytes, WsConnection } from './ws-connection.js'
+import { PortionReader, TurnShares, toBytes, WsConnection } from './ws-connection.js'
 
 interface WsServerOptions {
   readonly gateway: Gateway
   /** Browser origins that are allowed beside the gateway's own host. */
   readonly origins: readonly string[]
+  readonly checkHost?: HostCheck
   readonly trustProxy: boolean
   readonly heartbeatMs: number
   /** Milliseconds that it may take to find out who asks for a socket. */
@@ -42,7 +45,12 @@ interface Peer {
   readonly reader: PortionReader
   /** Pings that it has left unanswered. */
   missed: number
+  /** Where it gets ticks; `undefined` = it wants none, or has no welcome yet. */
+  ticked: Pick<WsConnection, 'send'> | undefined
 }
+
+/** What those get who see no pings; the same bytes for all of them [MEUP-5.18]. */
+const tick: OutboundBatch = { messages: [messageFrom({ kind: Kind.systemTick })] }
 
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
@@ -50,6 +58,7 @@ export class WsServer {
   /** By the largest frame each takes. */
   readonly #servers = new Map<number, WebSocketServer>()
   readonly #peers = new Map<WebSocket, Peer>()
+  readonly #shares = new TurnShares()
   readonly #heartbeat: NodeJS.Timeout
 
   constructor(options: WsServerOptions) {
@@ -107,8 +116,10 @@ export class WsServer {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
     let line: ConnectionHandle | undefined
-    const reader = new PortionReader(socket, () => line?.whenWritable())
-    const peer: Peer = { reader, missed: 0 }
+    const shareKey = `${upgrade.space} ${grant.rateLimitKey}`
+    const share = this.#shares.enter(shareKey)
+    const reader = new PortionReader(socket, share, () => line?.whenWritable())
+    const peer: Peer = { reader, missed: 0, ticked: undefined }
     this.#peers.set(ws, peer)
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
@@ -128,11 +139,13 @@ export class WsServer {
     ws.on('error', (err) => logger.warn({ participant: grant.participant, err }, 'a connection failed'))
     ws.on('close', () => {
       this.#peers.delete(ws)
+      this.#shares.leave(shareKey)
       line?.closed()
     })
     grant.open(connection, upgrade.resume).then(
       (opened) => {
         line = opened
+        if (upgrade.hasTicks) peer.ticked = connection
         if (ws.readyState === ws.CLOSED) opened.closed()
         reader.resume()
       },
@@ -146,30 +159,29 @@ export class WsServer {
   /** Gone after two silent pings [MEUP-5.7]. */
   #ping(): void {
     for (const [ws, peer] of this.#peers) {
-      // Nothing is heard of a peer that is not read.
-      if (peer.reader.isHeld) {
-        peer.missed = 0
-        continue
-      }
-      if (peer.missed >= 2) {
+      // Nothing is heard of a peer that is not read; it counts on pings all the same.
+      if (peer.reader.isHeld) peer.missed = 0
+      else if (peer.missed++ >= 2) {
         // It is gone when it does not answer that either; at once, the reason would be lost on its way.
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
-      } else {
-        peer.missed++
-        ws.ping()
+        continue
       }
+      ws.ping()
+      peer.ticked?.send(tick)
     }
   }
 }
 
 interface Upgrade extends ConnectRequest {
   readonly resume: Resume
+  /** It sees no pings, and wants ticks. */
+  readonly hasTicks: boolean
 }
 
 /** Reads a request for a socket: path, token, origin, where to resume [MEUP-5.1, MEUP-5.2]. */
 function readUpgrade(
   request: IncomingMessage,
-  options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
+  { origins, checkHost, trustProxy }: Pick<WsServerOptions, 'origins' | 'checkHost' | 'trustProxy'>,
 ): Upgrade | Refusal {
   const target = request.url ?? '/'
   if (!URL.canParse(target, 'http://gateway')) return refuse('invalid_request', 'the URL cannot be read')
@@ -177,7 +189,7 @@ function readUpgrade(
   const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
   if (space === undefined) return refuse('not_found', 'sockets are opened at /spaces/{space}/ws')
   const { origin, host } = request.headers
-  const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
+  const refusal = checkHost?.(host) ?? inspect({ query: url.searchParams, origin, host }, origins)
   if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   if (!offered.includes(SUBPROTOCOL)) {
@@ -188,7 +200,20 @@ function readUpgrade(
     offered.find((name) => name.startsWith('bearer.'))?.slice(7)
   const resume = readResume(url.searchParams)
   if (isRefusal(resume)) return resume
-  return { space, remote: getRemoteAddress(request, options.trustProxy), resume, ...(token && { token }) }
+  const flags = readFlags(url.searchParams)
+  if (isRefusal(flags)) return flags
+  const remote = getRemoteAddress(request, trustProxy)
+  return { space, remote, resume, hasTicks: flags.tick, holds: flags.hold, ...(token && { token }) }
+}
+
+function readFlags(query: URLSearchParams): Record<'tick' | 'hold', boolean> | Refusal {
+  const flags = { tick: false, hold: false }
+  for (const name of ['tick', 'hold'] as const) {
+    const text = query.get(name) ?? '0'
+    if (text !== '0' && text !== '1') return refuse('invalid_request', `${name} must be 0 or 1, not ${text}`)
+    flags[name] = text === '1'
+  }
+  return flags
 }
 
 function readResume(query: URLSearchParams): Resume | Refusal {

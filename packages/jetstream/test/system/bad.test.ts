@@ -153,3 +153,24 @@ test(
     expect(log.head).toBe(300)
   }),
 )
+
+for (const text of ['hello', '{"space":"main"}\n', '{"space":"main","sender":"x"}', '\n', '\u0000']) {
+  test(
+    `a message of a stranger to all gateways is skipped and reported: ${JSON.stringify(text)}`,
+    withNats(async () => {
+      const { store, stranger } = await openNats()
+      const skipped: string[] = []
+      const ignore = (): void => {}
+      const warn = (_: object, message: string): void => void skipped.push(message)
+      const one = await store('one.db', { logger: { info: ignore, error: ignore, warn } })
+      const log = await one.open('main')
+      const listener = { onRows: ignore, onPruned: ignore, onLeaderLost: ignore, onNote: ignore }
+      log.shared?.listen({ ...listener, onRequest: () => ({}) })
+      const { connection } = await stranger()
+      for (const _ of [1, 2]) connection.publish('meup.all.main', text)
+      await connection.flush()
+      const report = 'a message between gateways is skipped'
+      await expect.poll(() => skipped).toEqual([report, report])
+    }),
+  )
+}

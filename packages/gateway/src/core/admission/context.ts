@@ -1,22 +1,34 @@
-import type { Envelope, ErrorCode, InviteAckPayload, WorkMeter } from '@meup/protocol'
+import type { Envelope, ErrorCode, InviteAckPayload, OrPropose, WorkMeter } from '@meup/protocol'
 import type { Encoded } from '../../log/entries.js'
 import type { Sender } from '../../ports/connection.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import type { Logger } from '../../ports/logger.js'
 import type { SpaceConfig } from '../config.js'
 import type { Decisions, Verdict } from '../decisions.js'
 import type { KnownIds } from '../group-commit.js'
-import type { Rates } from '../metering.js'
+import type { Addressed } from '../may-read.js'
+import type { LogUse, Rates } from '../metering.js'
 import type { Guard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
 import type { Grant } from '../state/trust/grants.js'
+
+/** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
+type OverRate = 'refuse' | 'wait' | 'paid'
+
+/** How a frame comes: by default as text, and over its rate it is refused. */
+export interface FrameForm {
+  /** It came as binary, where text was due. */
+  readonly isBinary?: boolean
+  readonly overRate?: OverRate
+}
 
 /** An envelope on its way in. A step may rely on what the steps before it have filled in. */
 export interface AdmissionContext {
   readonly sender: Sender
   /** The frame as it was received. */
   readonly frame: Uint8Array
-  /** It came as binary, where text was due. */
   readonly isBinary: boolean
+  readonly overRate: OverRate
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
   /** What deciding on it has cost so far: whatever costs more than its size is charged here before it is done [MEUP-7.1]. */
@@ -25,10 +37,18 @@ export interface AdmissionContext {
   writtenId?: string
   /** From `decode` on; complete but for `seq` after `identify`. */
   envelope: Envelope
+  /** From `decode` on, where a call may be proposed instead. */
+  orPropose?: OrPropose
   /** The payload's bytes as they were sent; from `guard` on, as they may be seen. */
   payload: Uint8Array
-  /** From `deduplicate` on: the envelope as bytes. */
+  /** From `deduplicate` on: the envelope as bytes; from `encodeAccepted` on, as it is logged. */
   encoded: Encoded
+  /** A step has changed what `encoded` was built of. */
+  isRewritten?: true
+  /** From `address` on: the gateway has filled in whom it is for. */
+  isAddressed?: true
+  /** From `authorize` on: it is what its sender meant, so that a refusal says so. */
+  isUnderstood?: true
   /** From `authorize` on, where it is a revocation: what it takes back. */
   revoked?: readonly Grant[]
   /** From `guard` on: what is to be recorded about it, once it is admitted. */
@@ -57,10 +77,13 @@ export interface Receipt {
   readonly answered?: true
   /** It was sent on, and is not for the log (seq 0). */
   readonly relayed?: true
+  /** Milliseconds after which the caller submits the frame again as `paid`. Its rate is charged already; nothing else was done (seq 0). */
+  readonly dueInMs?: number
 }
 
 /** The envelope was dealt with and goes no further. */
-type Settled = Receipt & ({ readonly answered: true } | { readonly relayed: true })
+type Settled = Receipt &
+  ({ readonly answered: true } | { readonly relayed: true } | { readonly dueInMs: number })
 
 /** Who is told if what was admitted is lost, and the id that it wrote; empty where it wrote none. */
 export interface Origin {
@@ -74,9 +97,11 @@ export interface Admission {
   /** As everything admitted before has made it, committed or not. */
   readonly state: SpaceState
   readonly rates: Rates
+  readonly logUse: LogUse
   readonly ids: KnownIds
   readonly safety: Guard
   readonly decisions: Decisions
+  readonly logger: Logger
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
   readonly log: Pick<EnvelopeLog, 'maxFrameBytes'>
@@ -84,6 +109,9 @@ export interface Admission {
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */
   admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void
+  mayRead(participant: string, envelope: Addressed): boolean
+  /** Whether everyone may read an envelope, if it is admitted. */
+  isPublic(envelope: Envelope): boolean
   /** Sends on what is not logged; `from` need not get it back. */
   relay(envelope: Envelope, encoded: Encoded, from: Sender): void
   /** Resolves to whether the log has this seq, as soon as that is certain. */

@@ -25,7 +25,7 @@ export function identify({ envelope, sender, now }: AdmissionContext, space: Adm
  * [MEUP-1.10]. So is a start that would take over what others think in already [MEUP-2.12].
  */
 export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
-  admission.encoded = encode(admission.envelope, admission.payload)
+  admission.encoded = encode(admission.envelope, admission.payload, admission.orPropose)
   const { id, kind } = admission.envelope
   if (getKindRule(kind)?.live) return undefined
   // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
@@ -105,13 +105,23 @@ export function revoke(admission: AdmissionContext): Outcome {
 
 /** Adds to a payload what the gateway knows of it. A retry repeats what was sent, without that. */
 function addToPayload(admission: AdmissionContext, member: Readonly<Record<string, unknown>>): void {
-  const { envelope, payload, encoded } = admission
+  const { envelope, payload } = admission
   envelope.payload = { ...envelope.payload, ...member }
   admission.payload = Buffer.concat([
     payload.subarray(0, -1),
     Buffer.from(`,${JSON.stringify(member).slice(1)}`),
   ])
-  admission.encoded = { body: encode(envelope, admission.payload).body, content: encoded.content }
+  admission.isRewritten = true
+}
+
+/** Builds the bytes that are logged, where a step has changed what was sent. The content stays: a retry repeats that [MEUP-1.12]. */
+export function encodeAccepted(admission: AdmissionContext): Outcome {
+  if (admission.isRewritten === undefined) return undefined
+  const { content } = admission.encoded
+  const again = encode(admission.envelope, admission.payload)
+  // Where only the gateway's own fields have changed, the content is still the end of the body.
+  admission.encoded = Buffer.compare(again.content, content) === 0 ? again : { body: again.body, content }
+  return undefined
 }
 
 /**
@@ -125,8 +135,11 @@ export function deliverInviteToken(
   if (invitation === undefined) return undefined
   const { id, seq = 0 } = envelope
   const ack = inviteAckFrame(sender.participant, space.timestamp(now), invitation, id)
-  void space.committed(seq).then((isLogged) => {
+  const reply = (isLogged: boolean): void => {
     if (isLogged) sender.reply(messageFrom(ack))
-  })
+  }
+  space
+    .committed(seq)
+    .then(reply, (err: unknown) => space.logger.error({ err }, 'an invitation has no answer'))
   return { answered: true, id, seq, invitation }
 }

@@ -1,6 +1,7 @@
 import { getNarrowestCapability } from '@meup/folds'
 import {
   checkMetered,
+  type Envelope,
   getKindRule,
   isGuarded,
   isKnownKind,
@@ -9,13 +10,32 @@ import {
   WorkError,
 } from '@meup/protocol'
 import type { Finding } from '@meup/safety'
-import { encode } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Verdict } from '../decisions.js'
-import type { Admission, AdmissionContext, Exemption, Outcome, Right, Step } from './context.js'
-import { deduplicate, deliverInviteToken, identify, invite, relay, revoke, sequence } from './identity.js'
-import { available, hopRights, limit, subscribe, withRateLimit } from './limits.js'
+import { address } from './address.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  type Exemption,
+  isRefusal,
+  type Outcome,
+  type Refusal,
+  type Right,
+  type Step,
+} from './context.js'
+import {
+  deduplicate,
+  deliverInviteToken,
+  encodeAccepted,
+  identify,
+  invite,
+  relay,
+  revoke,
+  sequence,
+} from './identity.js'
+import { available, hopRights, limit, limitLog, subscribe, withRateLimit } from './limits.js'
+import { fill, proposeInstead } from './proposed.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
 import { decidesVisibility, reasoningRights, startRights, visibilityRights } from './rights/contexts.js'
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
@@ -39,6 +59,7 @@ export const pipeline: readonly Step[] = [
   available, //  the space takes envelopes at present
   withRateLimit(deduplicate), // known id → the original, or duplicate_id
   limit, //      the class is charged; who is kicked or paused
+  complete, //   what an approval by id asks for, and whom what belongs to a private question is for
   validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees
   subscribe, //  observe.subscribe ends here
@@ -46,6 +67,8 @@ export const pipeline: readonly Step[] = [
   guard, //      reasoning, rationales and metadata, made fit to be seen
   invite, //     space.invite gets a token
   revoke, //     capability.revoke gets the ids of what it takes back
+  encodeAccepted, //    what these have changed, as bytes
+  limitLog, //   the bytes that its sender may add to the log
   sequence, //   seq, state: admitted
   record, //     what the guard decided
   deliverInviteToken, //    the token goes to the inviter, once its invitation is logged
@@ -57,6 +80,13 @@ function pass(admission: AdmissionContext, space: Admission): Outcome {
     if (outcome !== undefined) return outcome
   }
   return undefined
+}
+
+/** Most envelopes say all that there is to say. */
+function complete(admission: AdmissionContext, space: Admission): Outcome {
+  const { correlationId, context, to } = admission.envelope
+  if (correlationId === undefined && context === undefined && to?.length !== 0) return undefined
+  return fill(admission, space) ?? address(admission, space)
 }
 
 /** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
@@ -109,26 +139,48 @@ const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revok
 
 /** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
 export function authorize(admission: AdmissionContext, space: Admission): Outcome {
-  const { envelope } = admission
+  const { envelope, meter } = admission
   const { kind, from } = envelope
-  const isAllowed =
-    getKindRule(kind)?.free ||
-    checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
-  if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
+  const { participants } = space.state
+  admission.isUnderstood = true
+  const rightFor = (wanted: Envelope): string | undefined =>
+    checkMetered(meter, () => participants.rightFor(from, wanted))
+  const right = getKindRule(kind)?.free ? 'configured' : rightFor(envelope)
+  if (right !== undefined) noteRight(admission, right)
+  else if (!exemptions.some((isExempt) => isExempt(envelope, space))) {
+    const instead = proposeInstead(admission, (proposal) => rightFor(proposal) !== undefined)
+    if (instead !== undefined) {
+      if (isRefusal(instead)) return instead
+      Object.assign(admission, instead)
+      admission.isRewritten = true
+      return checkRights(admission, space)
+    }
     return {
       code: 'capability_violation',
       message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to somebody who may.`,
       details: {
-        capabilities: space.state.participants.capabilities(from),
+        capabilities: participants.capabilities(from),
         missing: getNarrowestCapability(envelope),
       },
     }
   }
-  for (const right of rightsOf(kind)) {
+  return checkRights(admission, space)
+}
+
+function checkRights(admission: AdmissionContext, space: Admission): Refusal | undefined {
+  for (const right of rightsOf(admission.envelope.kind)) {
     const refusal = right(admission, space)
     if (refusal !== undefined) return refusal
   }
   return undefined
+}
+
+/** A call says for ever which right let it pass [MEUP-4.22]. */
+function noteRight(admission: AdmissionContext, right: string): void {
+  const { envelope } = admission
+  if (envelope.kind !== Kind.mcpRequest || envelope.payload.id === undefined) return
+  envelope.allowedBy = right
+  admission.isRewritten = true
 }
 
 /**
@@ -136,7 +188,7 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
  * refuses [MEUP-6.8]; an envelope that it leaves alone keeps its bytes.
  */
 function guard(admission: AdmissionContext, space: Admission): Outcome {
-  const { envelope, encoded } = admission
+  const { envelope } = admission
   if (!isGuarded(envelope)) return undefined
   const {
     rationale,
@@ -152,13 +204,16 @@ function guard(admission: AdmissionContext, space: Admission): Outcome {
     admission.payload = Buffer.from(payload)
     envelope.payload = JSON.parse(payload) as Record<string, unknown>
   }
-  admission.encoded = { body: encode(envelope, admission.payload).body, content: encoded.content }
+  admission.isRewritten = true
   return undefined
 }
 
 /** Records what the guard has decided, behind the envelope that it is about [MEUP-6.3]. */
 function record(admission: AdmissionContext, space: Admission): Outcome {
-  for (const verdict of admission.verdicts ?? []) space.decisions.record(admission, verdict)
+  const { verdicts = [], sender, meter, envelope } = admission
+  for (const verdict of verdicts) {
+    space.decisions.record({ sender, meter, envelope, isPublic: space.isPublic(envelope) }, verdict)
+  }
   return undefined
 }
 

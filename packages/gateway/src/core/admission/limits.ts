@@ -1,4 +1,4 @@
-import { Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
+import { type Envelope, Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
 import { getRateClass } from '../metering.js'
 import { explainKick } from '../state/trust/trust.js'
 import {
@@ -23,11 +23,21 @@ export const withRateLimit =
     return outcome && isRefusal(outcome) ? (checkClassRate(admission, space) ?? outcome) : outcome
   }
 
-const checkClassRate = (admission: AdmissionContext, space: Admission): Refusal | undefined =>
-  checkRate(admission, space, getRateClass(admission.envelope.kind), 1)
+const checkClassRate = (admission: AdmissionContext, space: Admission): Outcome =>
+  chargeEnvelope(admission, space, getRateClass(admission.envelope.kind))
+
+/** Charges one of a class. What may wait for its rate is paid at once: so those who wait come in order [MEUP-7.9]. */
+export function chargeEnvelope(admission: AdmissionContext, space: Admission, rateClass: RateClass): Outcome {
+  const { sender, overRate, envelope, now } = admission
+  if (overRate === 'paid') return undefined
+  if (overRate === 'refuse') return checkRate(admission, space, rateClass, 1)
+  space.rates.charge(sender.rateLimitKey, rateClass, 1, now)
+  const dueInMs = space.rates.wait(sender.rateLimitKey, rateClass, now)
+  return dueInMs === 0 ? undefined : { id: envelope.id, seq: 0, dueInMs }
+}
 
 /** Charges the sender; the refusal says when to try again. */
-export function checkRate(
+function checkRate(
   { sender, now }: AdmissionContext,
   space: Admission,
   rateClass: RateClass,
@@ -41,6 +51,35 @@ export function checkRate(
     retryAfterMs,
     details: { class: rateClass },
   }
+}
+
+/** Nobody fills the disk: what is appended is charged to its sender, however much its other rates allow [MEUP-7.2]. */
+export function limitLog(admission: AdmissionContext, space: Admission): Outcome {
+  const { sender, encoded, envelope, now } = admission
+  const length = encoded.body.length + measureEnd(envelope)
+  let refusal = checkRate(admission, space, 'log', length)
+  if (refusal !== undefined) {
+    const { burst } = space.rates.getRate(sender.rateLimitKey, 'log')
+    // One that is larger than all that can be saved up is taken where nothing was used.
+    if (length > burst) refusal = checkRate(admission, space, 'log', burst)
+  }
+  space.logUse.note(sender.rateLimitKey, now, refusal !== undefined)
+  return refusal
+}
+
+const ending: ReadonlySet<string> = new Set([
+  Kind.participantPause,
+  Kind.capabilityGrant,
+  Kind.spaceInvite,
+  Kind.mcpProposal,
+])
+/** Approximate bytes of an envelope that tells of an end by time. */
+const endBytes = 256
+
+/** Bytes of the envelopes that will tell of this envelope's end by time; a pause has one for each participant that it stops [MEUP-3.28]. */
+function measureEnd({ kind, to, payload }: Envelope): number {
+  if (!ending.has(kind) || (payload.expiresAt ?? payload.timeoutSeconds) === undefined) return 0
+  return endBytes * (kind === Kind.participantPause ? (to?.length ?? 0) : 1)
 }
 
 /** A kicked participant is refused on every connection, even before they are closed [MEUP-3.14]. */

@@ -1,4 +1,5 @@
 import {
+  type ChatPayload,
   checkPayload,
   checkSubmission,
   type Envelope,
@@ -13,9 +14,11 @@ import {
   prescan,
   readObject,
   reservedNamespaces,
+  type Submission,
 } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
-import { checkRate } from './limits.js'
+import { chargeEnvelope } from './limits.js'
+import { checkOrPropose } from './proposed.js'
 
 /**
  * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].
@@ -23,7 +26,7 @@ import { checkRate } from './limits.js'
  */
 export function decode(admission: AdmissionContext, space: Admission): Outcome {
   const refusal = read(admission, space)
-  return refusal && (checkRate(admission, space, 'other', 1) ?? refusal)
+  return refusal && (chargeEnvelope(admission, space, 'other') ?? refusal)
 }
 
 function read(admission: AdmissionContext, space: Admission): Refusal | undefined {
@@ -32,6 +35,8 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   if (tooLarge !== undefined) return tooLarge
   const object = admission.isBinary ? 'the frame is binary' : parse(admission)
   if (typeof object === 'string') {
+    // The error names what it is about, wherever the frame is an object with an id [MEUP-12.1].
+    if (!admission.isBinary && isObject(admission.frame)) noteWrittenId(admission)
     return { code: 'invalid_json', message: `${object}. Send one JSON object per text frame.` }
   }
   if (typeof object.value.id === 'string') {
@@ -53,11 +58,22 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   if (problem !== undefined) return invalid(problem)
 
   const envelope = normalised.value as unknown as Envelope
-  if (envelope.to?.length === 0) delete envelope.to
   envelope.payload ??= {}
+  takeOrPropose(admission, envelope)
   admission.envelope = envelope
   admission.payload = normalised.payload
   return undefined
+}
+
+/** It is about how the envelope is admitted, and no part of it. */
+function takeOrPropose(
+  admission: AdmissionContext,
+  envelope: Envelope & Pick<Submission, 'orPropose'>,
+): void {
+  const { orPropose } = envelope
+  if (orPropose === undefined) return
+  delete envelope.orPropose
+  admission.orPropose = orPropose
 }
 
 /** Only responses may be large: of other frames no more is read than what they are, and which one [MEUP-1.13]. */
@@ -84,10 +100,23 @@ function parse(admission: AdmissionContext): JsonObject | string {
   try {
     return readObject(frame, meter)
   } catch (error) {
-    const { id } = prescan(frame)
-    if (id !== undefined) admission.writtenId = id
+    noteWrittenId(admission)
     throw error
   }
+}
+
+/** Whether this is a JSON object, though one that nobody takes: too deep, with a key twice, or with half a character. */
+function isObject(frame: Uint8Array): boolean {
+  try {
+    return Object.prototype.toString.call(JSON.parse(new TextDecoder().decode(frame))) === '[object Object]'
+  } catch {
+    return false
+  }
+}
+
+function noteWrittenId(admission: AdmissionContext): void {
+  const { id } = prescan(admission.frame)
+  if (id !== undefined) admission.writtenId = id
 }
 
 const invalid = ({ path, message }: { path: string; message: string }): Refusal => ({
@@ -97,13 +126,16 @@ const invalid = ({ path, message }: { path: string; message: string }): Refusal 
 })
 
 /** Fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
-export function validate({ envelope }: AdmissionContext, space: Admission): Outcome {
+export function validate(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope } = admission
   return (
     checkKind(envelope) ??
     checkFields(envelope) ??
     checkContext(envelope, space) ??
-    checkAddressees(envelope, space) ??
-    checkBody(envelope)
+    (admission.isAddressed ? undefined : checkAddressees(envelope, space)) ??
+    checkBody(envelope) ??
+    checkMentions(envelope, space) ??
+    (admission.orPropose && checkOrPropose(admission.orPropose, admission))
   )
 }
 
@@ -155,6 +187,23 @@ function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | unde
   if (to === undefined || stranger === -1) return undefined
   const message = `There is no participant ${to[stranger]} in this space.`
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
+}
+
+/** Who is mentioned is asked, so it belongs to the space, and to those who read it [MEUP-3.27]. */
+function checkMentions({ kind, to, payload }: Envelope, { state }: Admission): Refusal | undefined {
+  if (kind !== Kind.chat) return undefined
+  const { mentions = [] } = payload as unknown as ChatPayload
+  for (const [index, id] of mentions.entries()) {
+    const path = `/payload/mentions/${index}`
+    if (!state.participants.has(id)) {
+      return { code: 'participant_not_found', path, message: `There is no participant ${id} in this space.` }
+    }
+    if (to?.includes(id) === false) {
+      const message = `${id} is mentioned, and may not read it. Add it to \`to\`, or leave the mention out.`
+      return { code: 'invalid_payload', path, message }
+    }
+  }
+  return undefined
 }
 
 function checkBody({ kind, payload }: Envelope): Refusal | undefined {

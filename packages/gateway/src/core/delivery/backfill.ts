@@ -1,9 +1,9 @@
 import { closeCodes } from '@meup/protocol'
-import type { Entry, EnvelopeLog } from '../../ports/envelope-log.js'
+import type { Entry, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import { type Audience, type LoggedAddress, mayRead, type Reader } from '../may-read.js'
 import { yieldNow } from '../yielding.js'
 import { Batch, type Delivery } from './broadcast.js'
-import type { LogReader, LogReads, SliceQuery } from './log-reads.js'
+import type { EntryQuery, LogReader, LogReads, Slice } from './log-reads.js'
 import type { Session } from './session.js'
 
 const portionBytes = 256 * 1024
@@ -44,6 +44,11 @@ function shareBatches(rows: readonly Entry[], source: BackfillSource): readonly 
   return batches
 }
 
+/** Whether a slice lacks bodies which the reader may read by now. */
+export const isOutdated = (slice: Slice, reader: Reader, source: BackfillSource): boolean =>
+  slice.version !== source.audienceVersion &&
+  slice.rows.some((row) => row.body.length === 0 && mayRead(reader, source.decideAudience(row)))
+
 /**
  * Serves a session from the log, from its position on, until it has caught up with the broadcasts, and makes it live
  * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
@@ -56,19 +61,23 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       return
     }
     // The log may have more already, of which it is not decided yet who may read it.
-    const missed = { after, before: source.delivered + 1, isShared: true }
-    for await (const rows of source.reads.slices(session, missed)) {
+    const missed = { after, before: source.delivered + 1 }
+    let lacksBodies = false
+    for await (const slice of source.reads.replay(session, missed)) {
+      const { rows } = slice
       if (rows[0]?.seq !== session.position + 1) break
       for (let at = 0; ; at++) {
+        lacksBodies = isOutdated(slice, session, source)
         // Decided on anew where that has changed while the peer was slow.
-        const batch = shareBatches(rows, source)[at]
+        const batch = lacksBodies ? undefined : shareBatches(rows, source)[at]
         if (batch === undefined) break
         batch.serve(session)
         await session.connection.drained()
         await yieldNow() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
       }
+      if (lacksBodies) break
     }
-    if (session.position > after || session.isGone()) continue
+    if (lacksBodies || session.position > after || session.isGone()) continue
     session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
   }
 }
@@ -101,7 +110,7 @@ export async function tailSpan(count: number, reader: Reader & LogReader, source
   const { delivered } = source
   let [after, last, left] = [delivered, 0, count]
   if (count === 0) return { after, last }
-  for await (const row of readable(reader, source, { after: 0, before: delivered + 1, first: count })) {
+  for await (const row of newestFirst(reader, source, { after: 0, before: delivered + 1, first: count })) {
     last ||= row.seq
     after = row.seq - 1
     if (--left === 0) return { after, last }
@@ -115,19 +124,15 @@ export async function lastReadable(
   reader: Reader & LogReader,
   source: Source,
 ): Promise<number> {
-  const before = source.delivered + 1
-  const query = { after, before, first: 1, isShared: true }
-  for await (const { seq } of readable(reader, source, query)) return seq
+  const query = { after, before: source.delivered + 1, first: 1 }
+  for await (const { seq } of newestFirst(reader, source, query)) return seq
   return 0
 }
 
-/** The newest first. */
-async function* readable(
+async function* newestFirst(
   reader: Reader & LogReader,
   source: Source,
-  query: SliceQuery,
-): AsyncGenerator<Entry, void> {
-  for await (const rows of source.reads.slices(reader, { ...query, order: 'desc' })) {
-    for (const row of rows) if (mayRead(reader, source.createDelivery(row).audience)) yield row
-  }
+  query: EntryQuery,
+): AsyncGenerator<Heading, void> {
+  for await (const found of source.reads.headings(reader, { ...query, order: 'desc' })) yield* found
 }

@@ -1,7 +1,7 @@
 import { type Detail, isShown } from '@meup/protocol'
-import type { Message } from '../../ports/connection.js'
+import { createLoggedMessage, type Message } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
-import { mayRead, type Reader } from '../may-read.js'
+import type { Reader } from '../may-read.js'
 import type { Source } from './backfill.js'
 import type { LogReader } from './log-reads.js'
 
@@ -46,16 +46,14 @@ export async function readHistory(
   const { after, before, isWhole } = boundRange({ oldest: source.log.oldest, head }, query)
   const messages: Message[] = []
   let [bytes, looked, last] = [0, 0, 0]
-  for await (const rows of source.reads.slices(reader, { after, before, order, filter, first: limit + 1 })) {
+  for await (const rows of source.reads.entries(reader, { after, before, order, filter, first: limit + 1 })) {
     for (const row of rows) {
-      const delivery = source.createDelivery(row)
-      if (!mayRead(reader, delivery.audience)) continue
       if (looked++ === maxRows) return { messages, head, next: last }
       const isAsked = isShown(reasoning, row) && query.includes?.(row) !== false
       if (isAsked && (messages.length === limit || bytes >= maxBytes)) return { messages, head, next: last }
       last = row.seq
       if (!isAsked) continue
-      messages.push(delivery.message)
+      messages.push(createLoggedMessage(row))
       bytes += row.body.length
     }
   }

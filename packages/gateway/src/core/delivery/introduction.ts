@@ -1,7 +1,8 @@
 import { getToolName } from '@meup/folds'
-import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import { checkWithin, GUEST, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import { readProposed } from '../admission/proposed.js'
 import type { SpaceState } from '../state/state.js'
 
 /** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
@@ -15,20 +16,24 @@ export function participantsIn(state: SpaceState, now: number): ParticipantDetai
   const { participants = {} } = (state.configured ?? {}) as {
     participants?: Readonly<Record<string, { readonly kind: string }>>
   }
-  return state.participants.list().map(({ id, capabilities, status }) => {
+  return state.participants.list().map(({ id, capabilities, status, program }) => {
     const pause = state.pauses.of(id, now)
+    const kick = state.trust.kicks.get(id)
     return {
       id,
       kind: participants[id]?.kind ?? (id.startsWith(GUEST) ? 'human' : 'agent'),
       capabilities,
       status,
-      ...(pause && { paused: pauseInfo(pause) }),
+      ...(pause && { paused: restrictionInfo(pause) }),
+      ...(kick && (kick.until ?? Number.POSITIVE_INFINITY) > now && { kicked: restrictionInfo(kick) }),
+      ...(program && { program }),
     }
   })
 }
 
-const pauseInfo = ({ until, ...pause }: { by: string; reason?: string; until?: number }) => ({
-  ...pause,
+const restrictionInfo = ({ by, reason, until }: { by: string; reason?: string; until?: number }) => ({
+  by,
+  ...(reason && { reason }),
   ...(until !== undefined && { until: new Date(until).toISOString() }),
 })
 
@@ -45,19 +50,13 @@ export const proposalsFor = (participant: string, space: Known, now: number): Pr
 function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
   const found: ProposalInfo[] = []
   let bytes = 0
-  for (const { id, by, rejectedBy, uses } of state.proposals.latest(maxProposals, now)) {
+  for (const { id, by, rejectedBy, uses } of state.proposals.open(now, maxProposals).reverse()) {
     const row = rejectedBy.has(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
     if (bytes > mostBytes) break
-    const { to, context, payload } = parseEnvelope(row)
-    const request = {
-      kind: Kind.mcpRequest,
-      payload,
-      ...(to && { to }),
-      ...(context !== undefined && { context }),
-    }
-    if (by !== participant && !state.participants.allows(participant, request)) continue
+    if (by !== participant && !state.participants.allows(participant, readProposed(row))) continue
+    const { to, payload } = parseEnvelope(row)
     const { expiresAt } = payload
     found.unshift({
       id,

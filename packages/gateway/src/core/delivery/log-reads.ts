@@ -1,6 +1,16 @@
 import { correlations } from '@meup/protocol'
+import { isErased, matches } from '../../log/entries.js'
 import type { Clock } from '../../ports/clock.js'
-import type { Entry, EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
+import type { EnvelopeLog, Heading, Query, Row } from '../../ports/envelope-log.js'
+import {
+  type Audience,
+  getRightsKey,
+  type LoggedAddress,
+  mayAllRead,
+  mayRead,
+  type Reader,
+  type ReadRights,
+} from '../may-read.js'
 import type { Rates } from '../metering.js'
 import { yieldNow } from '../yielding.js'
 
@@ -11,27 +21,43 @@ export interface LogReader {
   isGone(): boolean
 }
 
-export type SliceQuery = Pick<Query, 'order' | 'filter'> & {
+export type EntryQuery = Pick<Query, 'order' | 'filter'> & {
   readonly after: number
   readonly before: number
-  /** Rows of the first slice, where fewer than usual are likely to do. */
+  /** Entries that are read first, where fewer than usual are likely to do. */
   readonly first?: number
-  /** Whether slices may be what others were given just now. Not for those who look whether the log is still whole. */
-  readonly isShared?: boolean
+}
+
+/** Rows without a gap. Those that the reader may not read have no bodies. */
+export interface Slice {
+  readonly rows: readonly Row[]
+  /** As of which `audienceVersion` that was decided. */
+  readonly version: string
+}
+
+/** What is read of a space. */
+export interface ReadSpace {
+  readonly log: EnvelopeLog
+  readonly rates: Rates
+  readonly clock: Clock
+  readonly audienceVersion: string
+  decideAudience(envelope: LoggedAddress): Audience
 }
 
 /** Rows that are read at once, and bytes of their bodies. */
 const maxSlice = { rows: 256, bytes: 256 * 1024 }
-/** Seqs that a filter is compared with at once, where no index finds what it selects. */
-const maxFilteredSeqs = 2048
+/** Headings that are read at once, even where the bodies are large. */
+const minRows = 16
+/** Headings that are looked at together where a filter passes over most of them. */
+const maxFilteredRows = 1024
 /** Slices of one rateLimitKey that are read at once; the next waits for one of them. */
 const maxSlicesAtOnce = 4
 /**
- * Units of work [MEUP-7.8] for a row that is given, for each id that it answers beyond the first (where responses are for
- * some alone, what each of them answers is looked up, and what that answers), for a seq that a filter passes over, and bytes
- * that cost one more.
+ * Units of work [MEUP-7.8] for each seq that is looked at, whatever stands there, for an envelope that is given, for each id
+ * that it answers beyond the first (where responses are for some alone, what each of them answers is looked up, and what that
+ * answers), and bytes of it that cost one more.
  */
-const cost = { row: 2, furtherAnswered: 16, passedSeq: 0.25, bytesPerUnit: 512 }
+const cost = { seq: 1, row: 1, furtherAnswered: 16, bytesPerUnit: 512 }
 /** Part of the burst of `work` that reading leaves to what the rateLimitKey sends. */
 const reservedPart = 0.5
 /** A reader that has gone is noticed after so long at the latest. */
@@ -40,66 +66,97 @@ const maxWaitMs = 1000
 /**
  * How everybody who asks reads the log: in slices, with other work between them, paid by the reader's bucket `work` and no
  * longer than it is wanted. So nobody gets more than a fair part of what the log can give.
+ *
+ * Headings are read first, whatever a filter says, and only the bodies of what the reader may read: how long it takes and what
+ * it costs tells nothing of the rest [MEUP-8.6].
  */
 export class LogReads {
-  readonly #space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }
+  readonly #space: ReadSpace
   readonly #slots = new Slots(maxSlicesAtOnce)
   readonly #shared = new SharedSlices()
 
-  constructor(space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }) {
+  constructor(space: ReadSpace) {
     this.#space = space
   }
 
-  /** The entries between `after` and `before`, both excluded, a slice after the other. Ends early when the reader is gone. */
-  async *slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Entry[], void> {
-    if (query.isShared) this.#shared.enter()
-    try {
-      yield* this.#slices(reader, { ...query, only: 'bodies' })
-    } finally {
-      if (query.isShared) this.#shared.leave()
+  /** What the reader may read and the filter selects, between `after` and `before`, both excluded. */
+  async *entries(reader: Reader & LogReader, query: EntryQuery): AsyncGenerator<readonly Row[], void> {
+    const { order = 'asc', first = maxSlice.rows } = query
+    let limit = Math.min(first, maxSlice.rows)
+    for await (const found of this.headings(reader, query)) {
+      for (let left = found; left.length > 0; ) {
+        const asked = left.slice(0, limit)
+        const rows = await this.#slot(reader, () => this.#readBodies(asked, order))
+        if (rows === undefined) return
+        const last = isCut(rows) ? rows.at(-1) : undefined
+        left = left.slice(
+          last === undefined ? asked.length : asked.findIndex(({ seq }) => seq === last.seq) + 1,
+        )
+        this.#charge(reader, 0, rows)
+        const readable = rows.filter((row) => !isErased(row))
+        if (readable.length > 0) yield readable
+        limit = maxSlice.rows
+        await yieldNow()
+        if (left.length > 0 && !(await this.waitForBudget(reader))) return
+      }
     }
   }
 
-  async *#slices(
-    reader: LogReader,
-    query: SliceQuery & Pick<Query, 'only'>,
-  ): AsyncGenerator<readonly Row[], void> {
-    const { log, rates, clock } = this.#space
-    const { order = 'asc', first = maxSlice.rows, only } = query
-    const filter = isEmpty(query.filter) ? undefined : query.filter
-    const isShared = filter === undefined && query.isShared === true
-    const step = filter !== undefined && filter.context === undefined ? maxFilteredSeqs : Infinity
+  /** The headings of that. */
+  async *headings(reader: Reader & LogReader, query: EntryQuery): AsyncGenerator<readonly Heading[], void> {
+    const { log } = this.#space
+    const { order = 'asc', filter = {}, first = maxSlice.rows } = query
+    const { context } = filter
+    // What is in a context is found without looking at the rest.
+    const isFiltered = context === undefined && Object.keys(filter).length > 0
+    let limit = isFiltered ? maxFilteredRows : Math.min(first, maxSlice.rows)
     let after = Math.max(query.after, log.oldest - 1)
     let before = Math.min(query.before, log.head + 1)
-    let limit = Math.min(first, maxSlice.rows)
     while (before - after > 1 && (await this.waitForBudget(reader))) {
-      const range =
-        order === 'asc'
-          ? { after, before: Math.min(before, after + step + 1) }
-          : { after: Math.max(after, before - step - 1), before }
-      const slice = { ...range, limit, maxBytes: maxSlice.bytes, order, ...(only && { only }) }
-      const rows = await this.#slots.run(reader.rateLimitKey, async () => {
-        if (reader.isGone()) return undefined
-        return isShared ? this.#shared.read(log, slice) : log.read({ ...slice, ...(filter && { filter }) })
-      })
+      const range = context === undefined ? boundRange({ after, before }, limit, order) : { after, before }
+      const rows = await this.#slot(reader, () =>
+        log.read({ ...range, limit, order, ...(context && { filter: { context } }), only: 'headings' }),
+      )
       if (rows === undefined) return
-      const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
-      const last = rows.at(-1)
-      const isWhole = last === undefined || (rows.length < limit && bytes < maxSlice.bytes)
-      const seqsBefore = before - after
-      if (order === 'asc') after = isWhole ? range.before - 1 : last.seq
-      else before = isWhole ? range.after + 1 : last.seq
-      const passed = step === Infinity ? 0 : seqsBefore - (before - after) - rows.length
-      const further = rows.reduce((sum, row) => sum + Math.max(0, correlations(row).length - 1), 0)
-      const units =
-        rows.length * cost.row +
-        further * cost.furtherAnswered +
-        passed * cost.passedSeq +
-        bytes / cost.bytesPerUnit
-      rates.charge(reader.rateLimitKey, 'work', units, clock.now())
-      if (rows.length > 0) yield rows
-      limit = maxSlice.rows
+      const last = context === undefined || rows.length < limit ? undefined : rows.at(-1)
+      if (order === 'asc') after = last?.seq ?? range.before - 1
+      else before = last?.seq ?? range.after + 1
+      this.#charge(reader, context === undefined ? range.before - range.after - 1 : limit)
+      const found = rows.filter((row) => this.#mayRead(reader, row) && matches(filter, row))
+      if (found.length > 0) yield found
+      limit = isFiltered ? maxFilteredRows : maxSlice.rows
       await yieldNow()
+    }
+  }
+
+  /**
+   * All rows between `after` and `before`, with the bodies of what the reader may read, for those who go on from there. They are
+   * read once for all who ask for them at about the same time, but not `withProofs`: with what proves each row.
+   */
+  async *replay(
+    reader: Reader & LogReader,
+    { after: start, before, withProofs = false }: Replayed,
+  ): AsyncGenerator<Slice, void> {
+    this.#shared.enter()
+    try {
+      let after = Math.max(start, this.#space.log.oldest - 1)
+      let limit = maxSlice.rows
+      while (before - after > 1 && (await this.waitForBudget(reader))) {
+        const range = { ...boundRange({ after, before }, limit, 'asc'), withProofs }
+        const slice = await this.#slot(reader, () => this.#readSlice(reader, range))
+        const last = slice?.rows.at(-1)
+        if (slice === undefined || last === undefined) return
+        const { rows } = slice
+        const given = rows.filter(({ body }) => body.length > 0)
+        this.#charge(reader, rows.length, given)
+        after = last.seq
+        // Where bodies are large, the headings of many rows would be read again and again.
+        limit = Math.min(maxSlice.rows, Math.max(minRows, 2 * rows.length))
+        yield slice
+        await yieldNow()
+      }
+    } finally {
+      this.#shared.leave()
     }
   }
 
@@ -110,13 +167,21 @@ export class LogReads {
 
   /** The rows after `after` up to `head`, one after another, with what proves them. Ends early where one is missing, too. */
   async *rows(reader: LogReader, after: number, head: number): AsyncGenerator<Row, void> {
+    const { log } = this.#space
     let last = after
-    for await (const slice of this.#slices(reader, { after, before: head + 1 })) {
-      for (const row of slice) {
+    while (last < head && (await this.waitForBudget(reader))) {
+      const range = boundRange({ after: last, before: head + 1 }, maxSlice.rows, 'asc')
+      const rows = await this.#slot(reader, () =>
+        log.read({ ...range, limit: maxSlice.rows, maxBytes: maxSlice.bytes }),
+      )
+      if (rows === undefined || rows.length === 0) return
+      this.#charge(reader, rows.length, rows)
+      for (const row of rows) {
         if (row.seq !== last + 1) return
         yield row
         last = row.seq
       }
+      await yieldNow()
     }
   }
 
@@ -130,7 +195,113 @@ export class LogReads {
     }
     return false
   }
+
+  /** Reads as one of few of the same rateLimitKey; `undefined` = the reader has gone. */
+  #slot<Found>(reader: LogReader, read: () => Promise<Found>): Promise<Found | undefined> {
+    return this.#slots.run(reader.rateLimitKey, async () => (reader.isGone() ? undefined : read()))
+  }
+
+  /** For so many seqs, and for what is given of them. */
+  #charge({ rateLimitKey }: LogReader, seqs: number, given: readonly Row[] = []): void {
+    const { rates, clock } = this.#space
+    const further = given.reduce((sum, row) => sum + Math.max(0, correlations(row).length - 1), 0)
+    const units =
+      seqs * cost.seq +
+      given.length * cost.row +
+      further * cost.furtherAnswered +
+      countBytes(given) / cost.bytesPerUnit
+    rates.charge(rateLimitKey, 'work', units, clock.now())
+  }
+
+  #mayRead(reader: Reader, heading: Heading): boolean {
+    return mayRead(reader, this.#space.decideAudience(heading))
+  }
+
+  /** With these headings, of which there is one; as many as have so many bytes together. */
+  #readBodies(asked: readonly Heading[], order: 'asc' | 'desc', { withProofs = false } = {}): Promise<Row[]> {
+    const seqs = asked.map(({ seq }) => seq)
+    if (order === 'desc') seqs.reverse()
+    const range = { after: (seqs[0] ?? 0) - 1, before: (seqs.at(-1) ?? 0) + 1, limit: seqs.length, order }
+    return this.#space.log.read({
+      ...range,
+      maxBytes: maxSlice.bytes,
+      filter: { seqs },
+      ...(!withProofs && { only: 'bodies' }),
+    })
+  }
+
+  async #readSlice(reader: Reader, range: Range): Promise<Slice> {
+    for (;;) {
+      const { audienceVersion: version } = this.#space
+      const read = (): Promise<OpenSlice> => this.#readOpen(range, reader)
+      const key = `${version} ${getRightsKey(reader)} ${range.after} ${range.before}`
+      const open = await (range.withProofs ? read() : this.#shared.get(key, read))
+      const own = open.others.filter(({ audience }) => mayRead(reader, audience)).map(({ row }) => row)
+      const rows = own.length === 0 ? open.rows : await this.#addBodies(open.rows, own, range)
+      // Else somebody may read now what has been left out.
+      if (version === this.#space.audienceVersion) return { rows, version }
+    }
+  }
+
+  /** With the bodies of what all with these rights may read. */
+  async #readOpen({ withProofs, ...range }: Range, rights: ReadRights): Promise<OpenSlice> {
+    const only = withProofs ? 'proofs' : 'headings'
+    const headings = await this.#space.log.read({ ...range, limit: maxSlice.rows, only })
+    const all: Row[] = []
+    const others: OpenSlice['others'][number][] = []
+    for (const row of headings) {
+      const audience = this.#space.decideAudience(row)
+      if (mayAllRead(rights, audience)) all.push(row)
+      else others.push({ row, audience })
+    }
+    const rows = await this.#addBodies(headings, all, { withProofs })
+    const through = rows.at(-1)?.seq ?? 0
+    return { rows, others: others.filter(({ row }) => row.seq <= through) }
+  }
+
+  /** The rows with the bodies of some of them, up to where these are too many bytes. */
+  async #addBodies(
+    rows: readonly Row[],
+    some: readonly Row[],
+    part: Pick<Range, 'withProofs'>,
+  ): Promise<readonly Row[]> {
+    if (some.length === 0) return rows
+    const whole = await this.#readBodies(some, 'asc', part)
+    const last = isCut(whole) ? whole.at(-1) : undefined
+    const through = last?.seq ?? rows.at(-1)?.seq ?? 0
+    if (whole.length === rows.length) return whole
+    const bySeq = new Map(whole.map((row) => [row.seq, row]))
+    return rows.filter(({ seq }) => seq <= through).map((row) => bySeq.get(row.seq) ?? row)
+  }
 }
+
+interface Range {
+  readonly after: number
+  readonly before: number
+  readonly withProofs: boolean
+}
+
+type Replayed = Pick<Range, 'after' | 'before'> & Partial<Range>
+
+/** A part of the log as many may read it, and what is for some alone. */
+interface OpenSlice {
+  readonly rows: readonly Row[]
+  readonly others: readonly { readonly row: Row; readonly audience: Audience }[]
+}
+
+const boundRange = (
+  { after, before }: Pick<Range, 'after' | 'before'>,
+  seqs: number,
+  order: 'asc' | 'desc',
+): Pick<Range, 'after' | 'before'> =>
+  order === 'asc'
+    ? { after, before: Math.min(before, after + seqs + 1) }
+    : { after: Math.max(after, before - seqs - 1), before }
+
+const countBytes = (rows: readonly Row[]): number => rows.reduce((sum, { body }) => sum + body.length, 0)
+
+/** Whether there may be more than was read. */
+const isCut = (rows: readonly Row[]): boolean => countBytes(rows) >= maxSlice.bytes
 
 /** Runs at most so many tasks of one key at a time; the others wait for their turn. */
 export class Slots {
@@ -157,13 +328,8 @@ export class Slots {
   }
 }
 
-const isEmpty = (filter: object | undefined): boolean =>
-  filter === undefined || Object.keys(filter).length === 0
-
 /** Each is a slice of `LogReads`: all of them come to some megabytes. */
 const maxSlices = 16
-
-type SliceOfAll = Omit<Query, 'filter'> & { readonly after: number; readonly before: number }
 
 /**
  * Reads a slice once for all who ask for it at about the same time: after an outage everybody comes back to the same
@@ -171,8 +337,7 @@ type SliceOfAll = Omit<Query, 'filter'> & { readonly after: number; readonly bef
  */
 class SharedSlices {
   /** By what was asked for, the latest use last. */
-  readonly #slices = new Map<string, Promise<readonly Row[]>>()
-  #oldest = 0
+  readonly #slices = new Map<string, Promise<OpenSlice>>()
   #readers = 0
 
   enter(): void {
@@ -187,15 +352,8 @@ class SharedSlices {
     this.#slices.clear()
   }
 
-  read(log: EnvelopeLog, query: SliceOfAll): Promise<readonly Row[]> {
-    const { oldest } = log
-    if (oldest !== this.#oldest) this.#slices.clear()
-    this.#oldest = oldest
-    const { order, after, before } = query
-    // Seqs have no gaps: where the other end is further away than the limit, it makes no difference.
-    const limit = Math.min(query.limit, before - after - 1)
-    const key = `${order} ${order === 'desc' ? before : after} ${limit}`
-    const slice = this.#slices.get(key) ?? this.#keepGood(key, log.read(query))
+  get(key: string, read: () => Promise<OpenSlice>): Promise<OpenSlice> {
+    const slice = this.#slices.get(key) ?? this.#keepGood(key, read())
     this.#slices.delete(key)
     this.#slices.set(key, slice)
     const [leastUsed] = this.#slices.keys()
@@ -203,7 +361,7 @@ class SharedSlices {
     return slice
   }
 
-  #keepGood(key: string, slice: Promise<readonly Row[]>): Promise<readonly Row[]> {
+  #keepGood(key: string, slice: Promise<OpenSlice>): Promise<OpenSlice> {
     slice.catch(() => {
       // The next to ask may be luckier.
       if (this.#slices.get(key) === slice) this.#slices.delete(key)

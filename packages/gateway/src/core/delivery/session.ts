@@ -15,7 +15,7 @@ import { matches } from '../../log/entries.js'
 import type { Connection, Message, OutboundBatch, Sender } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
-import type { Addressed, Reader } from '../may-read.js'
+import { type Addressed, getRightsKey, type Reader, type ReadRights } from '../may-read.js'
 import type { SpaceMetrics } from '../metering.js'
 import type { LogReader } from './log-reads.js'
 
@@ -49,6 +49,7 @@ export class Session implements Sender, Reader, LogReader {
   readonly isWelcome: () => boolean
   capabilities: readonly Capability[]
   readsTargeted: boolean
+  readsRefusals: boolean
   readonly selection: Selection
   subscription: Subscription = compileSubscription({})
   /** Sessions of one group differ only in what is addressed to them and what they sent. */
@@ -74,7 +75,7 @@ export class Session implements Sender, Reader, LogReader {
   /** `resubscribed` answers the envelope `id` that asked for it, and gives the bytes of the answer. */
   constructor(
     connection: Connection,
-    visitor: Visitor & { readsTargeted: boolean },
+    visitor: Visitor & ReadRights,
     space: SessionSpace,
     resubscribed: (session: Session, id: string) => number,
     selection: Selection = everything,
@@ -85,6 +86,7 @@ export class Session implements Sender, Reader, LogReader {
     this.isWelcome = () => visitor.isWelcome()
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted
+    this.readsRefusals = visitor.readsRefusals
     this.selection = selection
     this.group = getGroupKey(this)
     this.#space = space
@@ -92,9 +94,14 @@ export class Session implements Sender, Reader, LogReader {
   }
 
   /** Gives it the rights that it has from now on. */
-  updateRights({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
+  updateRights({
+    capabilities,
+    readsTargeted,
+    readsRefusals,
+  }: Pick<Session, 'capabilities'> & ReadRights): void {
     this.capabilities = capabilities
     this.readsTargeted = readsTargeted
+    this.readsRefusals = readsRefusals
     this.group = getGroupKey(this)
   }
 
@@ -163,8 +170,8 @@ export class Session implements Sender, Reader, LogReader {
   }
 }
 
-const getGroupKey = ({ readsTargeted, selection, subscription }: Session): string =>
-  `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`
+const getGroupKey = (session: Session): string =>
+  `${getRightsKey(session)} ${session.selection.key} ${session.subscription.key}`
 
 /** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */
 interface Subscription {

@@ -4,7 +4,7 @@ import { ChainVerifier, type Column } from '../../log/chain-verifier.js'
 import { readErasure } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
-import { mayRead, type Reader } from '../may-read.js'
+import type { Reader } from '../may-read.js'
 import { yieldNow } from '../yielding.js'
 import type { Source } from './backfill.js'
 import type { LogReader, LogReads } from './log-reads.js'
@@ -146,9 +146,10 @@ export async function* exportLog(
   const { through, hash: previous } = await placeAfter(after, log)
   yield exportLine({ epoch: log.epoch, first: through + 1, previous: hex(previous) })
   let [last, hash] = [through, previous]
-  for await (const row of reads.rows(reader, through, head)) {
-    yield exportLine(mayRead(reader, source.createDelivery(row).audience) ? shown(row) : withheld(row))
-    ;[last, hash] = [row.seq, row.hash]
+  for await (const { rows } of reads.replay(reader, { after: through, before: head + 1, withProofs: true })) {
+    if (rows[0]?.seq !== last + 1) break
+    for (const row of rows) yield exportLine(row.body.length > 0 ? shown(row) : withheld(row))
+    ;[last, hash] = [rows.at(-1)?.seq ?? last, rows.at(-1)?.hash ?? hash]
   }
   if (reader.isGone()) return
   if (last !== head) throw new Error(`seq ${last + 1} is gone from the log; export it again`)

@@ -2,6 +2,7 @@ import {
   type ContextInfo,
   contextParent,
   contextRoot,
+  correlations,
   type Envelope,
   GATEWAY,
   GUEST,
@@ -24,6 +25,8 @@ interface OpenedContext extends Counted {
   readonly info: ContextInfo
   /** Who may read its start and those of the contexts that it is nested in; absent = everyone. */
   readonly audience?: readonly string[]
+  /** Of a run that is private, or public by its own word: what it is about. */
+  readonly triggers?: readonly string[]
   readonly nested: string[]
 }
 
@@ -36,8 +39,13 @@ interface ContextsSnapshot {
   readonly opened: readonly OpenedContext[]
   /** In the order in which they were closed. */
   readonly closed: readonly string[]
+  /** There was a private run. */
+  readonly hasPrivateRuns?: true
   readonly mcpVisibility: AudienceRules['mcpVisibility']
 }
+
+/** Earlier versions do not say whether there was a private run. */
+type Restored = Omit<ContextsSnapshot, 'hasPrivateRuns'> & { readonly hasPrivateRuns?: boolean }
 
 /** Closed contexts past this many are forgotten; what is said in them then is said in a free path. */
 const rememberedClosed = 10_000
@@ -45,8 +53,12 @@ const rememberedClosed = 10_000
 /** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
 export class Contexts {
   readonly #byPath = new Map<string, OpenedContext>()
+  /** Runs by their owner and what they are about, of those that keep that. */
+  readonly #byTrigger = new Map<string, OpenedContext>()
   readonly #open = new OpenContexts<OpenedContext>()
   #closed: string[] = []
+  /** Whether there was a run that is not for everyone, ever. */
+  hasPrivateRuns = false
   #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
 
   apply(envelope: Envelope): void {
@@ -61,21 +73,47 @@ export class Contexts {
   }
 
   snapshot(): ContextsSnapshot {
-    return { opened: [...this.#byPath.values()], closed: this.#closed, mcpVisibility: this.#mcpVisibility }
+    return {
+      opened: [...this.#byPath.values()],
+      closed: this.#closed,
+      mcpVisibility: this.#mcpVisibility,
+      ...(this.hasPrivateRuns && { hasPrivateRuns: true }),
+    }
   }
 
   /** What the snapshot holds belongs to this object from now on. */
-  restore({ opened, closed, mcpVisibility }: ContextsSnapshot): void {
+  restore({
+    opened,
+    closed,
+    mcpVisibility,
+    hasPrivateRuns = opened.some(({ audience }) => audience),
+  }: Restored): void {
     for (const context of opened) {
       this.#byPath.set(context.info.context, context)
       if (isOpen(context.info)) this.#open.add(context)
+      this.#noteTriggers(context)
     }
     this.#closed = [...closed]
     this.#mcpVisibility = mcpVisibility
+    this.hasPrivateRuns = hasPrivateRuns
   }
 
   get(path: string): ContextInfo | undefined {
     return this.#byPath.get(path)?.info
+  }
+
+  /** Who takes part in the run that this context belongs to; `undefined` = everyone, or it is a free path [MEUP-2.13]. */
+  runAudience(path: string): readonly string[] | undefined {
+    return this.#byPath.get(contextRoot(path))?.audience
+  }
+
+  /** The same of the run of this participant about one of these: `everyone` by its own word; `undefined` = there is none. */
+  audienceAbout(owner: string, triggers: readonly string[]): readonly string[] | 'everyone' | undefined {
+    for (const trigger of triggers) {
+      const run = this.#byTrigger.get(`${owner} ${trigger}`)
+      if (run !== undefined) return run.audience ?? 'everyone'
+    }
+    return undefined
   }
 
   /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
@@ -142,9 +180,12 @@ export class Contexts {
     const opened: OpenedContext = {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
       ...(audience && { audience }),
+      ...(parent === undefined && keepsTriggers(start) && { triggers: correlations(start) }),
       nested: [],
       ...nothingBy(from),
     }
+    if (audience !== undefined) this.hasPrivateRuns = true
+    this.#noteTriggers(opened)
     this.#byPath.set(context, opened)
     this.#open.add(opened)
     parent?.nested.push(context)
@@ -153,7 +194,15 @@ export class Contexts {
   /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
   count(context: string, envelope: Envelope): void {
     const { kind, from } = envelope
-    const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, findOrigin: () => undefined }
+    if (this.runAudience(context) !== undefined) return
+    const rules = {
+      mcpVisibility: this.#mcpVisibility,
+      hasPrivateRuns: false,
+      withholds: () => false,
+      findOrigin: () => undefined,
+      runAudience: () => undefined,
+      deciders: () => [],
+    }
     if (decideAudience(envelope, rules) !== undefined) return
     const isThinking = isThought(kind)
     const isOwn = isThinking && from === this.runOwner(context)
@@ -194,13 +243,25 @@ export class Contexts {
     while (this.#closed.length > rememberedClosed) this.#forget(this.#closed.shift() ?? '')
   }
 
+  #noteTriggers(run: OpenedContext): void {
+    for (const trigger of run.triggers ?? []) this.#byTrigger.set(`${run.info.owner} ${trigger}`, run)
+  }
+
   #forget(path: string): void {
+    const { info, triggers = [] } = this.#byPath.get(path) ?? {}
+    for (const trigger of triggers) {
+      const key = `${info?.owner} ${trigger}`
+      if (this.#byTrigger.get(key)?.info === info) this.#byTrigger.delete(key)
+    }
     this.#byPath.delete(path)
     const siblings = this.#byPath.get(contextParent(path) ?? '')?.nested ?? []
     const at = siblings.indexOf(path)
     if (at !== -1) siblings.splice(at, 1)
   }
 }
+
+/** Whether answers without a context have to find the run: it is not as public as what it is about. */
+const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 
 function hide(run: ContextInfo, hiddenBy: string[] | undefined): void {
   run.reasoningVisible = hiddenBy === undefined

@@ -8,6 +8,7 @@ import {
   type KickPayload,
   Kind,
   type McpProposalPayload,
+  type PresencePayload,
 } from '@meup/protocol'
 import { FairMap } from '../fair-map.js'
 
@@ -23,16 +24,17 @@ export interface Call {
 /** A proposal that can still be fulfilled. */
 interface OpenProposal {
   readonly by: string
+  readonly seq: number
+  /** How often it can still be fulfilled. */
+  readonly uses: number
   readonly call: Call
   readonly rejectedBy: ReadonlySet<string>
 }
 
 interface Proposal extends OpenProposal {
-  readonly seq: number
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly rejectedBy: Set<string>
-  /** How often it can still be fulfilled. */
   uses: number
 }
 
@@ -49,6 +51,8 @@ const maxRejections = 1000
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
   readonly #open = new FairMap<Proposal>(remembered, ({ by }) => by)
+  /** When the next of them ends, in milliseconds since the epoch, or earlier. */
+  soonest = Number.POSITIVE_INFINITY
 
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, from, payload } = envelope
@@ -58,6 +62,7 @@ export class Proposals {
     } else if (kind === Kind.mcpReject) for (const id of correlations(envelope)) this.#reject(id, from)
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
     else if (kind === Kind.spaceKick) this.endBy([(payload as KickPayload).participantId])
+    else if (kind === Kind.systemPresence) this.#markAnnounced(payload as PresencePayload)
     else if (kind === Kind.systemSpace && payload.event === 'pruned') this.#prune(Number(payload.through))
     else this.#open.delete(getErasure(envelope)?.id ?? '')
   }
@@ -78,40 +83,55 @@ export class Proposals {
   restore(snapshot: ProposalsSnapshot): void {
     for (const { id, rejectedBy, ...proposal } of snapshot) {
       this.#open.set(id, { ...proposal, rejectedBy: new Set(rejectedBy) })
+      this.#await(proposal)
+    }
+  }
+
+  /** Those that are over by time, and were not told of. */
+  *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
+    this.soonest = Number.POSITIVE_INFINITY
+    for (const [id, proposal] of this.#open) {
+      this.#await(proposal)
+      if (isOver(proposal, now)) yield { id, participant: proposal.by }
     }
   }
 
   /** `undefined` = there is no such proposal, or at this time (in milliseconds since the epoch) it is over. */
   find(id: string, now: number): OpenProposal | undefined {
     const proposal = this.#open.get(id)
-    return proposal?.expiresAt !== undefined && proposal.expiresAt <= now ? undefined : proposal
+    return proposal !== undefined && isOver(proposal, now) ? undefined : proposal
   }
 
-  /** Of those that were made last, the ones that are open at this time, the newest first. */
-  latest(maximum: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
-    const ids = [...this.#open.keys()].slice(-maximum).reverse()
-    return ids.flatMap((id) => {
-      const proposal = this.#open.get(id)
-      return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }
+  /** Those that are open at this time, oldest first; of the latest alone, where `maximum` is given. */
+  open(now: number, maximum?: number): (OpenProposal & { readonly id: string })[] {
+    const ids = [...this.#open.keys()]
+    return (maximum === undefined ? ids : ids.slice(-maximum)).flatMap((id) => {
+      const proposal = this.find(id, now)
+      return proposal === undefined ? [] : { id, ...proposal }
     })
-  }
-
-  /** How many are open at this time. */
-  countOpen(now: number): number {
-    return [...this.#open.keys()].filter((id) => this.find(id, now) !== undefined).length
   }
 
   #propose(envelope: Envelope, body: Uint8Array): void {
     const { expiresAt, uses = 1 } = envelope.payload as McpProposalPayload
-    this.#open.set(envelope.id, {
+    const proposal = {
       seq: envelope.seq ?? 0,
       by: envelope.from,
       call: digestCall(envelope, getMember(body, 'payload')),
       // What is no date is long over.
       ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) || 0 }),
-      rejectedBy: new Set(),
+      rejectedBy: new Set<string>(),
       uses,
-    })
+    }
+    this.#open.set(envelope.id, proposal)
+    this.#await(proposal)
+  }
+
+  #await({ expiresAt = Number.POSITIVE_INFINITY }: { readonly expiresAt?: number }): void {
+    this.soonest = Math.min(this.soonest, expiresAt)
+  }
+
+  #markAnnounced({ ended }: PresencePayload): void {
+    if (ended?.what === 'proposal') this.#open.delete(ended.id)
   }
 
   /** What nobody can read any more nobody can decide on [MEUP-3.22]. */
@@ -135,6 +155,8 @@ export class Proposals {
     if (proposal.rejectedBy.size >= maxRejections) this.#open.delete(id)
   }
 }
+
+const isOver = ({ expiresAt }: Proposal, now: number): boolean => expiresAt !== undefined && expiresAt <= now
 
 /** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
 export function digestCall({ to, payload }: Envelope, bytes: Uint8Array | undefined): Call {

@@ -1,4 +1,4 @@
-import { Oldest } from '@meup/folds'
+import { getNamed, Oldest } from '@meup/folds'
 import {
   correlations,
   type Envelope,
@@ -8,6 +8,7 @@ import {
   isKnownKind,
   Kind,
   type PausePayload,
+  type PresencePayload,
 } from '@meup/protocol'
 import { Contexts } from './contexts.js'
 import { Proposals } from './proposals.js'
@@ -25,17 +26,28 @@ interface Fold {
   restore(snapshot: never): void
 }
 
+/** Id and seq of a `system.space` `configured` in the log. */
+interface ConfigurationRecord {
+  readonly id: string
+  readonly seq: number
+}
+
+/** Records of configurations that are remembered. */
+const maxConfigurations = 100
+
 interface Snapshot {
   readonly version: number
   readonly configured?: Readonly<Record<string, unknown>>
+  readonly configurations?: readonly ConfigurationRecord[]
   readonly [fold: string]: unknown
 }
 
 /**
- * Of the format of snapshots and checkpoints, which are taken of the same version alone. It is also raised where folds come to
- * make something else of the same envelopes.
+ * Of the format of snapshots and checkpoints. It is raised where folds come to make something else of the same envelopes. Checkpoints are
+ * taken of the same version alone; snapshots of pruned logs of all from `oldestVersion` on, whose new fields are optional.
  */
-const version = 8
+const version = 10
+const oldestVersion = 8
 
 type FoldName = 'participants' | 'contexts' | 'requests' | 'pauses' | 'proposals' | 'hops' | 'erasures'
 
@@ -73,8 +85,9 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.participantRestart]: [],
   [Kind.participantShutdown]: [],
   [Kind.systemWelcome]: [],
+  [Kind.systemTick]: [],
   [Kind.systemError]: [],
-  [Kind.systemPresence]: ['participants'],
+  [Kind.systemPresence]: ['participants', 'pauses', 'proposals'],
   [Kind.systemDecision]: [],
   [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops', 'erasures'],
 }
@@ -98,6 +111,8 @@ export class SpaceState {
   readonly erasures = new Erasures()
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
+  /** The latest records of that, in log order; the last one is of `configured`. */
+  configurations: readonly ConfigurationRecord[] = []
 
   /** By their names in snapshots. */
   readonly #folds: Readonly<Record<FoldName, Fold>> = {
@@ -117,8 +132,8 @@ export class SpaceState {
   /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a gateway of another version wrote them. */
   static from(bytes: Uint8Array, through = 0): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
-    if (snapshot.version !== version) {
-      const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${version}.`
+    if (snapshot.version < oldestVersion || snapshot.version > version) {
+      const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${oldestVersion} to ${version}.`
       throw new Error(`${found} Start the gateway that wrote it.`)
     }
     const state = new SpaceState()
@@ -126,6 +141,7 @@ export class SpaceState {
       fold.restore(snapshot[name] as never)
     }
     state.configured = snapshot.configured
+    state.configurations = snapshot.configurations ?? []
     state.seq = through
     return state
   }
@@ -137,8 +153,27 @@ export class SpaceState {
     if (context !== undefined) this.contexts.count(context, envelope)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
-      this.configured = envelope.payload
+      this.#configure(envelope)
     this.seq = envelope.seq ?? this.seq
+  }
+
+  /** When the next of what is told of ends, or earlier; infinity = nothing does [MEUP-3.28]. */
+  get nextEnd(): number {
+    return this.trust.hasEnded ? 0 : Math.min(this.pauses.soonest, this.proposals.soonest)
+  }
+
+  /** What time has ended by now, and was not told yet. */
+  ended(now: number): Ended[] {
+    return [
+      ...[...this.pauses.ended(now)].map((end) => ({ what: 'pause', ...end }) as const),
+      ...[...this.trust.ended()].map((end) => ({ what: 'grant', ...end }) as const),
+      ...[...this.proposals.ended(now)].map((end) => ({ what: 'proposal', ...end }) as const),
+    ]
+  }
+
+  #configure({ id, seq = 0, payload }: Envelope): void {
+    this.configured = payload
+    this.configurations = [...this.configurations, { id, seq }].slice(-maxConfigurations)
   }
 
   /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
@@ -147,15 +182,20 @@ export class SpaceState {
     const snapshot: Snapshot = {
       version,
       ...Object.fromEntries(folds),
-      ...(this.configured && { configured: this.configured }),
+      ...(this.configured && { configured: this.configured, configurations: this.configurations }),
     }
     return new TextEncoder().encode(JSON.stringify(snapshot))
   }
 }
 
+/** What time has ended, and whose it was [MEUP-3.28]. */
+export type Ended = NonNullable<PresencePayload['ended']> & { readonly participant: string }
+
 /** Why a participant may not act for the time being. */
 interface Pause {
   readonly by: string
+  /** Of its envelope. Absent in snapshots of earlier versions: nothing is told of its end. */
+  readonly ref?: string
   readonly reason?: string
   /** Milliseconds since the epoch; absent = until somebody lets it go on. */
   readonly until?: number
@@ -170,15 +210,17 @@ const maxReasonChars = 200
 /** The last millisecond that a date can tell. */
 const endOfTime = 8.64e15
 
-/** Who is paused [MEUP-3.13]. A fold over the log. */
+/** Who is paused [MEUP-3.13], and whose pause is over while nobody has been told. A fold over the log. */
 export class Pauses {
   readonly #paused = new Map<string, Pause>()
+  /** When the next of them ends, in milliseconds since the epoch, or earlier. */
+  soonest = Number.POSITIVE_INFINITY
 
   apply(envelope: Envelope): void {
     if (envelope.kind === Kind.participantPause) this.#pause(envelope)
     else if (envelope.kind === Kind.participantResume) {
       for (const id of envelope.to ?? []) this.#paused.delete(id)
-    }
+    } else this.#markAnnounced(envelope.payload as PresencePayload)
   }
 
   snapshot(): PausesSnapshot {
@@ -186,7 +228,19 @@ export class Pauses {
   }
 
   restore(snapshot: PausesSnapshot): void {
-    for (const { id, ...pause } of snapshot) this.#paused.set(id, pause)
+    for (const { id, ...pause } of snapshot) {
+      this.#paused.set(id, pause)
+      this.#await(pause)
+    }
+  }
+
+  /** Those that are over, and were not told of. */
+  *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
+    this.soonest = Number.POSITIVE_INFINITY
+    for (const [participant, pause] of this.#paused) {
+      this.#await(pause)
+      if (pause.ref !== undefined && isOver(pause, now)) yield { id: pause.ref, participant }
+    }
   }
 
   /** What keeps a participant from acting at this time, in milliseconds since the epoch. */
@@ -195,13 +249,22 @@ export class Pauses {
     return pause !== undefined && isOver(pause, now) ? undefined : pause
   }
 
-  /** A second pause replaces the first. Pauses that are over are removed. */
-  #pause({ from, to, ts, payload }: Envelope): void {
+  #await({ until, ref }: Pause): void {
+    if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
+  }
+
+  #markAnnounced({ ended, participant }: PresencePayload): void {
+    if (ended?.what === 'pause' && this.#paused.get(participant.id)?.ref === ended.id)
+      this.#paused.delete(participant.id)
+  }
+
+  /** A second pause replaces the first. */
+  #pause({ id: ref, from, to, ts, payload }: Envelope): void {
     const { reason, timeoutSeconds } = payload as PausePayload
     const now = Date.parse(ts)
-    for (const [id, pause] of this.#paused) if (isOver(pause, now)) this.#paused.delete(id)
     const pause: Pause = {
       by: from,
+      ref,
       ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
       ...(timeoutSeconds !== undefined && {
         until: Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime),
@@ -211,6 +274,9 @@ export class Pauses {
       this.#paused.delete(id)
       this.#paused.set(id, pause)
     }
+    this.#await(pause)
+    if (this.#paused.size <= remembered) return
+    for (const [id, each] of this.#paused) if (isOver(each, now)) this.#paused.delete(id)
     for (const oldest of this.#paused.keys()) {
       if (this.#paused.size <= remembered) break
       this.#paused.delete(oldest)
@@ -245,6 +311,8 @@ class Hops {
   /** Who sent each chat of an agent. */
   readonly #senders = new Map<string, string>()
   readonly #oldestSent = new Oldest(this.#senders)
+  /** The last chat of an agent. */
+  #latest: string | undefined
   /** Of the chats that are further than 0. */
   readonly #hops = new Map<string, number>()
   /** Agents that somebody else has answered a request of since their last chat. */
@@ -279,14 +347,24 @@ class Hops {
     for (const [id, isAgent] of agents) this.#named.set(id, isAgent)
     for (const { id, from, hops } of chats) {
       this.#senders.set(id, from)
+      this.#latest = id
       if (hops !== undefined) this.#hops.set(id, hops)
     }
     for (const id of informed) this.#informed.add(id)
   }
 
-  /** How far a chat goes: one further than that of another agent that it answers, else as far as its sender was. */
-  of({ from, correlationId }: Pick<Envelope, 'from' | 'correlationId'>): number {
-    if (correlationId === undefined || !this.#isAgent(from) || this.#informed.has(from)) return 0
+  /**
+   * How far a chat goes: one further than that of another agent that it answers, as far as its sender's own that it answers. One
+   * that answers nothing and asks another agent by name goes one further than the last chat of any agent.
+   */
+  of(chat: Pick<Envelope, 'from' | 'to' | 'context' | 'correlationId' | 'payload'>): number {
+    const { from, context, correlationId } = chat
+    if (!this.#isAgent(from) || this.#informed.has(from)) return 0
+    if (correlationId === undefined) {
+      if (context !== undefined || this.#latest === undefined) return 0
+      const asksAgent = getNamed(chat)?.some((id) => id !== from && this.#isAgent(id)) === true
+      return asksAgent ? (this.#hops.get(this.#latest) ?? 0) + 1 : 0
+    }
     let furthest = 0
     for (const id of correlations({ correlationId })) {
       const sender = this.#senders.get(id)
@@ -301,6 +379,7 @@ class Hops {
     const hops = this.of(chat)
     if (hops > 0) this.#hops.set(id, hops)
     this.#senders.set(id, from)
+    this.#latest = id
     this.#informed.delete(from)
     while (this.#senders.size > rememberedChats) {
       const oldest = this.#oldestSent.next() ?? ''

@@ -1,7 +1,7 @@
 import { Kind, prescan } from '@meup/protocol'
-import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
+import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
-import type { Presence } from '../../core/presence.js'
+import type { Announcement, Presence } from '../../core/presence.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
@@ -61,7 +61,7 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   close(): void {
     this.#cancel()
-    this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
+    this.#announce({ people: [], programs: [] })
   }
 
   recovered(): void {
@@ -75,7 +75,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     return frame.length <= maxFrameBytes && !isSubscription(frame)
   }
 
-  async submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal> {
+  async submit(sender: Sender, frame: Uint8Array, form: FrameForm = {}): Promise<Receipt | Refusal> {
     const { participant, rateLimitKey } = sender
     const head = {
       do: 'submit',
@@ -83,7 +83,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       line: this.#connections.assign(sender),
       participant,
       rateLimitKey,
-      isBinary,
+      ...form,
       isRequest: sender.isRequest === true,
     }
     try {
@@ -122,8 +122,12 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   present(): void {
-    const people = [...this.#host.presence.here()]
-    this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people } })
+    const { presence } = this.#host
+    this.#announce({ people: [...presence.here()], programs: [...presence.programs()] })
+  }
+
+  #announce(announcement: Announcement): void {
+    this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, ...announcement } })
   }
 
   /** The frame may have been admitted all the same: sending it again with the same id finds out [MEUP-1.10]. */
@@ -193,7 +197,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       }
     }
     const sender = this.#createSender(head)
-    const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
+    const outcome = space.submit(sender, body ?? new Uint8Array(), head as FrameForm)
     const owesMs = space.rates.wait(sender.rateLimitKey, 'work', space.clock.now())
     return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
@@ -250,8 +254,8 @@ export class Member implements RemoteSequencer, SpaceListener {
         this.present()
         break
       case 'present': {
-        const people = head.people as Parameters<typeof presence.elsewhere.renew>[1]
-        presence.elsewhere.renew(String(head.from), people, space.clock.now() + leaseMs)
+        const { people, programs } = head as unknown as Announcement
+        presence.elsewhere.renew(String(head.from), { people, programs }, space.clock.now() + leaseMs)
         presence.changedElsewhere()
         break
       }

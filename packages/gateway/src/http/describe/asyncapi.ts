@@ -86,9 +86,17 @@ function describeMessages(
 
 const seq = { type: 'integer', minimum: 0 }
 
+const flag = { type: 'integer', enum: [0, 1], default: 0 }
+
 const socket = {
   method: 'GET',
-  query: object({ after: seq, epoch: text, tail: seq }, ['after', 'epoch', 'tail']),
+  query: object({ after: seq, epoch: text, tail: seq, tick: flag, hold: flag }, [
+    'after',
+    'epoch',
+    'tail',
+    'tick',
+    'hold',
+  ]),
   headers: object(
     {
       'Sec-WebSocket-Protocol': {

@@ -57,6 +57,27 @@ export function answerSchemas(): Record<string, JsonSchema> {
       ['next'],
     ),
     participants: object({ participants: array(plainSchema(ParticipantDetails)), ...place }),
+    proposals: object(
+      {
+        proposals: array(schemaRef('proposal')),
+        ...place,
+        has_more: { type: 'boolean' },
+        next: { ...count, description: '`after` of the next request' },
+      },
+      ['next'],
+    ),
+    proposal: object(
+      {
+        ...{ seq: { type: 'integer', minimum: 1 }, id: text, ts: text, from: text, to: array(text) },
+        ...{ context: text, rationale: text, correlationId: { oneOf: [text, array(text)] }, method: text },
+        parallelGroup: count,
+        params: { type: 'object', description: 'the bytes that were proposed' },
+        expiresAt: text,
+        usesLeft: { type: 'integer', minimum: 1 },
+        rejectedBy: { ...array(text), description: 'who may not approve it any more; others may' },
+      },
+      ['to', 'context', 'rationale', 'correlationId', 'parallelGroup', 'params', 'expiresAt'],
+    ),
     context: {
       allOf: [context, object({ counts, children: array(schemaRef('context')) })],
       description: 'the counts cover it and everything below it, as far as everyone may read it',
@@ -200,6 +221,15 @@ const decision = {
   },
   parallel_group: { ...countOrNull, description: 'the same for all that were dispatched together' },
 }
+const right = {
+  allowed_by: {
+    ...text,
+    description: 'the right that let the call pass: `configured`, or the id of a grant or an invitation',
+  },
+  approved_by: { ...text, description: 'who approved it, if the call was proposed by somebody else' },
+  right: { ...text, description: 'the same in words' },
+}
+const rightFields = Object.keys(right)
 const size: JsonSchema = {
   oneOf: [object({ count, unit: text }), { type: 'null' }],
   description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
@@ -234,7 +264,14 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
           object({
             ...identity,
             narrative: textOrNull,
-            tool_decisions: array(object({ ...decision, size }, ['rationale_given', 'cancelled', 'size'])),
+            tool_decisions: array(
+              object({ ...decision, ...right, size }, [
+                'rationale_given',
+                'cancelled',
+                'size',
+                ...rightFields,
+              ]),
+            ),
           }),
           { type: 'null' },
         ],
@@ -245,23 +282,27 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
     },
     ['truncated', 'next'],
   ),
-  step: object({
-    id: { ...text, description: 'a ULID' },
-    turn_id: text,
-    step_number: { ...count, description: 'from 0 in the turn' },
-    phase: plainSchema(Phase),
-    content: text,
-    linked_tool_call: { ...textOrNull, description: 'id of the request' },
-    linked_policy_decision: { ...textOrNull, description: 'id of the decision' },
-    linked_approval_request: { ...textOrNull, description: 'id of the proposal' },
-    created_at: text,
-    seq: count,
-    thread_id: identity.thread_id,
-    turn_number: { type: ['integer', 'null'], minimum: 1, description: 'null: of a job' },
-    timestamp: { ...text, description: 'when the turn began' },
-    state: turnState,
-    input_source: { ...text, description: 'kind of what the turn is about, or job' },
-  }),
+  step: object(
+    {
+      id: { ...text, description: 'a ULID' },
+      turn_id: text,
+      step_number: { ...count, description: 'from 0 in the turn' },
+      phase: plainSchema(Phase),
+      content: text,
+      linked_tool_call: { ...textOrNull, description: 'id of the request' },
+      linked_policy_decision: { ...textOrNull, description: 'id of the decision' },
+      linked_approval_request: { ...textOrNull, description: 'id of the proposal' },
+      created_at: text,
+      seq: count,
+      thread_id: identity.thread_id,
+      turn_number: { type: ['integer', 'null'], minimum: 1, description: 'null: of a job' },
+      timestamp: { ...text, description: 'when the turn began' },
+      state: turnState,
+      input_source: { ...text, description: 'kind of what the turn is about, or job' },
+      ...right,
+    },
+    rightFields,
+  ),
   reasoning_update: object(
     {
       type: { const: 'reasoning_update' },

@@ -1,9 +1,10 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { LogError, LogErrorCode } from '../../log/error.js'
-import type { Checkpoint, Filter, Snapshot } from '../../ports/envelope-log.js'
+import type { Checkpoint, Snapshot } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import type { Durability, Role } from './files.js'
 import type { Packed, PackedBatch } from './pack.js'
+import type { Range } from './rows.js'
 
 export interface WriterOptions {
   readonly path: string
@@ -39,18 +40,6 @@ export type WriterCalls = {
   read(range: Range): Packed
   checkpoint(space: number): Checkpoint | 'damaged' | undefined
   close(): void
-}
-
-export interface Range {
-  readonly space: number
-  /** Rows between these, both excluded. */
-  readonly after: number
-  readonly before: number
-  readonly limit: number
-  readonly maxBytes: number
-  readonly order: 'asc' | 'desc'
-  readonly filter: Filter
-  readonly only?: 'headings'
 }
 
 /** What the main thread asks of the thread that reads. */

@@ -2,9 +2,8 @@ import { contextParent } from '@meup/protocol/context'
 import { Kind } from '@meup/protocol/kinds'
 import type Database from 'better-sqlite3'
 import type { Filter, Row } from '../../ports/envelope-log.js'
-import type { Range } from './calls.js'
 import { type Packed, packHeadings, packPage } from './pack.js'
-import { columns, fieldsFrom, fromStored, headingColumns, type StoredRow } from './rows.js'
+import { columnsOf, fieldsFrom, fromStored, type Range, type StoredRow } from './rows.js'
 
 /** Reads pages of the log through this connection. */
 export function createPageReader(db: Database.Database): (range: Range) => Packed {
@@ -48,7 +47,7 @@ export function buildSelect({ space, after, before, limit, order, filter, only }
   const byDecisions = areDecisions(filter) && filter.context === undefined
   const rows = byDecisions ? 'envelopes INDEXED BY envelopes_decisions' : 'envelopes'
   return {
-    sql: `SELECT ${only === 'headings' ? headingColumns : columns} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
+    sql: `SELECT ${columnsOf[only ?? 'rows']} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   }
 }

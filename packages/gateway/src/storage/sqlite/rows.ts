@@ -1,19 +1,37 @@
 import type Database from 'better-sqlite3'
 import { createHeading, createRow, type Fields } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
-import type { Draft, Entry, Heading, Row } from '../../ports/envelope-log.js'
+import type { Draft, Entry, Filter, Heading, Part, Row } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
+
+/** Which rows are read, and what of them. */
+export interface Range {
+  readonly space: number
+  /** Rows between these, both excluded. */
+  readonly after: number
+  readonly before: number
+  readonly limit: number
+  readonly maxBytes: number
+  readonly order: 'asc' | 'desc'
+  readonly filter: Filter
+  readonly only?: Part
+}
 
 /** The columns of a `StoredRow`, in its order. */
 export const columns =
   'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
 
 /** The first of them: what stands behind a large body is as far away as its end. */
-export const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
+const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
-/** Those with which a row is read, but not proved. */
-const bodyColumns = `${headingColumns}, body`
+/** By the part of a row that is needed. What is not named is not read. */
+export const columnsOf: Readonly<Record<Part | 'rows', string>> = {
+  rows: columns,
+  headings: headingColumns,
+  bodies: `${headingColumns}, body`,
+  proofs: `${headingColumns}, x'' AS body, salt, leaf, hash, digest`,
+}
 
 export type StoredHeading = [
   seq: number,
@@ -28,7 +46,7 @@ export type StoredHeading = [
 
 export type StoredRow = [
   ...StoredHeading,
-  body: Uint8Array,
+  body?: Uint8Array,
   salt?: Uint8Array,
   leaf?: Uint8Array,
   hash?: Uint8Array,
@@ -55,7 +73,7 @@ export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storabl
 const none = new Uint8Array(0)
 
 export function fromStored(stored: StoredRow): Row {
-  const [, , , , , , , , body, salt = none, leaf = none, hash = none, digest = none] = stored
+  const [, , , , , , , , body = none, salt = none, leaf = none, hash = none, digest = none] = stored
   return createRow(fieldsFrom(stored), body, { salt, leaf, hash, digest })
 }
 
@@ -144,12 +162,16 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         const stored = headings.get(space, id)
         return stored && headingFrom(stored)
       }),
-    /** The rows with these seqs, up to those whose bodies have so many bytes together. */
-    rows: (space: number, seqs: readonly number[], maxBytes: number, only?: 'bodies') =>
+    /** The rows with these seqs, in this order, up to those whose bodies have so many bytes together. */
+    rows: (
+      space: number,
+      seqs: readonly number[],
+      { maxBytes, order, only }: Pick<Range, 'maxBytes' | 'order' | 'only'>,
+    ) =>
       look((prepared) => {
         const rows: Row[] = []
         let bytes = 0
-        for (const stored of storedAt(prepared[only ?? 'rows'], space, seqs)) {
+        for (const stored of storedAt(prepared.parts[only ?? 'rows'], space, seqs, order)) {
           const row = fromStored(stored)
           rows.push(row)
           bytes += row.body.length
@@ -165,18 +187,18 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
   }
 }
 
-/** With these seqs, which ascend. Those that are close together are found at once. */
+/** With these seqs, which ascend. Those that are close together are found at once, but no others are read. */
 function* storedAt(
-  { bySeq, between }: Prepared['rows'],
+  { bySeq, asc, desc }: RowStatements,
   space: number,
   seqs: readonly number[],
+  order: Range['order'],
 ): Generator<StoredRow> {
   const [first = 0, last = 0] = [seqs[0], seqs.at(-1)]
-  if (last - first < 2 * seqs.length) {
-    const asked = new Set(seqs)
-    for (const stored of between.iterate(space, first, last)) if (asked.has(stored[0])) yield stored
+  if (last - first === seqs.length - 1) {
+    yield* (order === 'asc' ? asc : desc).iterate(space, first, last)
   } else
-    for (const seq of seqs) {
+    for (const seq of order === 'asc' ? seqs : seqs.toReversed()) {
       const stored = bySeq.get(space, seq)
       if (stored !== undefined) yield stored
     }
@@ -186,18 +208,24 @@ const inContext = 'SELECT 1 FROM envelopes INDEXED BY envelopes_context WHERE sp
 const contextSql = `SELECT EXISTS (${inContext} AND context = :root)
   OR EXISTS (${inContext} AND context > :below AND context < :end)`
 
+type RowStatements = ReturnType<typeof rowsOf>
+
 const rowsOf = (db: Database.Database, columns: string) => ({
   bySeq: db
     .prepare<[space: number, seq: number], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND seq = ?`,
     )
     .raw(),
-  between: db
-    .prepare<[space: number, first: number, last: number], StoredRow>(
-      `SELECT ${columns} FROM envelopes WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
-    )
-    .raw(),
+  asc: between(db, columns, 'ASC'),
+  desc: between(db, columns, 'DESC'),
 })
+
+const between = (db: Database.Database, columns: string, order: 'ASC' | 'DESC') =>
+  db
+    .prepare<[space: number, first: number, last: number], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq ${order}`,
+    )
+    .raw()
 
 const prepare = (db: Database.Database) => ({
   db,
@@ -208,8 +236,12 @@ const prepare = (db: Database.Database) => ({
       `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
     )
     .raw(),
-  rows: rowsOf(db, columns),
-  bodies: rowsOf(db, bodyColumns),
+  parts: {
+    rows: rowsOf(db, columnsOf.rows),
+    headings: rowsOf(db, columnsOf.headings),
+    bodies: rowsOf(db, columnsOf.bodies),
+    proofs: rowsOf(db, columnsOf.proofs),
+  },
   headings: db
     .prepare<[space: number, id: string], StoredHeading>(
       `SELECT ${headingColumns} FROM envelopes WHERE space = ? AND id = ?`,

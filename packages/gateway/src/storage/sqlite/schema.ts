@@ -1,19 +1,30 @@
 import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
-import { tables } from './tables.js'
+import { refuseUpdate, tables } from './tables.js'
 
 /** The format of log files. A file of another one is refused: nothing is converted. */
 export const currentVersion = 8
 
 /** Makes the tables in an empty file; refuses a file of another format, or of somebody else. */
 export function establishSchema(db: Database.Database): void {
-  if (knownVersion(db) === currentVersion) return
+  if (knownVersion(db) === currentVersion) {
+    renewTrigger(db)
+    return
+  }
   db.transaction(() => {
     // Another process may have been first.
     if (knownVersion(db) === currentVersion) return
     db.exec(tables)
     writeVersion(db, currentVersion)
   }).immediate()
+}
+
+/** Which kinds may be erased is up to this gateway, not to the one that made the file. */
+function renewTrigger(db: Database.Database): void {
+  const name = 'envelopes_refuse_update'
+  const find = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()
+  if (`${find.get(name)};` === refuseUpdate) return
+  db.transaction(() => db.exec(`DROP TRIGGER IF EXISTS ${name}; ${refuseUpdate}`)).immediate()
 }
 
 /** The file's version, 0 for an empty one; refuses what `establishSchema` refuses. */

@@ -1,12 +1,12 @@
 import { closedError, LogError } from '../../log/error.js'
 import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
-import type { Range, ReaderCalls, WriterCalls } from './calls.js'
+import type { ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import { untilEmptied } from './erasing.js'
 import { asLogError, isBusy } from './failure.js'
 import { LogFile } from './log-file.js'
 import { type Packed, packBatch, unpackPage } from './pack.js'
-import { type Lookup, lookupThrough, storable } from './rows.js'
+import { type Lookup, lookupThrough, type Range, storable } from './rows.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>
@@ -20,23 +20,28 @@ export interface Threads {
 /** So few rows are read on this thread: to ask another takes longer. */
 const few = { rows: 256, bytes: 1024 * 1024 }
 
-/** Their seqs, where they are known without looking; `undefined` = they are not, or may be many. */
+/** Their seqs, which ascend, where they are known without looking; `undefined` = they are not, or may be many. */
 function fewSeqs({
   after,
   before,
   limit,
   maxBytes,
+  order,
   filter,
-}: Pick<Range, 'after' | 'before' | 'limit' | 'maxBytes' | 'filter'>): readonly number[] | undefined {
-  if (maxBytes > few.bytes && limit > 1) return undefined
+  only,
+}: Omit<Range, 'space'>): readonly number[] | undefined {
+  const hasBodies = only === undefined || only === 'bodies'
+  if (hasBodies && maxBytes > few.bytes && limit > 1) return undefined
   const { seqs, ...others } = filter
   if (Object.keys(others).length > 0) return undefined
   if (seqs !== undefined) {
     if (seqs.length > few.rows) return undefined
-    return seqs.filter((seq) => seq > after && seq < before).slice(0, limit)
+    const asked = seqs.filter((seq) => seq > after && seq < before)
+    return order === 'asc' ? asked.slice(0, limit) : asked.slice(Math.max(0, asked.length - limit))
   }
-  const count = Math.min(limit, before - after - 1)
-  return count > few.rows ? undefined : Array.from({ length: Math.max(0, count) }, (_, at) => after + 1 + at)
+  const count = Math.max(0, Math.min(limit, before - after - 1))
+  const first = order === 'asc' ? after + 1 : before - count
+  return count > few.rows ? undefined : Array.from({ length: count }, (_, at) => first + at)
 }
 
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
@@ -106,21 +111,11 @@ export async function openSqliteLog(
     }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
-      if (order === 'asc' && only !== 'headings') {
-        const seqs = fewSeqs({ ...ends, limit, maxBytes, filter })
-        if (seqs !== undefined) return lookup.rows(space, seqs, maxBytes, only)
-      }
-      return unpackPage(
-        await readPage({
-          space,
-          ...ends,
-          limit,
-          maxBytes,
-          order,
-          filter,
-          ...(only === 'headings' && { only }),
-        }),
-      )
+      const range = { ...ends, limit, maxBytes, order, filter, ...(only && { only }) }
+      const seqs = fewSeqs(range)
+      return seqs === undefined
+        ? unpackPage(await readPage({ space, ...range }))
+        : lookup.rows(space, seqs, range)
     },
     find(id) {
       refuseIfClosed()
@@ -244,9 +239,10 @@ export class InlineWriter {
     for (const { body } of batch) this.#bytes += body.length + bytesPerRow
     if (this.#bytes < foldBytes || this.#folding !== 'no') return
     this.#folding = 'most of it'
-    void this.#foldSome().then(() => {
+    const folded = (): void => {
       this.#folding = 'the rest is due'
-    })
+    }
+    this.#foldSome().then(folded, folded)
   }
 
   /** Where it fails the write-ahead log grows, and whatever is wrong shows at the next write. */

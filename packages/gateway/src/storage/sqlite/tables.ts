@@ -1,4 +1,4 @@
-import { erasableNamespaces, Kind } from '@meup/protocol/kinds'
+import { Kind, lastingKinds } from '@meup/protocol/kinds'
 
 /** What a trigger says of an envelope whose id, or whose place, another one has. */
 export const takenId = 'the log is append-only: an envelope cannot be replaced'
@@ -8,6 +8,13 @@ const kept = (row: 'OLD' | 'NEW'): string =>
   ['space', 'seq', 'id', 'ts', '"from"', 'kind', '"to"', 'context', 'correlationId', 'leaf', 'hash']
     .map((column) => `${row}.${column}`)
     .join(', ')
+
+/** The trigger by which an envelope may lose its body, if its kind may be erased, and nothing else. */
+export const refuseUpdate = `CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes
+  WHEN OLD.kind IN ('${lastingKinds.join("', '")}')
+    OR (NEW.rowid, ${kept('NEW')}, NEW.body, NEW.salt, NEW.digest)
+      IS NOT (OLD.rowid, ${kept('OLD')}, x'', x'', x'')
+  BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be changed'); END;`
 
 /** The tables of a log file. */
 export const tables = `
@@ -28,11 +35,12 @@ export const tables = `
     "to" TEXT,
     context TEXT,
     correlationId TEXT,
-    body BLOB NOT NULL,
     salt BLOB NOT NULL,
     leaf BLOB NOT NULL,
     hash BLOB NOT NULL,
     digest BLOB NOT NULL,
+    -- the last: whoever reads another column does not pass over it
+    body BLOB NOT NULL,
     PRIMARY KEY (space, seq),
     UNIQUE (space, id)
   ) STRICT;
@@ -58,12 +66,7 @@ export const tables = `
     digest BLOB NOT NULL
   ) STRICT;
 
-  -- an envelope may lose its body, if its kind may be erased, and nothing else
-  CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes
-    WHEN substr(OLD.kind, 1, instr(OLD.kind || '.', '.') - 1) NOT IN ('${erasableNamespaces.join("', '")}')
-      OR (NEW.rowid, ${kept('NEW')}, NEW.body, NEW.salt, NEW.digest)
-        IS NOT (OLD.rowid, ${kept('OLD')}, x'', x'', x'')
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be changed'); END;
+  ${refuseUpdate}
   -- what has been pruned may go, but never the end of the chain
   CREATE TRIGGER envelopes_refuse_delete BEFORE DELETE ON envelopes
     WHEN NOT EXISTS (SELECT 1 FROM pruned WHERE space = OLD.space AND through >= OLD.seq)

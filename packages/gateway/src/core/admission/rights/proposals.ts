@@ -1,18 +1,13 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
-import { parseEnvelope } from '../../../log/entries.js'
 import { type Call, digestCall } from '../../state/proposals.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  forbidden,
-  notInFuture,
-  type Refusal,
-  type Right,
-} from '../context.js'
+import { type Admission, type AdmissionContext, forbidden, notInFuture, type Right } from '../context.js'
+import { checkRoom, notOpen, readProposed } from '../proposed.js'
 
-/** A proposal ends in the future [MEUP-3.11]. */
-export const proposalRights: Right = ({ envelope, now }) =>
-  notInFuture('/payload/expiresAt', (envelope.payload as McpProposalPayload).expiresAt, now)
+/** A proposal ends in the future [MEUP-3.11], and leaves room for its approval [MEUP-4.20]. */
+export const proposalRights: Right = (admission, space) => {
+  const { expiresAt } = admission.envelope.payload as McpProposalPayload
+  return notInFuture('/payload/expiresAt', expiresAt, admission.now) ?? checkRoom(admission, space)
+}
 
 /** Its proposer alone withdraws a proposal [MEUP-3.11]. */
 export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
@@ -44,30 +39,13 @@ export const rejectionRights: Right = (admission, space) => {
   return undefined
 }
 
-/** Bytes of a proposal that are parsed in about a microsecond. */
-const bytesPerUnit = 200
-
 /** Nobody speaks for those who decide. */
 function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, state }: Admission): boolean {
   const entry = ids.findEntry(id)
   if (entry === undefined) return false
-  meter.charge(entry.body.length / bytesPerUnit, 'proposals to read')
-  const { to, context, payload } = parseEnvelope(entry)
-  const { method, params } = payload
-  const fulfilment = {
-    kind: Kind.mcpRequest,
-    payload: { method, ...(params !== undefined && { params }) },
-    ...(to && { to }),
-    ...(context !== undefined && { context }),
-  }
-  return checkMetered(meter, () => state.participants.allows(sender.participant, fulfilment))
+  const request = readProposed(entry, meter)
+  return checkMetered(meter, () => state.participants.allows(sender.participant, request))
 }
-
-const notOpen = (id: string): Refusal => ({
-  code: 'proposal_not_found',
-  path: '/correlationId',
-  message: `no proposal ${id} is open: it was used up or withdrawn, has expired, or never was`,
-})
 
 /** A request that fulfils a proposal asks for exactly what was proposed, while that is open [MEUP-4.17]. */
 export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {

@@ -120,12 +120,14 @@ function configure({ payload }: Envelope, trust: Trust): void {
 
 /** Guests are known while they are there. Joining or leaving after removal does not make a participant known again. */
 function presence({ payload }: Envelope, trust: Trust): void {
-  const { event, participant, vouched } = payload as PresencePayload
+  const { event, participant, vouched, program, ended } = payload as PresencePayload
   const { id, capabilities = [] } = participant
   const { participants, invitations, kicks } = trust
   if (vouched !== undefined) recordMembership(id, vouched, trust)
+  if (program !== undefined) participants.setProgram(id, program)
   if (event === 'update') {
-    trust.markNotified(id)
+    if (ended?.what === 'grant') trust.markEndAnnounced(ended.id)
+    if (participant.capabilities !== undefined) trust.markNotified(id)
     return
   }
   if (event === 'join' && !participants.has(id) && id.startsWith(GUEST)) {

@@ -3,10 +3,14 @@ import {
   type Capability,
   compileCapabilities,
   holdsLiteral,
+  Kind,
+  matchesKind,
   type ParticipantInfo,
+  type ProgramInfo,
   READ_TARGETED,
   type Subject,
 } from '@meup/protocol'
+import type { ReadRights } from '../../may-read.js'
 import { type Grant, Grants } from './grants.js'
 import { type Invitation, Invitations } from './invitations.js'
 
@@ -17,12 +21,16 @@ export interface TrustSnapshot {
   readonly kicks: readonly (readonly [participant: string, kick: Kick])[]
   readonly members: readonly (readonly [participant: string, issuedAt: number])[]
   readonly untold: readonly string[]
+  /** Absent in snapshots of earlier versions. */
+  readonly ended?: readonly (readonly [grant: string, recipient: string])[]
 }
 
 /** Told who does not belong to the space any more. */
 type OnForgotten = (ids: readonly string[]) => void
 
 const never = Number.POSITIVE_INFINITY
+/** Past this many, the oldest are told to nobody. */
+const rememberedEnds = 10_000
 
 /**
  * Who belongs to the space, what each was given by whom, and who is kept out [MEUP-4]. Keeps it consistent: whoever is
@@ -42,6 +50,8 @@ export class Trust {
   changedAt = 0
   /** Whose granted capabilities are other ones than presence has told last. */
   readonly #untold = new Set<string>()
+  /** Recipients of grants, invitations included, that time has ended and nobody was told of; by their ids. */
+  readonly #ended = new Map<string, string>()
   readonly #onForgotten: OnForgotten
 
   constructor(onForgotten: OnForgotten = () => {}) {
@@ -53,14 +63,28 @@ export class Trust {
     return this.grants.work
   }
 
-  /** Time has come to `now`, in milliseconds since the epoch: what was to last until then is over. */
+  /**
+   * Time has come to `now`, in milliseconds since the epoch: what was to last until then is over. One end after another: what falls
+   * with something else has not come to its own end, however seldom anybody looks at the time.
+   */
   advance(now: number): void {
-    if (now < this.soonest) return
+    while (this.soonest <= now) this.#end(this.soonest)
+  }
+
+  /** Ends what was to last until this time. */
+  #end(now: number): void {
     const isOver = ({ expiresAt }: { readonly expiresAt?: number }): boolean =>
       expiresAt !== undefined && expiresAt <= now
+    const over = this.invitations.list().filter(isOver)
+    for (const { id, recipient } of this.grants.list().filter(isOver)) this.#ended.set(id, recipient)
+    for (const { id, participant } of over) this.#ended.set(id, participant)
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= rememberedEnds) break
+      this.#ended.delete(oldest)
+    }
     this.kicks.lapse(now)
     this.fall(isOver)
-    this.forget(this.invitations.list().flatMap((each) => (isOver(each) ? [each.participant] : [])))
+    this.forget(over.map(({ participant }) => participant))
     this.changed()
   }
 
@@ -100,6 +124,19 @@ export class Trust {
     this.#untold.delete(id)
   }
 
+  get hasEnded(): boolean {
+    return this.#ended.size > 0
+  }
+
+  /** Grants that time has ended, and that were not told of. */
+  *ended(): Generator<{ readonly id: string; readonly participant: string }> {
+    for (const [id, participant] of this.#ended) yield { id, participant }
+  }
+
+  markEndAnnounced(grant: string): void {
+    this.#ended.delete(grant)
+  }
+
   changed(): void {
     this.revision++
     const given = [...this.grants.list(), ...this.invitations.list()]
@@ -118,6 +155,7 @@ export class Trust {
       kicks: this.kicks.list(),
       members: this.members.list(),
       untold: this.untold(),
+      ...(this.hasEnded && { ended: [...this.#ended] }),
     }
   }
 
@@ -130,14 +168,14 @@ export class Trust {
     for (const [participant, issuedAt] of held.members) this.members.see(participant, issuedAt)
     this.#untold.clear()
     for (const id of held.untold) this.#untold.add(id)
+    for (const [id, recipient] of held.ended ?? []) this.#ended.set(id, recipient)
     this.changed()
   }
 
   /** What is granted to it is what stands. */
   #setGranted(id: string): void {
     if (!this.participants.has(id)) return
-    const granted = this.grants.to(id).flatMap(({ capabilities }) => capabilities)
-    this.participants.setGranted(id, granted)
+    this.participants.setGrants(id, this.grants.to(id))
     this.#untold.add(id)
   }
 }
@@ -264,6 +302,8 @@ interface Known {
   present: boolean
   /** By the operator, or by the issuer of its token; the others are invited, or guests. */
   named: boolean
+  /** How its program is doing, as it was said last [MEUP-3.5]. */
+  program?: ProgramInfo
 }
 
 type ParticipantsSnapshot = readonly {
@@ -272,6 +312,7 @@ type ParticipantsSnapshot = readonly {
   readonly capabilities: readonly Capability[]
   readonly present: boolean
   readonly named: boolean
+  readonly program?: ProgramInfo
 }[]
 
 /** Who belongs to the space, what each may do, and who is there: changed by the fold that it is part of, `Trust`. */
@@ -292,7 +333,12 @@ export class Participants {
   }
 
   allows(id: string, subject: Subject): boolean {
-    return this.#known.get(id)?.held.allows(subject) ?? false
+    return this.rightFor(id, subject) !== undefined
+  }
+
+  /** What lets it send this: `configured`, or the id of the earliest grant or invitation that does [MEUP-4.22]. */
+  rightFor(id: string, subject: Subject): string | undefined {
+    return this.#known.get(id)?.held.rightFor(subject)
   }
 
   /** The same without what others have granted it. */
@@ -313,16 +359,17 @@ export class Participants {
     return this.#known.get(id)?.held.granted ?? []
   }
 
-  /** Whether it may read what is addressed to others [MEUP-8.1]. */
-  readsTargeted(id: string): boolean {
-    return this.#known.get(id)?.held.readsTargeted ?? false
+  /** What it may read of what is for others [MEUP-8.1]. */
+  readRights(id: string): ReadRights {
+    return this.#known.get(id)?.held.readRights ?? noReadRights
   }
 
-  list(): Pick<ParticipantInfo, 'id' | 'capabilities' | 'status'>[] {
-    return [...this.#known].map(([id, { held, present }]) => ({
+  list(): (ParticipantInfo & { readonly program?: ProgramInfo })[] {
+    return [...this.#known].map(([id, { held, present, program }]) => ({
       id,
       capabilities: [...held.all],
       status: present ? 'present' : 'away',
+      ...(program && { program }),
     }))
   }
 
@@ -354,8 +401,8 @@ export class Participants {
     return this.#known.get(id)?.held.configure(capabilities) ?? false
   }
 
-  setGranted(id: string, granted: readonly Capability[]): void {
-    this.#known.get(id)?.held.setGranted(granted)
+  setGrants(id: string, grants: readonly Grant[]): void {
+    this.#known.get(id)?.held.setGrants(grants)
   }
 
   setPresent(id: string, present: boolean): void {
@@ -363,23 +410,46 @@ export class Participants {
     if (known !== undefined) known.present = present
   }
 
+  program(id: string): ProgramInfo | undefined {
+    return this.#known.get(id)?.program
+  }
+
+  /** `null`: nobody says it any more. */
+  setProgram(id: string, program: ProgramInfo | null): void {
+    const known = this.#known.get(id)
+    if (known === undefined) return
+    if (program === null) delete known.program
+    else known.program = program
+  }
+
   snapshot(): ParticipantsSnapshot {
-    return [...this.#known].map(([id, { held, present, named }]) => ({
+    return [...this.#known].map(([id, { held, present, named, program }]) => ({
       id,
       capabilities: held.configured,
       present,
       named,
+      ...(program && { program }),
     }))
   }
 
   restore(snapshot: ParticipantsSnapshot): void {
-    for (const { id, capabilities, present, named } of snapshot) {
-      this.#known.set(id, { held: new Holdings(capabilities), present, named })
+    for (const { id, capabilities, ...known } of snapshot) {
+      this.#known.set(id, { held: new Holdings(capabilities), ...known })
     }
   }
 }
 
 const nothing: readonly Capability[] = []
+
+const noReadRights: ReadRights = { readsTargeted: false, readsRefusals: false }
+
+/** Kinds that restrict others: who may send one sees what they were refused [MEUP-8.7]. */
+const restrictingKinds = [Kind.capabilityGrant, Kind.spaceKick]
+
+const findReadRights = (list: readonly Capability[]): ReadRights => ({
+  readsTargeted: holdsLiteral(list, READ_TARGETED),
+  readsRefusals: restrictingKinds.some((kind) => matchesKind(list, kind)),
+})
 
 /**
  * What one participant may do: what the operator configured, and what others have granted it. They stay apart, since
@@ -387,18 +457,19 @@ const nothing: readonly Capability[] = []
  */
 class Holdings {
   #configured: Capabilities
+  #grants: readonly Grant[] = []
   #given = nothing
   /** What is granted is compiled when it is first asked for: a replay asks for nearly nothing. */
   #granted: Capabilities | undefined
   /** All of it; the same array until something changes. */
   all: readonly Capability[]
-  /** Whether it may read what is addressed to others [MEUP-8.1]. */
-  readsTargeted: boolean
+  /** What it may read of what is for others [MEUP-8.1]. */
+  readRights: ReadRights
 
   constructor(configured: readonly Capability[]) {
     this.#configured = compileCapabilities(configured)
     this.all = configured
-    this.readsTargeted = holdsLiteral(configured, READ_TARGETED)
+    this.readRights = findReadRights(configured)
   }
 
   get configured(): readonly Capability[] {
@@ -417,18 +488,25 @@ class Holdings {
     return true
   }
 
-  /** Everything that is granted to it from now on. */
-  setGranted(capabilities: readonly Capability[]): void {
-    this.#given = capabilities
+  /** Everything that is granted to it from now on, in log order. */
+  setGrants(grants: readonly Grant[]): void {
+    this.#grants = grants
+    this.#given = grants.flatMap(({ capabilities }) => capabilities)
     this.#granted = undefined
     this.#sum()
   }
 
-  allows(subject: Subject): boolean {
-    if (this.allowsByConfiguration(subject)) return true
-    if (this.#given.length === 0) return false
+  rightFor(subject: Subject): string | undefined {
+    if (this.allowsByConfiguration(subject)) return 'configured'
+    if (this.#given.length === 0) return undefined
     this.#granted ??= compileCapabilities(this.#given)
-    return this.#granted.allows(subject).allowed
+    const { matched } = this.#granted.allows(subject)
+    if (matched === undefined) return undefined
+    let end = 0
+    return this.#grants.find(({ capabilities }) => {
+      end += capabilities.length
+      return matched < end
+    })?.id
   }
 
   allowsByConfiguration(subject: Subject): boolean {
@@ -437,6 +515,6 @@ class Holdings {
 
   #sum(): void {
     this.all = [...this.configured, ...this.granted]
-    this.readsTargeted = holdsLiteral(this.all, READ_TARGETED)
+    this.readRights = findReadRights(this.all)
   }
 }

@@ -1,0 +1,46 @@
+import { contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
+import type { Admission, AdmissionContext, Outcome } from './context.js'
+
+/** What goes to those who take part in a run, where its sender has not said to whom. */
+const isSpoken = (kind: string): boolean =>
+  namespaceOf(kind) === 'reasoning' || kind === Kind.chat || kind === Kind.chatDelta
+
+/**
+ * A private question has a private run [MEUP-2.13]: what opens it, what is said in it and what answers the question gets its audience.
+ * `[]` says that everyone is meant.
+ */
+export function address(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope } = admission
+  const { kind, from, to } = envelope
+  if (to === undefined) {
+    const audience = isSpoken(kind) ? findAudience(admission, space) : undefined
+    const others = [...new Set(audience)].filter((id) => id !== from)
+    if (others.length === 0) return undefined
+    envelope.to = others
+    admission.isAddressed = true
+  } else if (to.length === 0) delete envelope.to
+  else return undefined
+  admission.isRewritten = true
+  return undefined
+}
+
+function findAudience({ envelope }: AdmissionContext, space: Admission): readonly string[] | undefined {
+  const { kind, from, context, payload } = envelope
+  const { contexts } = space.state
+  if (kind === Kind.reasoningStart && payload.public === true) return undefined
+  const run = context === undefined ? undefined : contexts.runAudience(context)
+  if (run !== undefined || (context !== undefined && contexts.get(contextRoot(context)) !== undefined))
+    return run
+  const about = correlations(envelope)
+  if (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningStart) return undefined
+  if (kind !== Kind.reasoningStart) {
+    const own = contexts.audienceAbout(from, about)
+    if (own !== undefined) return own === 'everyone' ? undefined : own
+  }
+  const chats = about
+    .flatMap((id) => space.ids.findOrigin(id) ?? [])
+    .filter((origin) => origin.kind === Kind.chat)
+  if (!chats.some(({ to }) => to !== undefined)) return undefined
+  if (!chats.every((chat) => space.mayRead(from, chat))) return undefined
+  return chats.flatMap(({ from: asker, to = [] }) => [asker, ...to])
+}

@@ -1,0 +1,132 @@
+import { isNotification } from '@meup/folds'
+import { checkPayload, correlations, type Envelope, getMember, Kind, type OrPropose } from '@meup/protocol'
+import { parseEnvelope } from '../../log/entries.js'
+import type { Entry } from '../../ports/envelope-log.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  notInFuture,
+  type Outcome,
+  type Refusal,
+  refuse,
+} from './context.js'
+
+/** Bytes of a proposal that are parsed in about a microsecond. */
+const bytesPerUnit = 200
+
+/** The request that a proposal stands for, as capabilities look at it. */
+export function readProposed(
+  entry: Entry,
+  meter?: AdmissionContext['meter'],
+): Pick<Envelope, 'kind' | 'to' | 'context' | 'payload'> {
+  meter?.charge(entry.body.length / bytesPerUnit, 'proposals to read')
+  const { to, context, payload } = parseEnvelope(entry)
+  const { method, params } = payload
+  return {
+    kind: Kind.mcpRequest,
+    payload: { method, ...(params !== undefined && { params }) },
+    ...(to && { to }),
+    ...(context !== undefined && { context }),
+  }
+}
+
+export const notOpen = (id: string): Refusal => ({
+  code: 'proposal_not_found',
+  path: '/correlationId',
+  message: `no proposal ${id} is open: it was used up or withdrawn, has expired, or never was`,
+})
+
+/**
+ * Approval by id [MEUP-4.20]: a request that names one proposal and has no payload asks for what was proposed. It is filled in here,
+ * and from here on like any other.
+ */
+export function fill(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope, meter, sender, now } = admission
+  const [id, ...others] = correlations(envelope)
+  if (envelope.kind !== Kind.mcpRequest || id === undefined || others.length > 0) return undefined
+  if (Object.keys(envelope.payload).length > 0) return undefined
+  const entry = space.state.proposals.find(id, now) && space.ids.findEntry(id)
+  if (entry === undefined) return notOpen(id)
+  const { to, context, payload } = readProposed(entry, meter)
+  const head = {
+    jsonrpc: '2.0',
+    ...(!isNotification(payload) && { id: envelope.id }),
+    method: payload.method,
+  }
+  const params = getMember(getMember(entry.body, 'payload') ?? new Uint8Array(), 'params')
+  if (to !== undefined) envelope.to ??= to
+  if (context !== undefined) envelope.context ??= context
+  envelope.payload = { ...head, ...payload }
+  admission.payload = withParams(head, params)
+  admission.isRewritten = true
+  space.rates.charge(sender.rateLimitKey, 'bytes', admission.payload.length, now)
+  return checkRoom(admission, space)
+}
+
+/**
+ * A call that its sender may not make, and may propose, is its proposal [MEUP-4.21]: same id, addressees, context, rationale and
+ * params. Gives nothing where it is one from here on.
+ */
+export function proposeInstead(
+  { envelope, payload, orPropose }: AdmissionContext,
+  mayPropose: (proposal: Envelope) => boolean,
+): { readonly envelope: Envelope; readonly payload: Uint8Array } | Refusal | undefined {
+  if (orPropose === undefined) return undefined
+  const terms = orPropose === true ? {} : orPropose
+  const { method, params } = envelope.payload as { method: string; params?: object }
+  const asked = { method, ...(params !== undefined && { params }), ...terms }
+  const proposal: Envelope = { ...envelope, kind: Kind.mcpProposal, payload: asked }
+  if (!mayPropose(proposal)) return undefined
+  const problem = checkPayload(Kind.mcpProposal, asked)
+  if (problem !== undefined) {
+    const { path, message } = problem
+    return { code: 'invalid_payload', path, message: `${path} ${message} to be proposed` }
+  }
+  return { envelope: proposal, payload: withParams({ method, ...terms }, getMember(payload, 'params')) }
+}
+
+/** The JSON of an object with params as they were sent: parsing changes large numbers. */
+const withParams = (head: object, params: Uint8Array | undefined): Uint8Array => {
+  const text = JSON.stringify(head)
+  if (params === undefined) return Buffer.from(text)
+  return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"params":`), params, Buffer.from('}')])
+}
+
+/** Where a call may be proposed instead, it is one that is addressed and answered [MEUP-4.21]. */
+export function checkOrPropose(
+  orPropose: OrPropose,
+  { envelope, now }: AdmissionContext,
+): Refusal | undefined {
+  const { kind, payload, to, correlationId } = envelope
+  if (
+    kind !== Kind.mcpRequest ||
+    payload.id === undefined ||
+    to === undefined ||
+    correlationId !== undefined
+  ) {
+    const message = 'orPropose is of an mcp.request with `to` and a JSON-RPC id, that correlates to nothing.'
+    return { code: 'invalid_envelope', path: '/orPropose', message }
+  }
+  if (orPropose === true) return undefined
+  const past = notInFuture('/orPropose/expiresAt', orPropose.expiresAt, now)
+  return past && { ...past, code: 'invalid_envelope' }
+}
+
+/** What the fields of a fulfilment take beside those of its proposal, an approver's short reason included. */
+const fulfilmentBytes = 1024
+
+/** A proposal leaves room for the request that fulfils it [MEUP-4.20]. */
+export function checkRoom(
+  { envelope, payload }: AdmissionContext,
+  { config, log }: Admission,
+): Refusal | undefined {
+  const { maxFrameBytes = Number.POSITIVE_INFINITY } = log
+  const limit = Math.min(config.limits.maxEnvelopeBytes, maxFrameBytes)
+  const fields = JSON.stringify([envelope.to, envelope.context, envelope.rationale]).length
+  const size = payload.length + fields + (envelope.kind === Kind.mcpProposal ? fulfilmentBytes : 0)
+  if (size <= limit) return undefined
+  return refuse(
+    'payload_too_large',
+    `The request to approve would have about ${size} bytes. Propose at most ${limit}.`,
+  )
+}

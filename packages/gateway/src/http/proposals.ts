@@ -1,0 +1,66 @@
+import { getMember, type McpProposalPayload } from '@meup/protocol'
+import type { Context } from 'hono'
+import { accepts } from 'hono/accepts'
+import { isRefusal } from '../core/admission/context.js'
+import { mayRead } from '../core/may-read.js'
+import { parseEnvelope } from '../log/entries.js'
+import type { Row } from '../ports/envelope-log.js'
+import { ndjson } from './history.js'
+import type { Query } from './parameters.js'
+import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
+import { authenticateReader, chargeView, createReader, linkToNext } from './views.js'
+
+/** One answer has so many bytes of proposals, and at least one of them. */
+const maxBytes = 4 * 1024 * 1024
+
+/** `GET /spaces/{space}/proposals`: what may still be fulfilled, with its params as they were proposed, oldest first [MEUP-11.21]. */
+export async function getProposals(
+  context: Context,
+  options: HttpOptions,
+  { after = 0, limit = 100 }: Query<'after' | 'limit'>,
+): Promise<Response> {
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
+  const { space } = visitor
+  const reader = createReader(visitor, context, options)
+  const { log, delivered: head } = space
+  const found: string[] = []
+  let [bytes, last, hasMore] = [0, 0, false]
+  for (const { id, seq, uses, rejectedBy } of space.state.proposals.open(space.clock.now())) {
+    if (seq <= after || seq > head) continue
+    const row = log.find(id)
+    if (row === undefined || row.body.length === 0 || !mayRead(reader, space.decideAudience(row))) continue
+    if (found.length === limit || (found.length > 0 && bytes + row.body.length > maxBytes)) {
+      hasMore = true
+      break
+    }
+    found.push(describe(row, { usesLeft: uses, rejectedBy: [...rejectedBy] }))
+    bytes += row.body.length
+    last = seq
+  }
+  const { epoch } = log
+  const supports = ['application/json', ndjson]
+  const type = accepts(context, { header: 'Accept', supports, default: 'application/json' })
+  const rest = JSON.stringify({ epoch, head, has_more: hasMore, ...(hasMore && { next: last }) })
+  const text =
+    type === ndjson
+      ? found.map((line) => `${line.replace(/[\r\n]/g, ' ')}\n`).join('')
+      : `{"proposals":[${found.join(',')}],${rest.slice(1)}`
+  chargeView(visitor, text.length)
+  return new Response(text, {
+    headers: {
+      ...{ 'content-type': type, vary: 'accept', 'meup-epoch': epoch, 'meup-head': `${head}` },
+      ...(hasMore && { link: linkToNext(context.req, 'after', last) }),
+    },
+  })
+}
+
+/** The JSON of a proposal. Its params are the bytes that were sent: parsing changes large numbers. */
+function describe(row: Row, state: object): string {
+  const { protocol: _, kind: __, payload, ...fields } = parseEnvelope(row)
+  const { method, expiresAt } = payload as unknown as McpProposalPayload
+  const params = getMember(getMember(row.body, 'payload') ?? new Uint8Array(), 'params')
+  const text = JSON.stringify({ ...fields, method, expiresAt, ...state })
+  return params === undefined ? text : `${text.slice(0, -1)},"params":${Buffer.from(params)}}`
+}
