@@ -57,6 +57,7 @@ export class Calls {
     this.#open.set(id, openCall(envelope, this.#scope, this.#traces))
   }
 
+  /** The first rejection ends a call, though others may still approve: that is another call then. */
   #decide({ id, state, expiresAt, fulfilments }: ProposalView, envelope: Envelope): TraceSpan[] {
     const call = this.#open.get(id)
     if (call === undefined) return []
@@ -67,9 +68,10 @@ export class Calls {
       this.#open.set(approval, { ...call, asker, approval, jsonRpcId, isProposal: false })
       return []
     }
-    if (state === 'open' || state === 'fulfilled') return []
-    const at = Date.parse((state === 'expired' && expiresAt) || envelope.ts)
-    return this.#end(id, at, state)
+    const ending = envelope.kind === Kind.mcpReject ? 'rejected' : state
+    if (ending === 'open' || ending === 'fulfilled') return []
+    const at = Date.parse((ending === 'expired' && expiresAt) || envelope.ts)
+    return this.#end(id, at, ending)
   }
 
   #cancel(envelope: Envelope, now: number): TraceSpan[] {

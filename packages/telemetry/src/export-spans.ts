@@ -34,6 +34,7 @@ const exported = 0
  * configure endpoint, headers and batch size. Failures are logged once, until an export succeeds.
  */
 export function exportSpans(log: Log): SpanExport {
+  normalizeHeaders(log)
   const isSet = timeouts.some((name) => process.env[name])
   const watched = watchExporter(new OTLPTraceExporter(isSet ? {} : { timeoutMillis: timeoutMs }), log)
   const processor = new BatchSpanProcessor(watched.exporter)
@@ -49,6 +50,29 @@ export function exportSpans(log: Log): SpanExport {
       const lost = added - watched.exported
       if (lost > 0) log.warn({ lost }, 'spans were lost on their way to the collector')
     },
+  }
+}
+
+const headerVariables = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
+
+/**
+ * Rewrites headers as they are copied from a collector's page, `Authorization: Basic …`, into `name=value`, which OpenTelemetry reads.
+ * It would take the text before the first `=` for a name, and quote it when that is none. Drops entries that name no header.
+ */
+function normalizeHeaders(log: Log): void {
+  for (const variable of headerVariables) {
+    const given = process.env[variable]
+    if (given === undefined) continue
+    const entries = given.split(',').filter((entry) => entry.trim() !== '')
+    const kept = entries.flatMap((entry) => {
+      const [, name = '', sign, value = ''] = /^([^:=]*)([:=])(.*)$/s.exec(entry) ?? []
+      if (!headerName.test(name.trim())) return []
+      return `${name.trim()}=${sign === ':' ? encodeURIComponent(value.trim()) : value.trim()}`
+    })
+    process.env[variable] = kept.join(',')
+    const ignored = entries.length - kept.length
+    if (ignored > 0) log.warn({ variable, ignored }, `${variable} takes name=value,…; the rest is ignored`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { exportSpans, type TraceSpan } from '@meup/telemetry'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
 
 const span = (spanId: string, more: Partial<TraceSpan> = {}): TraceSpan => ({
@@ -95,6 +95,52 @@ test('the variables of OpenTelemetry say where to, with which headers, under whi
   expect(receiver.spans[0]?.resource).toMatchObject({
     'service.name': 'deploys',
     'deployment.environment.name': 'staging',
+  })
+})
+
+describe('headers', () => {
+  const credential = 'Basic aHVzaDpodXNoLWh1c2g=='
+
+  /** The headers of one export, and all that the operator reads of it. */
+  async function exportWith(value: string, variable = 'OTEL_EXPORTER_OTLP_HEADERS') {
+    const receiver = await receiveTraces()
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url)
+    vi.stubEnv(variable, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const lines: unknown[] = []
+    const log = (...line: unknown[]): void => void lines.push(line)
+    const spans = exportSpans({ info: log, warn: log })
+    spans.add([span(toId(1))])
+    await spans.close()
+    return { headers: receiver.requests[0]?.headers ?? {}, lines: JSON.stringify(lines) }
+  }
+
+  test.for([
+    `Authorization: ${credential}`,
+    `authorization:${credential}`,
+    `Authorization=${credential}`,
+    `authorization=${encodeURIComponent(credential)}`,
+    ` x-team = blue , Authorization: ${credential},`,
+  ])('are read as name=value and as they stand in a request: %s', async (value) => {
+    const { headers, lines } = await exportWith(value)
+    expect([headers.authorization, lines]).toEqual([credential, '[]'])
+  })
+
+  test('are read for traces alone, too', async () => {
+    const { headers } = await exportWith(`Authorization: ${credential}`, 'OTEL_EXPORTER_OTLP_TRACES_HEADERS')
+    expect(headers.authorization).toBe(credential)
+  })
+
+  test.for([
+    credential,
+    `Bearer hush-hush=`,
+    `my key: ${credential}`,
+    `"Authorization: ${credential}"`,
+    `authorization=${encodeURIComponent('hush\nhush-hush')}`,
+  ])('that make no sense are reported without a quote: %s', async (value) => {
+    const { lines } = await exportWith(value)
+    expect(lines).toContain('[')
+    expect(lines).not.toMatch(/hush|aHVz/)
   })
 })
 
