@@ -1,6 +1,7 @@
 import { takeEntrance } from './adapters/entrance.js'
 import { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 import { dialWs } from './adapters/ws.js'
+import { HttpClient } from './http/http-client.js'
 import { SpaceClient } from './space-client.js'
 
 /**
@@ -9,7 +10,11 @@ import { SpaceClient } from './space-client.js'
  */
 export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
   const enter = options.url === undefined ? takeEntrance() : undefined
-  return enter === undefined ? SpaceClient.open(dialWs, readEnvironment(options)) : enter()
+  if (enter !== undefined) return enter()
+  const request = readEnvironment(options)
+  if (options.openProposals !== true) return SpaceClient.open(dialWs, request)
+  const { proposals, head: after, epoch } = await new HttpClient(request).readProposals()
+  return SpaceClient.open(dialWs, { ...request, proposals, after, epoch })
 }
 
 export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
@@ -17,6 +22,7 @@ export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 export { dialWs } from './adapters/ws.js'
 export type { ControlHooks } from './agent/control.js'
 export type { LiveText } from './agent/deltas.js'
+export { frameMessage, framingRule, quoteFurtherLines, type SaidText } from './agent/frame-message.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export { type AgentEvent, type AgentRun, type RunAgentOptions, runAgent } from './agent/run-agent.js'
 export type { CallableTool } from './agent/space-tools.js'
@@ -30,8 +36,8 @@ export type {
   ToolDefinition,
   ToolHandler,
 } from './agent/tools.js'
-export { isAsked, Turn, type TurnOptions } from './agent/turns.js'
-export { type Answer, BaseClient } from './client/base-client.js'
+export { Turn, type TurnOptions } from './agent/turns.js'
+export { type Answer, BaseClient, type NoAnswer } from './client/base-client.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {
   Grant,
@@ -53,13 +59,16 @@ export {
   type ProposeOptions,
   type Settlement,
 } from './client/proposal.js'
-export type {
-  ApproveOptions,
-  OpenProposal,
-  Proposals,
-  ProposalsEvents,
-  Rejection,
+export {
+  type ApproveOptions,
+  getAlwaysCapability,
+  type OpenProposal,
+  type Proposals,
+  type ProposalsEvents,
+  type ProposedRequest,
+  type Rejection,
 } from './client/proposals.js'
+export type { LineDeadlines, ReconnectOptions } from './client/reconnect.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
 export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
@@ -73,6 +82,7 @@ export {
   type SpaceEvents,
   type ThinkingLevel,
   thinkingLevels,
+  type Unhandled,
 } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export { type ModelTool, offerTools } from './model/offer-tools.js'

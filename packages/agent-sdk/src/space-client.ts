@@ -1,4 +1,5 @@
 import type { AnyEnvelope } from '@meup/protocol'
+import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
@@ -16,6 +17,7 @@ import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
+import type { Unhandled } from './client/types.js'
 import { type AgentOptions, resolveOptions } from './model/options.js'
 import { runModelAgent } from './model/run-model-agent.js'
 
@@ -27,11 +29,13 @@ export class SpaceClient extends BaseClient {
     (error) => this.reportError(error, undefined),
     () => void this.emit('tools'),
   )
-  readonly #tools = new Tools(this, this.requests, this.#spaceTools, (error, request) =>
-    this.#onRequestError(error, request),
-  )
-  readonly #elicitations = new Elicitations(this, this.requests, (error, request) =>
-    this.#onRequestError(error, request),
+  readonly #tools: Tools
+  readonly #arrivals: Arrivals
+  readonly #elicitations = new Elicitations(
+    this,
+    this.requests,
+    () => this.#arrivals.isAnswered,
+    (error, request) => this.#onRequestError(error, request),
   )
   readonly #deltas = new Deltas(this)
   readonly #workload = new Workload(this)
@@ -44,8 +48,27 @@ export class SpaceClient extends BaseClient {
   private constructor(dial: Dial, request: DialRequest) {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
     this.#request = request
+    const holds = request.unhandled !== 'decline'
+    this.#arrivals = new Arrivals(this, holds, {
+      isAsked: (chat) => this.isAsked(chat),
+      declineRequests: () => this.#tools.declineHeld(),
+      onUnhandled: (unhandled) => this.#onUnhandled(unhandled),
+      onError: (error, envelope) => this.reportError(error, envelope),
+    })
+    this.#tools = new Tools(this, this.requests, this.#spaceTools, {
+      holds,
+      onWaiting: () => this.#arrivals.onWaiting(),
+      onError: (error, request) => this.#onRequestError(error, request),
+    })
     this.on('capabilities', () => void this.emit('tools'))
-    this.handlers.push(this.#workload, this.#control, this.#spaceTools, this.#elicitations, this.#tools)
+    this.handlers.push(
+      this.#workload,
+      this.#control,
+      this.#spaceTools,
+      this.#elicitations,
+      this.#tools,
+      this.#arrivals,
+    )
   }
 
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
@@ -76,7 +99,7 @@ export class SpaceClient extends BaseClient {
 
   /** Handles every MCP request to this participant that is not for one of its tools. */
   serve(handler: Fallback): this {
-    this.#tools.fallback = handler
+    this.#tools.serve(handler)
     return this
   }
 
@@ -140,7 +163,13 @@ export class SpaceClient extends BaseClient {
 
   #turns(options: TurnOptions): Turns {
     this.#control.enable()
-    return new Turns(this, options, this.#workload, { deltas: this.#deltas, tools: this.#spaceTools })
+    this.#tools.answerListings()
+    const parts = { deltas: this.#deltas, tools: this.#spaceTools, arrivals: this.#arrivals }
+    return new Turns(this, options, this.#workload, parts)
+  }
+
+  #onUnhandled(unhandled: Unhandled): void {
+    if (!this.emit('unhandled', unhandled)) console.warn(formatUnhandled(this.id, unhandled))
   }
 
   /** `closed` reports a closed connection. */

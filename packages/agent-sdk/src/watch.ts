@@ -2,6 +2,11 @@ export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
 export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
-export { escapePattern, type OpenProposal } from './client/proposals.js'
+export {
+  escapePattern,
+  getAlwaysCapability,
+  type OpenProposal,
+  type ProposedRequest,
+} from './client/proposals.js'
 export type { Dial, DialRequest } from './client/transport.js'
 export type { Draft } from './client/types.js'

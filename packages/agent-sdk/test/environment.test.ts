@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { inspect } from 'node:util'
 import { type ConnectOptions, connect } from '@meup/agent-sdk'
+import { HttpClient } from '@meup/agent-sdk/http'
 import { testToken } from '@meup/gateway/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Standing, standing } from './support/standing.js'
@@ -57,6 +59,27 @@ describe('from the environment', () => {
     const given = { url: other?.url ?? '', space: 'other', token: testToken('ana') }
     expect(await enter(given)).toBe('other/ana')
   })
+})
+
+describe('a token that a file or a shell ended with a line break', () => {
+  test('is read without it', async () => {
+    vi.stubEnv('MEUP_TOKEN', `${testToken('bot')}\r\n`)
+    const given = { url: one?.url ?? '', space: 'test' }
+    expect(await enter(given)).toBe('test/bot')
+  })
+
+  test.for(['hush-hush\nhush', 'hush\u0000hush', 'hush-hush…'])(
+    'is refused without a quote when no header can hold it: %j',
+    async (token) => {
+      const error = await refused({ url: one?.url ?? '', space: 'test', token })
+      expect(error).toMatchObject({ code: 'not_configured' })
+      expect(String(error)).not.toContain('hush')
+      const http = new HttpClient({ url: one?.url ?? '', space: 'test', token })
+      const answered = await http.getJson('participants').catch((reason: unknown) => reason)
+      expect(answered).toMatchObject({ code: 'not_configured' })
+      expect(inspect(answered)).not.toContain('hush')
+    },
+  )
 })
 
 describe('from the folder', () => {

@@ -9,7 +9,7 @@ import { recordEnvelopes } from './support/record-envelopes.js'
 async function here() {
   const participants = {
     ana: ['*'],
-    desk: ['*'],
+    desk: { kind: 'mcp', capabilities: ['*'] },
     bot: [
       'chat',
       'reasoning.*',

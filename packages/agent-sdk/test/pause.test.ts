@@ -1,6 +1,7 @@
 import type { Pause, SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
+import { Pauses } from '../src/client/pauses.js'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
@@ -42,6 +43,30 @@ describe('a participant that is paused', () => {
     expect(await pausing).toEqual({ by: 'ana', until: new Date(Date.parse(ts) + 2000).toISOString() })
     await resuming
     await here.bot.chat('hello')
+  })
+
+  test('may act as soon as the gateway tells that its time is over, whatever its own clock says', () => {
+    const changes: (Pause | undefined)[] = []
+    const pauses = new Pauses({ id: 'bot' }, (pause) => changes.push(pause))
+    const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString() } as const
+    pauses.onEnvelope({
+      ...common,
+      from: 'ana',
+      to: ['bot'],
+      kind: 'participant.pause',
+      payload: { timeoutSeconds: 3600 },
+    })
+    const end = (id: string): void =>
+      pauses.onEnvelope({
+        ...common,
+        from: 'system:gateway',
+        kind: 'system.presence',
+        payload: { event: 'update', participant: { id }, ended: { what: 'pause', id: 'p' } },
+      })
+    end('eve')
+    expect(pauses.current).toMatchObject({ by: 'ana' })
+    end('bot')
+    expect([pauses.current, changes.length]).toEqual([undefined, 2])
   })
 
   test('finds out when it comes later', async () => {

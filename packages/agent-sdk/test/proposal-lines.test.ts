@@ -48,16 +48,20 @@ const response = (seq: number) => {
   )
 }
 
-test('what turns out to be forbidden is proposed after all', async () => {
+/** What a gateway makes of a call that its sender may only propose. */
+const proposed = ({ payload, ...call }: Awaited<ReturnType<typeof sent>>) => {
+  const { method, params } = payload as { method: string; params: object }
+  expect(call).toMatchObject({ kind: Kind.mcpRequest, orPropose: {} })
+  const { orPropose: _, ...fields } = call as typeof call & { orPropose?: unknown }
+  return { ...fields, kind: Kind.mcpProposal, payload: { method, params } }
+}
+
+test('what the gateway has made a proposal is one, whatever its sender thought that it may do', async () => {
   const { first, seat } = await seated('mcp.*')
   const call = seat.call('tools/act', {}, { why: 'because' })
   const request = await sent(first, 0)
-  expect(request.kind).toBe(Kind.mcpRequest)
-  const refusal = { code: 'capability_violation', message: 'no longer' }
-  first.deliver(fromGateway(Kind.systemError, refusal, { correlationId: request.id }))
-  const proposal = await sent(first, 1)
-  expect(proposal).toMatchObject({ kind: Kind.mcpProposal, to: ['tools'], rationale: 'because' })
-  first.deliver(accepted('bot', proposal, 1), approval(proposal.id, 2), response(3))
+  expect(request).toMatchObject({ kind: Kind.mcpRequest, to: ['tools'], rationale: 'because' })
+  first.deliver(accepted('bot', proposed(request), 1), approval(request.id, 2), response(3))
   expect((await call).text).toBe('done')
   seat.close()
 })
@@ -66,7 +70,7 @@ test('a decision that comes in one packet with the acknowledgement is not missed
   const { first, seat } = await seated('mcp.proposal')
   const call = seat.call('tools/act')
   const proposal = await sent(first, 0)
-  first.deliver(accepted('bot', proposal, 1), approval(proposal.id, 2), response(3))
+  first.deliver(accepted('bot', proposed(proposal), 1), approval(proposal.id, 2), response(3))
   expect(await call).toMatchObject({ text: 'done', approvedBy: 'ana' })
   seat.close()
 })
@@ -75,7 +79,7 @@ test('a decision that was taken while the line was down is found when it is back
   const { first, seat, next } = await seated('mcp.proposal')
   const call = seat.call('tools/act')
   const proposal = await sent(first, 0)
-  first.accept(proposal, 1)
+  first.deliver(accepted('bot', proposed(proposal), 1))
   first.close(1006)
   const second = await next()
   expect(second.request).toMatchObject({ after: 1 })
@@ -89,7 +93,7 @@ test('what was approved just in time counts, though the news comes late', async 
   const { first, seat } = await seated('mcp.proposal', 'mcp.withdraw')
   const call = seat.call('tools/act', {}, { approvalMs: 10 })
   const proposal = await sent(first, 0)
-  first.accept(proposal, 1)
+  first.deliver(accepted('bot', proposed(proposal), 1))
   const withdrawal = await sent(first, 1)
   expect(withdrawal).toMatchObject({ kind: Kind.mcpWithdraw, correlationId: proposal.id })
   const refusal = { code: 'proposal_not_found', message: 'it was used up' }
@@ -105,7 +109,7 @@ test('an answer to another proposal, or a withdrawal by somebody else, decides n
   const proposal = await sent(first, 0)
   const about = (correlationId: string) => ({ correlationId, payload: { reason: 'no' } })
   first.deliver(
-    accepted('bot', proposal, 1),
+    accepted('bot', proposed(proposal), 1),
     accepted('ana', { id: 'x', kind: Kind.mcpReject, ...about('another') }, 2),
     accepted('ana', { id: 'y', kind: Kind.mcpWithdraw, ...about(proposal.id) }, 3),
     accepted('ana', { id: 'z', kind: Kind.mcpReject, ...about(proposal.id) }, 4),

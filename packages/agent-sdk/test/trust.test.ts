@@ -135,6 +135,44 @@ describe('allowing always', () => {
     expect(here.bot.can({ kind: 'mcp.request', to: ['tools'], payload: { method, params } })).toBe(true)
   })
 
+  const unnamed: [string, object][] = [
+    ['tools/call', {}],
+    ['tools/call', { name: ['list'] }],
+    ['tools/call', { name: '' }],
+    ['tools/call', { name: null, uri: 'file:///a' }],
+    ['tools/call', { uri: 'file:///a' }],
+    ['tools/call', { name: { toString: 'list' } }],
+    ['prompts/get', { name: 7 }],
+    ['prompts/get', { uri: 'a' }],
+    ['resources/read', {}],
+    ['resources/read', { name: 'list' }],
+    ['resources/subscribe', { uri: ['file:///a'] }],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'x' }, argument: { name: 'a', value: 'b' } }],
+    ['sampling/createMessage', { name: 'x' }],
+    ['Tools/Call', { name: 'x' }],
+    ['constructor', { name: 'x' }],
+  ]
+
+  test.each(unnamed)(
+    'is refused for %s %j, which names no tool, and offered nowhere',
+    async (method, params) => {
+      await using here = await cast()
+      const coming = next(here.ana)
+      await here.bot.propose({ to: 'tools', method, params })
+      const { id } = await coming
+      const heard = recordEnvelopes(here.ana)
+      expect(here.ana.proposals.mayApprove(id)).toBe(true)
+      expect(here.ana.proposals.mayAllowAlways(id)).toBe(false)
+      expect(
+        await catchFailure(here.ana.proposals.allowAlways(id, { arguments: { a: 'b' } })),
+      ).toBeInstanceOf(TypeError)
+      await caughtUp(here.ana, heard)
+      expect(heard.all.filter(({ kind }) => kind === 'mcp.request' || kind === 'capability.grant')).toEqual(
+        [],
+      )
+    },
+  )
+
   test('needs a target, lest it be for all', async () => {
     await using here = await cast()
     const coming = next(here.ana)

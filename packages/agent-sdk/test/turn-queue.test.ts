@@ -46,7 +46,10 @@ test('one asker has eight open turns; what it asks beyond that is refused to it 
   const late = await ask(ana, 20)
   const [{ id } = { id: '' }] = await ask(bob, 1)
   await eventually(() => expect(refused(anaHeard, 'ana')).toEqual(new Set(late.map((each) => each.id))))
-  expect(anaHeard.all.at(-1)?.payload).toEqual({ message: expect.stringMatching(/^I am busy: /) })
+  expect(anaHeard.all.at(-1)?.payload).toEqual({
+    message: expect.stringMatching(/^I am busy: /),
+    noAnswer: 'busy',
+  })
   release.resolve()
   await eventually(() => expect(handled).toContain(id))
   expect([handled.size, refused(bobHeard, 'bob').size]).toEqual([9, 0])

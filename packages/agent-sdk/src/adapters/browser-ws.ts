@@ -12,17 +12,32 @@ interface NativeSocket {
 }
 declare const WebSocket: new (url: string, protocols: string[]) => NativeSocket
 
-/** Dials with the browser's WebSocket. It cannot set headers, so the token goes as a second subprotocol [MEUP-5.1]. */
-export const dialBrowser: Dial = (request, events) =>
+/**
+ * Dials with the browser's WebSocket. It cannot set headers, so the token goes as a second subprotocol [MEUP-5.1], and shows no pings,
+ * so that the gateway is asked for ticks [MEUP-5.18].
+ */
+export const dialBrowser: Dial = (request, events, signal) =>
   new Promise((resolve, reject) => {
     const protocols = request.token === undefined ? [SUBPROTOCOL] : [SUBPROTOCOL, `bearer.${request.token}`]
-    const socket = new WebSocket(socketUrl(request), protocols)
+    const socket = new WebSocket(socketUrl(request, 1), protocols)
+    const abort = (): void => socket.close(1000, '')
+    signal?.addEventListener('abort', abort)
     let opened = false
+    let frames = 0
     socket.onopen = () => {
       opened = true
-      resolve({ send: (text) => socket.send(text), close: (code, reason) => socket.close(code, reason) })
+      signal?.removeEventListener('abort', abort)
+      resolve({
+        send: (text) => socket.send(text),
+        close: (code, reason) => socket.close(code, reason),
+        received: () => frames,
+        countsFrames: true,
+      })
     }
-    socket.onmessage = ({ data }) => events.message(String(data))
+    socket.onmessage = ({ data }) => {
+      frames++
+      events.message(String(data))
+    }
     socket.onclose = ({ code, reason }) => {
       if (opened) events.close(code, reason)
       else

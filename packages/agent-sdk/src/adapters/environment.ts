@@ -1,12 +1,18 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { traceEndpoint } from '@meup/folds'
+import { readCredential } from '../client/credential.js'
 import { ConnectionError } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<DialRequest> {
   /** Which participant to be, where its token is read from `.meup/tokens`. */
   readonly as?: string
+  /**
+   * Also has in `proposals` what was open before: it is read over HTTP first. Without it a connection knows what it receives. Not with
+   * `after` and `tail`.
+   */
+  readonly openProposals?: boolean
   /** Folder in or above which `.meup` is looked for; default: the working directory. */
   readonly directory?: string
 }
@@ -17,7 +23,7 @@ export interface ConnectOptions extends Partial<DialRequest> {
  * Transcripts of models go into that folder too, else into one in the working directory. Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
-  const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), ...given } = options
+  const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), openProposals: _, ...given } = options
   const folder = findFolder(directory)
   const running = folder === undefined ? undefined : readRunning(folder)
   const url = given.url ?? env.MEUP_URL ?? running?.url
@@ -35,7 +41,7 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
     url,
     space,
     transcripts,
-    ...(token !== undefined && { token }),
+    ...(token !== undefined && { token: readCredential(token, 'token') }),
     ...(tracing && { tracing }),
   }
 }

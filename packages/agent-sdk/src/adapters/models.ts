@@ -7,6 +7,7 @@ import type { ModelAgent } from '../model/run-model-agent.js'
 import { createMask } from '../transcript/mask.js'
 import type { TranscriptStore } from '../transcript/store.js'
 import { beginDialogues } from './ai-sdk/ai-dialogue.js'
+import { listCredentials } from './credentials.js'
 import { TranscriptFile } from './transcript-file.js'
 
 /** Whose model it is. */
@@ -47,7 +48,7 @@ async function openRecorder(
     hasFailed = true
   }
   try {
-    const mask = createMask(safety || {}, [token, ...secretsOf(options)], failed)
+    const mask = createMask(safety || {}, [token, ...listCredentials(options)], failed)
     const store = options.transcriptStore ?? (await openFile(id, request, now))
     return store && new Recorder(store, { space, mode, mask, now, onError })
   } catch (error) {
@@ -62,14 +63,4 @@ async function openFile(
   now: () => number,
 ): Promise<TranscriptStore | undefined> {
   return transcripts === undefined ? undefined : TranscriptFile.open(join(transcripts, `${id}.db`), { now })
-}
-
-/** What a provider wants to be kept secret, whatever it looks like. */
-function secretsOf({ apiKey = '', baseURL, settings }: AgentOptions): string[] {
-  const { username = '', password = '' } =
-    baseURL !== undefined && URL.canParse(baseURL) ? new URL(baseURL) : {}
-  const headers = Object.values(settings?.headers ?? {}).flatMap((value) =>
-    value === undefined ? [] : [value],
-  )
-  return [apiKey, username, password, ...headers]
 }

@@ -20,7 +20,13 @@ export interface ReplayOptions {
    */
   readonly model?: AgentModel
   readonly baseURL?: string
+  /** Sent to `baseURL` alone, never to an address that stands in the transcript. */
   readonly apiKey?: string
+  /**
+   * Decides whether the prompts may go to the server that the transcript names, when no `baseURL` is given. Transcripts are handed
+   * around, so that address may be anybody's. Default: `replayTurn` rejects with `unconfirmed_address`.
+   */
+  readonly confirmAddress?: (address: string) => boolean | Promise<boolean>
   /** Default: the working directory. */
   readonly directory?: string
   readonly signal?: AbortSignal
@@ -192,16 +198,26 @@ async function chooseModel(
   { model: wanted, apiKey, ...options }: ReplayOptions,
   directory: string,
 ): Promise<ModelOptions> {
-  const { reasoningIsSummary, replayReasoning, ...settings } = (then.settings ?? {}) as Then
+  // Headers of a file could name another account, or another host behind a proxy; agents do not record any.
+  const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
   const common = { settings, ...defined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model
   // A name alone is one of the server of then.
   const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
-  const baseURL = options.baseURL ?? (isThere ? then.baseURL : undefined)
-  if (baseURL !== undefined) return { model, baseURL, ...common, ...(apiKey !== undefined && { apiKey }) }
+  if (options.baseURL !== undefined)
+    return { model, baseURL: options.baseURL, ...common, ...defined({ apiKey }) }
+  if (isThere && then.baseURL !== undefined) {
+    await mustBeConfirmed(then.baseURL, options.confirmAddress)
+    return { model, baseURL: then.baseURL, ...common }
+  }
   if (typeof model !== 'string') return { model, ...common }
   const name = wanted === undefined ? nameAtVendor(then) : model
   return { model: await loadNamed(name, directory), ...common }
+}
+
+async function mustBeConfirmed(address: string, confirm: ReplayOptions['confirmAddress']): Promise<void> {
+  if (await confirm?.(address)) return
+  throw new TranscriptError('unconfirmed_address', `this turn was answered by a model at ${address}`)
 }
 
 type Then = ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>

@@ -1,33 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { SUBPROTOCOL } from '@meup/protocol'
 import { WebSocket } from 'ws'
-import { ConnectionError, readRefusal } from '../client/errors.js'
+import { ConnectionError, createHandshakeError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
+/** Bytes of an answer instead of a socket that are read: a refusal is shorter. */
+const maxRefusalBytes = 64 * 1024
+
 /** Dials with the `ws` package; what the gateway answers instead of a 101 comes back as its error. */
-export const dialWs: Dial = (request, events) =>
+export const dialWs: Dial = (request, events, signal) =>
   new Promise((resolve, reject) => {
     const headers = request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }
     const socket = new WebSocket(socketUrl(request), SUBPROTOCOL, { headers, perMessageDeflate: false })
+    const abort = (): void => socket.terminate()
+    const fail = (cause: Error): void => {
+      const message = `no gateway answers at ${request.url}: ${cause.message}`
+      reject(new ConnectionError('unreachable', message, { cause }))
+    }
+    signal?.addEventListener('abort', abort)
+    let wire: Pick<Socket, 'bytesRead'> = { bytesRead: 0 }
+    socket.on('upgrade', (response) => {
+      wire = response.socket
+    })
     socket.on('open', () => {
+      signal?.removeEventListener('abort', abort)
       socket.on('close', (code, reason) => events.close(code, reason.toString()))
-      resolve({ send: (text) => socket.send(text), close: (code, reason) => socket.close(code, reason) })
+      resolve({
+        send: (text) => socket.send(text),
+        close: (code, reason) => socket.close(code, reason),
+        terminate: () => socket.terminate(),
+        received: () => wire.bytesRead,
+      })
     })
     socket.on('message', (data) => events.message(data.toString()))
-    socket.on('error', (cause) => {
-      reject(
-        new ConnectionError('unreachable', `no gateway answers at ${request.url}: ${cause.message}`, {
-          cause,
-        }),
+    socket.on('error', fail)
+    socket.on('unexpected-response', (_, response) => {
+      const { statusCode: status = 0, headers } = response
+      readBody(response).then(
+        (body) => reject(createHandshakeError({ status, body, retryAfter: headers['retry-after'] })),
+        fail,
       )
     })
-    socket.on('unexpected-response', (_, response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const message = `HTTP ${response.statusCode} instead of a socket; is this a gateway?`
-        const refusal = readRefusal(Buffer.concat(chunks).toString())
-        reject(refusal ?? new ConnectionError('unreachable', message))
-      })
-      response.on('error', reject)
-    })
   })
+
+/** What `maxRefusalBytes` cut off makes it no refusal. */
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer)
+    bytes += (chunk as Buffer).length
+    if (bytes > maxRefusalBytes) break
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,4 +1,4 @@
-import { getCancellation } from '@meup/folds'
+import { Bounded, getCancellation, isElicitation } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
@@ -12,11 +12,19 @@ const decline: OnElicitation = async () => ({ action: 'decline' })
 
 /** Questions of one participant that are put at the same time; further ones are declined. */
 const maxOpen = 16
+/** Own messages about which questions are declined. */
+const maxOwn = 1000
 
-/** Answers what is asked about the calls of this connection, as the maker of the call says; declines it where nobody does [MEUP-3.26]. */
+/**
+ * Answers what is asked about the calls of this connection, as the maker of the call says; declines it where nobody does, and what is
+ * asked about a message of a program that answers questions [MEUP-3.26].
+ */
 export class Elicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
   readonly #requests: Pick<Requests, 'findElicited'>
+  /** Whether what this participant says are the answers of a program. */
+  readonly #isAnswering: () => boolean
+  readonly #own = new Bounded<true>(maxOwn)
   readonly #onError: (error: unknown, request: Request) => void
   /** Questions that wait for an answer, by their ids. */
   readonly #open = new Map<string, { readonly question: Request; readonly abort: AbortController }>()
@@ -24,15 +32,20 @@ export class Elicitations implements ClientHandler {
   constructor(
     space: Pick<BaseClient, 'id' | 'sendPaced'>,
     requests: Pick<Requests, 'findElicited'>,
+    isAnswering: () => boolean,
     onError: (error: unknown, request: Request) => void,
   ) {
     this.#space = space
+    this.#isAnswering = isAnswering
     this.#requests = requests
     this.#onError = onError
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const elicited = this.#requests.findElicited(envelope)
+    if (envelope.kind === Kind.chat && envelope.from === this.#space.id) this.#own.set(envelope.id, true)
+    const elicited =
+      this.#requests.findElicited(envelope) ??
+      (this.#isAboutAnswer(envelope) ? { onElicitation: decline } : undefined)
     if (elicited !== undefined) {
       // Who proposed a call that another makes also waits for it, and is not asked.
       if (!envelope.to?.includes(this.#space.id)) return
@@ -45,6 +58,11 @@ export class Elicitations implements ClientHandler {
 
   onClose(): void {
     for (const { abort } of this.#open.values()) abort.abort('the space was closed')
+  }
+
+  #isAboutAnswer(envelope: AnyEnvelope): boolean {
+    if (envelope.kind !== Kind.mcpRequest || !isElicitation(envelope.payload)) return false
+    return this.#isAnswering() && correlations(envelope).some((id) => this.#own.get(id) !== undefined)
   }
 
   async #answer(question: Request, onElicitation: OnElicitation): Promise<void> {

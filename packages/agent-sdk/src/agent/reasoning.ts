@@ -33,10 +33,16 @@ export interface ToolCall {
   readonly why: string
 }
 
+/** Says that tools are not what they were. */
+export const changedText = (tools: readonly string[]): string =>
+  `The definition of a tool has changed since I was offered it: ${tools.join(', ')}`
+
 /** What a run is about. */
 interface Origin {
   /** Id of the envelope that is reasoned about; absent = autonomous work. */
   readonly trigger?: string
+  /** Who may follow it: what was asked in private is thought about in private. Absent = everybody. */
+  readonly to?: readonly string[]
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
   /** Called instead of cancelling a run that was left without an end, since the turn knows better why. */
@@ -57,6 +63,7 @@ export class Reasoning implements AsyncDisposable {
   readonly #groups: ParallelGroups
   readonly #onLeft: Origin['onLeft']
   readonly #tools: SpaceTools
+  readonly #audience: Pick<Draft, 'to'>
   readonly #abort = new AbortController()
   readonly #removeListeners: () => void
   #isClosed = false
@@ -65,8 +72,9 @@ export class Reasoning implements AsyncDisposable {
   private constructor(
     space: BaseClient,
     context: string,
-    { groups = new ParallelGroups(), signal: parent, onLeft, tools }: Origin,
+    { groups = new ParallelGroups(), signal: parent, onLeft, tools, to }: Origin,
   ) {
+    this.#audience = to === undefined ? {} : { to }
     this.#space = space
     this.context = context
     this.#groups = groups
@@ -121,6 +129,7 @@ export class Reasoning implements AsyncDisposable {
     return thinkIn(first, second, (options = {}) => {
       const id = freshId()
       const origin = {
+        ...this.#audience,
         groups: this.#groups,
         signal: this.signal,
         tools: this.#tools,
@@ -146,9 +155,17 @@ export class Reasoning implements AsyncDisposable {
     return this.#call(tool, args, options)
   }
 
-  /** The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. */
-  tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
-    return this.#tools.callable(choices, (tool, args, options) => this.#call(tool, args, options))
+  /**
+   * The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. One that
+   * was listed as something else before is named in a thought.
+   */
+  async tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
+    const tools = await this.#tools.callable(choices, (tool, args, options) =>
+      this.#call(tool, args, options),
+    )
+    const changed = this.#tools.noteOffered(tools)
+    if (changed.length > 0) await this.thought(changedText(changed)).catch(this.#tools.onError)
+    return tools
   }
 
   /** Calls several tools at once; results come in the order of the calls. */
@@ -168,7 +185,11 @@ export class Reasoning implements AsyncDisposable {
   /** Breaks this context off, also when it was interrupted; without the capability for that, concludes it with the reason. */
   cancel(reason: string): Promise<AnyEnvelope> {
     return this.#end(() =>
-      endContext({ send: (draft) => this.#space.sendWhenAllowed(draft) }, this.context, reason),
+      endContext(
+        { send: (draft) => this.#space.sendWhenAllowed({ ...draft, ...this.#audience }) },
+        this.context,
+        reason,
+      ),
     )
   }
 
@@ -211,7 +232,7 @@ export class Reasoning implements AsyncDisposable {
     const payload = { ...(message !== undefined && { message }), ...options }
     try {
       if (this.signal.aborted) throw abortedError(this.signal)
-      const start = { ...fields, kind: Kind.reasoningStart, payload }
+      const start = { ...fields, ...this.#audience, kind: Kind.reasoningStart, payload }
       await this.#space.sendWhenAllowed(start, this.signal)
     } catch (error) {
       this.#removeListeners()
@@ -243,7 +264,7 @@ export class Reasoning implements AsyncDisposable {
   }
 
   #send(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
-    const draft = { ...fields, kind, context: this.context, payload }
+    const draft = { ...fields, ...this.#audience, kind, context: this.context, payload }
     if (this.signal.aborted) return Promise.reject(abortedError(this.signal))
     return this.#space.sendWhenAllowed(draft, this.signal)
   }

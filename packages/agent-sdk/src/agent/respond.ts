@@ -1,6 +1,7 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, getErrorMessage } from '../client/errors.js'
+import { createResponse } from '../client/frames.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -22,7 +23,7 @@ export async function respond(
       to: [from],
       correlationId: id,
       ...(context !== undefined && { context }),
-      payload: { jsonrpc: '2.0', id: payload.id ?? id, ...response },
+      payload: createResponse(request, response),
     })
   try {
     await send(answer)

@@ -1,6 +1,7 @@
 import { cut } from '@meup/folds'
 import { setLongTimeout } from '../client/wait.js'
 import type { LiveText } from './deltas.js'
+import { frameMessage } from './frame-message.js'
 import type { Reasoning } from './reasoning.js'
 import type { CallableTool } from './space-tools.js'
 import { ThoughtStream } from './thought-stream.js'
@@ -14,6 +15,8 @@ const maxReasonChars = 300
 
 /** What an agent of a framework gets for a turn. */
 export interface AgentRun {
+  /** What was asked, as a model is to read it: see `frameMessage`. */
+  readonly prompt: string
   /** The tools that it may call or propose, for models: `offerTools`. Calls are part of the run; without `why`, the reason is what it said before. */
   readonly tools: readonly CallableTool[]
   /** Aborted when the turn is: hand it to the framework. */
@@ -22,7 +25,7 @@ export interface AgentRun {
 }
 
 export interface RunAgentOptions {
-  /** Which tools it gets, as in `SpaceClient.tools`; default: all. */
+  /** Which tools it gets, as in `SpaceClient.tools`. */
   readonly tools?: readonly string[]
   /** Of the run, such as `{ model: 'gpt-5' }`. */
   readonly metadata?: object
@@ -44,7 +47,7 @@ export async function runAgent(
     await turn.reason(
       undefined,
       async (run) => {
-        text = await follow(run, agent, live, choices)
+        text = await follow(run, { prompt: frameMessage(turn), agent, live, choices })
         await run.conclude()
       },
       about,
@@ -56,13 +59,15 @@ export async function runAgent(
   }
 }
 
+interface Followed {
+  readonly prompt: string
+  readonly agent: (parts: AgentRun) => AsyncIterable<AgentEvent>
+  readonly live: LiveText
+  readonly choices: readonly string[] | undefined
+}
+
 /** The text of the answer. */
-async function follow(
-  run: Reasoning,
-  agent: (parts: AgentRun) => AsyncIterable<AgentEvent>,
-  live: LiveText,
-  choices: readonly string[] | undefined,
-): Promise<string> {
+async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed): Promise<string> {
   const onError = (error: unknown): void => {
     if (!run.signal.aborted) console.error('a thought could not be sent:', error)
   }
@@ -100,7 +105,7 @@ async function follow(
     }),
   )
   try {
-    for await (const event of untilAborted(agent({ tools, signal: run.signal, run }), run.signal)) {
+    for await (const event of untilAborted(agent({ prompt, tools, signal: run.signal, run }), run.signal)) {
       if ('thought' in event) thoughts.push(event.thought)
       else {
         text += event.text

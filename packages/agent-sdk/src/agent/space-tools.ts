@@ -1,11 +1,13 @@
-import { isObject } from '@meup/folds'
-import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
+import { Bounded, isObject } from '@meup/folds'
+import { type AnyEnvelope, type Capability, GUEST, Kind, PROTOCOL } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { ConnectionError, ToolError } from '../client/errors.js'
+import { ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import { OwnCapabilities } from '../client/space-state.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
+import { Answers, Patience } from './answers.js'
+import { guardDefinition, isPlainName, maxSchemaChars } from './guard-definition.js'
 import { listChangedMethod } from './notifications.js'
 import { compileChoices, type SpaceTool } from './tool-choice.js'
 
@@ -17,8 +19,8 @@ export interface CallableTool extends SpaceTool {
 
 type Call = (tool: string, args: object, options?: CallOptions) => Promise<ToolResult>
 
-/** How a participant is asked about its tools: in so many milliseconds it says what it has. */
-const asking = { timeoutMs: 5000, propose: false }
+/** Milliseconds in which a participant says what it has. */
+const askMs = 5000
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
@@ -29,35 +31,52 @@ const maxPages = 20
 /** Tools of one participant, and characters of them as JSON, that are read. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
+/** Characters of definitions that are remembered. */
+const maxOfferedChars = 4e6
+
 /** What the other participants of a space offer. Asked for once, and again when it changes. */
 export class SpaceTools implements ClientHandler {
   readonly #space: BaseClient
-  readonly #onError: (error: unknown) => void
+  /** Reports what went wrong where nobody waits for it. */
+  readonly onError: (error: unknown) => void
   readonly #onChange: () => void
-  readonly #lists = new Map<string, Promise<readonly SpaceTool[]>>()
-  readonly #instructions = new Map<string, Promise<string>>()
+  readonly #lists: Answers<readonly SpaceTool[]>
+  readonly #instructions: Answers<string>
+  /** The definition of each tool that was offered last, as JSON. */
+  readonly #offered = new Bounded<string>(maxOfferedChars, ({ length }) => length)
   /** What this participant may do with some arguments. */
   readonly #rights = new OwnCapabilities()
 
   constructor(space: BaseClient, onError: (error: unknown) => void, onChange: () => void = () => {}) {
     this.#space = space
-    this.#onError = onError
+    this.onError = onError
     this.#onChange = onChange
+    this.#lists = new Answers({ ask: (id) => this.#askTools(id), none: [], onError })
+    this.#instructions = new Answers({ ask: (id) => this.#askInstructions(id), none: '', onError })
   }
 
-  /** Forgets the tools of participants that come, leave, or change their list. */
+  /** Those of which tools reach a prompt that nobody has chosen: the operator has made them servers of tools. */
+  readonly isDefault = (participant: string): boolean => this.#space.getKind(participant) === 'mcp'
+
+  /** The tools of participants that come, or change their list, may be others. */
   onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
-      this.#forget(envelope.payload.participant.id)
+      const { event, participant } = envelope.payload
+      this.#expire(participant.id, false)
+      // Ids of guests are not used again.
+      if (event === 'leave' && participant.id.startsWith(GUEST))
+        for (const each of [this.#lists, this.#instructions]) each.delete(participant.id)
+    } else if (envelope.kind === Kind.systemSpace) {
+      if (envelope.payload.event === 'configured') this.#onChange()
     } else if (envelope.kind === Kind.mcpRequest) {
-      if (envelope.payload.method === listChangedMethod) this.#forget(envelope.from)
+      if (envelope.payload.method === listChangedMethod) this.#expire(envelope.from, true)
     }
   }
 
   /** Those that may be called or proposed, and are chosen, with what calls them. */
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
-    const isWanted = compileChoices(choices)
-    const lists = await Promise.all(this.present(isWanted).map((id) => this.list(id)))
+    const isWanted = compileChoices(choices, this.isDefault)
+    const lists = await this.list(this.present(isWanted), this.createPatience())
     this.#rights.update(this.#space.capabilities.map(withAnyArguments))
     return lists
       .flat()
@@ -75,33 +94,54 @@ export class SpaceTools implements ClientHandler {
     return here.map(({ id }) => id).sort()
   }
 
-  /** Nothing, where a participant does not answer in time, or may not be asked. */
-  list(id: string): Promise<readonly SpaceTool[]> {
-    if (!this.#mayAsk(id, 'tools/list', {})) return Promise.resolve([])
-    const known = this.#lists.get(id) ?? this.#askTools(id)
-    this.#lists.set(id, known)
-    return known
+  /** How long is waited for those who are asked, in all: for one turn, or one list. */
+  createPatience(): Patience {
+    return new Patience(askMs)
   }
 
-  /** How a participant says its tools are used; `''`: it does not. A space is no session of MCP: anybody may ask [MEUP-3.21]. */
-  instructions(id: string): Promise<string> {
-    if (!this.#mayAsk(id, 'initialize', initialize)) return Promise.resolve('')
-    const known = this.#instructions.get(id) ?? this.#askInstructions(id)
-    this.#instructions.set(id, known)
-    return known
+  /** The tools of each; none of one that has not answered in time, or may not be asked. */
+  async list(ids: readonly string[], patience: Patience): Promise<readonly (readonly SpaceTool[])[]> {
+    return this.#lists.read(
+      ids.filter((id) => this.#mayAsk(id, 'tools/list', {})),
+      patience,
+    )
   }
 
-  /** Asks those again who gave no tool, or no answer in time: everything may be starting. */
-  forgetEmpty(): void {
-    for (const [id, list] of [...this.#lists])
-      void list.then((tools) => {
-        if (tools.length === 0 && this.#lists.get(id) === list) this.#lists.delete(id)
-      })
+  /** How participants say their tools are used. A space is no session of MCP: anybody may ask [MEUP-3.21]. */
+  async instructions(ids: readonly string[], patience: Patience): Promise<ReadonlyMap<string, string>> {
+    const asked = ids.filter((id) => this.#mayAsk(id, 'initialize', initialize))
+    const texts = await this.#instructions.read(asked, patience)
+    return new Map(asked.map((id, index) => [id, texts[index] ?? '']))
   }
 
-  #forget(id: string): void {
-    this.#lists.delete(id)
-    this.#instructions.delete(id)
+  /** Asks those again who gave no tool: everything may be starting. */
+  expireEmpty(): void {
+    this.#lists.expireWhere((tools) => tools.length === 0)
+  }
+
+  /**
+   * Takes note of what is offered to a model, and gives those tools that were offered as something else before: `desk/add`. Their
+   * owners may change them at any time, also after somebody has allowed them for good.
+   */
+  noteOffered(tools: readonly SpaceTool[]): readonly string[] {
+    return tools.flatMap(({ participant, name, definition, ...tool }) => {
+      const key = `${participant}/${name}`
+      const { description, inputSchema, title, annotations } = {
+        ...tool,
+        ...definition,
+      } as Partial<SpaceTool> & {
+        title?: unknown
+      }
+      const now = JSON.stringify([title, description, inputSchema, annotations])
+      const before = this.#offered.get(key)
+      this.#offered.renew(key, now)
+      return before === undefined || before === now ? [] : [key]
+    })
+  }
+
+  #expire(id: string, isAnnounced: boolean): void {
+    this.#lists.expire(id, { isAnnounced })
+    this.#instructions.expire(id, { isAnnounced })
     if (id !== this.#space.id) this.#onChange()
   }
 
@@ -116,67 +156,74 @@ export class SpaceTools implements ClientHandler {
   }
 
   async #askInstructions(id: string): Promise<string> {
-    try {
-      const { instructions } = await this.#space.request(id, 'initialize', initialize, asking)
-      return typeof instructions === 'string' ? instructions : ''
-    } catch (error) {
-      this.#onFailure(this.#instructions, id, error)
-      return ''
-    }
+    const { instructions } = await this.#ask(id, 'initialize', initialize, performance.now() + askMs)
+    return typeof instructions === 'string' ? instructions : ''
   }
 
   async #askTools(id: string): Promise<readonly SpaceTool[]> {
     const tools = new Map<string, SpaceTool>()
+    const deadline = performance.now() + askMs
     let chars = 0
-    try {
-      let cursor: unknown
-      for (let page = 0; page < maxPages; page++) {
-        const params = typeof cursor === 'string' ? { cursor } : {}
-        const list = await this.#space.request(id, 'tools/list', params, asking)
-        for (const tool of readTools(id, list.tools)) {
-          chars += JSON.stringify(tool.definition).length
-          if (tools.size === maxTools || chars > maxToolChars) {
-            const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-            this.#onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
-            return [...tools.values()]
-          }
-          if (!tools.has(tool.name)) tools.set(tool.name, tool)
+    let cursor: unknown
+    for (let page = 0; page < maxPages; page++) {
+      const params = typeof cursor === 'string' ? { cursor } : {}
+      const list = await this.#ask(id, 'tools/list', params, deadline)
+      for (const each of Array.isArray(list.tools) ? list.tools : []) {
+        const size = JSON.stringify(each).length
+        chars += size
+        if (tools.size === maxTools || chars > maxToolChars) {
+          const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
+          this.onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+          return [...tools.values()]
         }
-        cursor = list.nextCursor
-        if (cursor === undefined) break
+        const tool = readTool(id, each)
+        if (tool === undefined || tools.has(tool.name)) continue
+        const problem = findProblem(tool)
+        if (problem === undefined) tools.set(tool.name, tool)
+        else this.onError(new Error(`a tool of ${id} is left out: ${problem}`))
       }
-    } catch (error) {
-      this.#onFailure(this.#lists, id, error)
+      cursor = list.nextCursor
+      if (cursor === undefined) break
     }
     return [...tools.values()]
   }
 
-  #onFailure(known: Map<string, unknown>, id: string, error: unknown): void {
-    if (isFinal(error)) return
-    known.delete(id) // Next time it may be had.
-    this.#onError(error)
+  /** A participant that has no such method has answered. */
+  async #ask(
+    id: string,
+    method: string,
+    params: object,
+    deadline: number,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const options = { timeoutMs: Math.max(0, deadline - performance.now()), propose: false }
+    return this.#space.request(id, method, params, options).catch((error: unknown) => {
+      if (error instanceof ToolError) return {}
+      throw error
+    })
   }
 }
 
-/** A participant without tools, or without an answer, is asked again only after it joins again. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
+/** A tool of a list, if it can be called, as a prompt may have it. */
+function readTool(participant: string, each: unknown): SpaceTool | undefined {
+  if (!isObject(each) || typeof each.name !== 'string') return undefined
+  const definition = guardDefinition(each)
+  const { description, inputSchema, annotations } = definition
+  return {
+    participant,
+    name: each.name,
+    inputSchema: isObject(inputSchema) ? inputSchema : {},
+    ...(typeof description === 'string' && { description }),
+    ...(isObject(annotations) && { annotations }),
+    definition,
+  }
+}
 
-/** The tools of a list, as far as they can be called. */
-function readTools(participant: string, list: unknown): SpaceTool[] {
-  if (!Array.isArray(list)) return []
-  return list.flatMap((each: unknown) => {
-    if (!isObject(each) || typeof each.name !== 'string') return []
-    const { name, description, inputSchema, annotations } = each
-    return {
-      participant,
-      name,
-      inputSchema: isObject(inputSchema) ? inputSchema : {},
-      ...(typeof description === 'string' && { description }),
-      ...(isObject(annotations) && { annotations }),
-      definition: each,
-    }
-  })
+function findProblem({ name, inputSchema }: SpaceTool): string | undefined {
+  if (!isPlainName(name)) return 'its name cannot stand in a prompt'
+  const { length } = JSON.stringify(inputSchema)
+  return length > maxSchemaChars
+    ? `the schema of ${name} has more than ${maxSchemaChars} characters`
+    : undefined
 }
 
 /** Whether a tool can be called at all is known before its arguments are. */

@@ -30,6 +30,11 @@ export class ThoughtStream {
     this.#onError = onError
   }
 
+  /** Characters that wait to be said. */
+  get waitingChars(): number {
+    return this.#text.length
+  }
+
   push(delta: string): void {
     this.#text += delta
     this.#schedule()
@@ -53,7 +58,8 @@ export class ThoughtStream {
 
   #sendNext(): void {
     this.#cancel = undefined
-    const length = countSendableChars(this.#text.slice(0, maxThoughtChars))
+    const full = this.#text.length > maxThoughtChars ? maxThoughtChars : 0
+    const length = countSendableChars(this.#text.slice(0, maxThoughtChars)) || full
     const piece = this.#text.slice(0, length)
     this.#text = this.#text.slice(length)
     this.#saying = this.#send(piece).then(() => {

@@ -15,8 +15,8 @@ export interface SpaceTool {
 
 /**
  * Which tools a model may call: `participant/tool`, both of them patterns as in capabilities, such as `files/read_*`;
- * `files/*` and `files` are all tools of `files`. What begins with `!` excludes: `!files/write_*`; if nothing else is
- * given, all others are chosen. A tool that is known already is given as such, and not asked for.
+ * `files/*` and `files` are all tools of `files`, `*` those of everybody. What begins with `!` excludes: `!files/write_*`; if
+ * nothing else is given, all others of the default are chosen: the tools of participants of the kind `mcp`. A tool that is known already is given as such, and not asked for.
  */
 export type ToolChoice = string | SpaceTool
 
@@ -27,23 +27,28 @@ interface Rule {
   readonly which: ((tool: string) => boolean) | undefined
 }
 
-/** Compiles choices to a test of a tool, or of whether any tool of a participant can be chosen. Throws `PatternError`. */
+/**
+ * Compiles choices to a test of a tool, or of whether any tool of a participant can be chosen. `isDefault`: whose tools are chosen
+ * where nothing is but what they exclude. Throws `PatternError`.
+ */
 export function compileChoices(
-  choices: readonly ToolChoice[] = ['*'],
+  choices: readonly ToolChoice[] | undefined,
+  isDefault: (participant: string) => boolean,
 ): (participant: string, tool?: string) => boolean {
-  const rules = choices.flatMap((choice, index) =>
+  const rules = (choices ?? []).flatMap((choice, index) =>
     typeof choice === 'string' ? [parseRule(choice, `/tools/${index}`)] : [],
   )
   const excluding = rules.filter(({ excludes }) => excludes)
   const including = rules.filter(({ excludes }) => !excludes)
-  const isOpen = excluding.length > 0 && excluding.length === choices.length
+  const isOpen = choices === undefined || (excluding.length > 0 && excluding.length === choices.length)
   return (participant, tool) => {
     const isAbout = ({ whose }: Rule): boolean => whose(participant)
     const included = including.filter(isAbout)
     const excluded = excluding.filter(isAbout)
-    if (tool === undefined) return (isOpen || included.length > 0) && excluded.every(({ which }) => which)
+    const isChosen = isOpen && isDefault(participant)
+    if (tool === undefined) return (isChosen || included.length > 0) && excluded.every(({ which }) => which)
     const matches = ({ which }: Rule): boolean => which === undefined || which(tool)
-    return (isOpen || included.some(matches)) && !excluded.some(matches)
+    return (isChosen || included.some(matches)) && !excluded.some(matches)
   }
 }
 

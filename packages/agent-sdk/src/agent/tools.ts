@@ -13,8 +13,10 @@ import { Value } from '@sinclair/typebox/value'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
 import type { ClientHandler } from '../client/handler.js'
+import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
 import type { Draft } from '../client/types.js'
+import { setLongTimeout } from '../client/wait.js'
 import {
   listChangedMethod,
   type Notification,
@@ -83,22 +85,35 @@ export class Tools implements ClientHandler {
   readonly #running = new Map<string, Running>()
   readonly #onError: (error: unknown, request: Request) => void
   readonly #notifications: RequestNotifications
+  /** Called when a request is held until something answers it. */
+  readonly #onWaiting: () => void
+  #cancelListing: (() => void) | undefined
   /** Who has read the list, with what they asked: they get a notification when it changes. */
   readonly #readers = new Map<string, Request>()
   #willNotify = false
-  fallback: Fallback | undefined
+  #willRelease = false
+  #fallback: Fallback | undefined
 
-  /** `others`: the tools of other participants, for those who reason. */
+  /** `others`: the tools of other participants, for those who reason. `holds`: whether requests wait for the first tool. */
   constructor(
     space: BaseClient,
     requests: Requests,
     others: SpaceTools,
-    onError: (error: unknown, request: Request) => void,
+    {
+      holds,
+      onWaiting,
+      onError,
+    }: {
+      readonly holds: boolean
+      onWaiting(): void
+      onError(error: unknown, request: Request): void
+    },
   ) {
     this.#space = space
     this.#others = others
     this.#requests = requests
-    this.#replayed = new ReplayedRequests(space)
+    this.#replayed = new ReplayedRequests(space, holds)
+    this.#onWaiting = onWaiting
     this.#onError = onError
     this.#notifications = new RequestNotifications(space, onError)
   }
@@ -111,6 +126,41 @@ export class Tools implements ClientHandler {
     if (this.#tools.has(name)) throw new TypeError(`the tool ${name} is offered already`)
     const { description, input = Type.Object({}) } = definition
     this.#tools.set(name, { description, input, handler: handler as Tool['handler'] })
+    this.#onOffered()
+  }
+
+  /** Handles what is for no tool. */
+  serve(handler: Fallback): void {
+    this.#fallback = handler
+    this.#onOffered()
+  }
+
+  /** Answers what tools there are also where there are none yet: something else of this participant stands. */
+  answerListings(): void {
+    for (const request of this.#replayed.allow(isListing)) this.#onRequest(request)
+  }
+
+  /** Answers what was held, and holds no more. Returns how many requests had nothing that answers them. */
+  declineHeld(): number {
+    const held = this.#replayed.allow(() => true)
+    for (const request of held) this.#onRequest(request)
+    return held.filter(({ to, payload }) => to && !payload.method.startsWith('notifications/')).length
+  }
+
+  onClose(): void {
+    this.#cancelListing?.()
+    for (const { abort } of this.#running.values()) abort.abort('the space was closed')
+  }
+
+  /** What is added in the same tick gets requests that were held, too. */
+  #onOffered(): void {
+    if (!this.#willRelease) {
+      this.#willRelease = true
+      setLongTimeout(0, () => {
+        this.#willRelease = false
+        this.declineHeld()
+      })
+    }
     if (this.#readers.size === 0 || this.#willNotify) return
     this.#willNotify = true
     queueMicrotask(() => this.#notifyReaders()) // Tools are often added one after another.
@@ -133,10 +183,18 @@ export class Tools implements ClientHandler {
   onEnvelope(envelope: AnyEnvelope): void {
     if (this.#requests.isNotification(envelope) || isAboutCall(envelope)) return
     for (const request of this.#replayed.onEnvelope(envelope)) this.#onRequest(request)
+    if (this.#replayed.isHolding) this.#onHeld()
   }
 
   onWelcome(welcome: WelcomePayload): void {
+    const isHuman = welcome.participants.some(({ id, kind }) => id === this.#space.id && kind === 'human')
+    if (isHuman) this.#replayed.allow(() => true)
     for (const request of this.#replayed.onWelcome(welcome)) this.#onRequest(request)
+  }
+
+  #onHeld(): void {
+    this.#onWaiting()
+    this.#cancelListing ??= setLongTimeout(listingMs, () => this.answerListings())
   }
 
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
@@ -179,10 +237,6 @@ export class Tools implements ClientHandler {
     await Promise.all([...this.#running.values()].map(({ answered }) => answered))
   }
 
-  onClose(): void {
-    for (const { abort } of this.#running.values()) abort.abort('the space was closed')
-  }
-
   /** The call that its asker cancels. One that names only an id of JSON-RPC must leave no doubt which call it means. */
   #cancelled(notification: Request): Running | undefined {
     const ids = correlations(notification)
@@ -211,7 +265,7 @@ export class Tools implements ClientHandler {
     try {
       return (
         (await this.#own(request, signal)) ??
-        (await this.fallback?.(request, signal, (notification) =>
+        (await this.#fallback?.(request, signal, (notification) =>
           this.#notifications.notify(request, notification),
         )) ??
         unknown(request)
@@ -223,9 +277,9 @@ export class Tools implements ClientHandler {
 
   async #own(request: Request, signal: AbortSignal): Promise<McpResponsePayload | undefined> {
     const { method, params } = request.payload
-    if (this.fallback !== undefined && this.#tools.size === 0) return undefined
+    if (this.#fallback !== undefined && this.#tools.size === 0) return undefined
     if (method === 'ping') return { result: {} }
-    if (method === 'initialize') return this.fallback ? undefined : { result: this.#introduce(params) }
+    if (method === 'initialize') return this.#fallback ? undefined : { result: this.#introduce(params) }
     if (method === 'tools/list') {
       this.#readers.set(request.from, request)
       return { result: { tools: this.#list() } }
@@ -233,7 +287,7 @@ export class Tools implements ClientHandler {
     const tool = this.#tools.get(String(params?.name))
     if (method !== 'tools/call') return undefined
     if (tool === undefined)
-      return this.fallback ? undefined : failure(invalidParams, `there is no tool ${String(params?.name)}`)
+      return this.#fallback ? undefined : failure(invalidParams, `there is no tool ${String(params?.name)}`)
     return { result: await this.#run(tool, request, signal) }
   }
 
@@ -342,43 +396,67 @@ const isTypeBox = (schema: InputSchema): schema is TSchema =>
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
 
-/** Limit of requests that wait for the end of a replay; the oldest are dropped. */
+/** What every participant is asked once it has come. It is answered soon: whoever asks waits no longer than five seconds. */
+const isListing = ({ payload }: Request): boolean =>
+  ['tools/list', 'initialize', 'ping'].includes(payload.method)
+/** Milliseconds that such requests wait for the first tool. */
+const listingMs = 1000
+
+/** Limit of requests that wait for the end of a replay, or for a tool; the oldest are dropped. */
 const maxWaiting = 10_000
 
-/** Requests of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. */
+/**
+ * Requests that wait. Those of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. With `holds` all
+ * wait until `allow` lets them pass.
+ */
 export class ReplayedRequests {
   readonly #client: { readonly id: string }
   readonly #waiting = new Map<string, Request>()
-  /** Last seq of the replay; 0 = there is none. */
-  #to = 0
+  #passes: (request: Request) => boolean
+  readonly #replay = new ReplayEnd()
 
-  constructor(client: { readonly id: string }) {
+  constructor(client: { readonly id: string }, holds: boolean) {
     this.#client = client
+    this.#passes = () => !holds
+  }
+
+  /** Whether requests wait although there is no replay. */
+  get isHolding(): boolean {
+    return !this.#replay.isReplaying && this.#waiting.size > 0
+  }
+
+  /** Lets more requests pass. Gives those that are to be carried out now. */
+  allow(passes: (request: Request) => boolean): readonly Request[] {
+    const before = this.#passes
+    this.#passes = (request) => passes(request) || before(request)
+    return this.#replay.isReplaying ? [] : this.#release()
   }
 
   /** Gives the requests that are to be carried out now. */
-  onWelcome({ resume: { status, from, to } }: WelcomePayload): readonly Request[] {
-    if (status === 'lost') this.#waiting.clear()
-    this.#to = status === 'live' || to < from ? 0 : to
-    return this.#to === 0 ? this.#release() : []
+  onWelcome(welcome: WelcomePayload): readonly Request[] {
+    if (welcome.resume.status === 'lost') this.#waiting.clear()
+    this.#replay.onWelcome(welcome)
+    return this.#replay.isReplaying ? [] : this.#release()
   }
 
   /** Gives the requests that are to be carried out now. */
   onEnvelope(envelope: AnyEnvelope): readonly Request[] {
-    const { kind, seq = 0, from } = envelope
-    if (this.#to === 0) return kind === Kind.mcpRequest ? [envelope] : []
+    const { kind, from } = envelope
+    if (!this.#replay.isReplaying && this.#waiting.size === 0) {
+      if (kind !== Kind.mcpRequest) return []
+      if (this.#passes(envelope)) return [envelope]
+    }
     if (kind === Kind.mcpRequest) this.#hold(envelope)
     else if (kind === Kind.mcpResponse && from === this.#client.id) {
       for (const id of correlations(envelope)) this.#waiting.delete(id)
     }
-    if (seq < this.#to) return []
-    this.#to = 0
-    return this.#release()
+    this.#replay.onEnvelope(envelope)
+    return this.#replay.isReplaying ? [] : this.#release()
   }
 
   #hold(request: Request): void {
     const { id, from, to, payload } = request
-    if (to?.includes(this.#client.id) === false) return
+    if (to?.includes(this.#client.id) === false || from === this.#client.id) return
     if (payload.method === 'notifications/cancelled') {
       const cancelled = correlations(request).filter((each) => this.#waiting.get(each)?.from === from)
       for (const each of cancelled) this.#waiting.delete(each)
@@ -389,8 +467,8 @@ export class ReplayedRequests {
   }
 
   #release(): readonly Request[] {
-    const released = [...this.#waiting.values()]
-    this.#waiting.clear()
+    const released = [...this.#waiting.values()].filter((request) => this.#passes(request))
+    for (const { id } of released) this.#waiting.delete(id)
     return released
   }
 }

@@ -1,10 +1,11 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
-import { type BaseClient, createChat } from '../client/base-client.js'
+import { type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
-import { retryAfterPause, whenResumed } from '../client/retry.js'
+import { whenResumed } from '../client/retry.js'
 import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/types.js'
 import { streamEvents } from '../client/wait.js'
+import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
@@ -20,6 +21,7 @@ const maxReasonChars = 500
 interface TurnParts {
   readonly deltas: Deltas
   readonly tools: SpaceTools
+  readonly arrivals: Pick<Arrivals, 'take'>
 }
 
 /** One answer to one trigger [MEUP-11.5]. */
@@ -43,7 +45,7 @@ export class Turn {
   constructor(
     readonly space: BaseClient,
     readonly trigger: EnvelopeOf<typeof Kind.chat>,
-    { deltas, tools }: TurnParts,
+    { deltas, tools }: Pick<TurnParts, 'deltas' | 'tools'>,
   ) {
     this.#deltas = deltas
     this.#tools = tools
@@ -169,7 +171,8 @@ export class Turn {
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
     if (why !== undefined && isAwaited) {
       const text = `${aborted ? 'I was stopped' : 'I could not answer'}: ${cut(why, maxReasonChars)}`
-      await this.space.sendWhenAllowed(createChat(text, this.#about()))
+      const noAnswer = createNoAnswer(aborted ? 'stopped' : 'failed', text, this.#about())
+      await this.space.sendWhenAllowed(noAnswer)
     }
     if (left !== undefined) throw left.error
   }
@@ -206,7 +209,14 @@ export class Turn {
     if (this.signal.aborted) throw abortedError(this.signal)
     const { trigger, signal } = this
     const onLeft = (run: Reasoning): void => this.#onLeft(run)
-    const origin = { trigger: trigger.id, groups: this.#groups, signal, onLeft, tools: this.#tools }
+    const origin = {
+      ...this.#addressees(),
+      trigger: trigger.id,
+      groups: this.#groups,
+      signal,
+      onLeft,
+      tools: this.#tools,
+    }
     const run = await Reasoning.open(this.space, origin, message, options)
     this.#runs.push(run)
     const follow = (): void => this.abort(String(run.signal.reason))
@@ -267,7 +277,7 @@ export async function* untilAborted<Value>(
 }
 
 export interface TurnOptions {
-  /** Which messages begin a turn; default: those to this participant, and questions to everyone. */
+  /** Which messages begin a turn; default: those that ask this participant (`space.isAsked`). */
   readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
   /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
   readonly queue?: {
@@ -281,11 +291,6 @@ export interface TurnOptions {
   /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
-
-/** A message to everyone that has a correlationId is an answer, and begins no turn. */
-export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
-  message.context === undefined &&
-  (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 
 /** Creates turns from messages, and aborts turns that are withdrawn. */
 export class Turns {
@@ -413,12 +418,16 @@ export class Turns {
   }
 
   #listen(push: (turn: Turn) => void): () => void {
-    const { trigger = isAsked } = this.#options
+    const { trigger = (message) => this.#space.isAsked(message) } = this.#options
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
         const turn = new Turn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
-        this.#options.onOpen?.(turn)
+        try {
+          this.#options.onOpen?.(turn)
+        } catch (error) {
+          this.#report(error, turn)
+        }
         push(turn)
       } else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
     }
@@ -426,10 +435,10 @@ export class Turns {
       this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
-    this.#space.on('envelope', receive)
+    const leave = this.#parts.arrivals.take(receive)
     this.#space.on('closed', closed)
     return () => {
-      this.#space.off('envelope', receive)
+      leave()
       this.#space.off('closed', closed)
     }
   }
@@ -519,8 +528,7 @@ class BusyReplies {
 
   #refuse(asker: string, correlationId: readonly string[]): void {
     const message = 'I am busy: I have too many questions open to take this one. Ask again later.'
-    retryAfterPause(this.#client, () => this.#client.chat(message, { to: [asker], correlationId })).catch(
-      this.#onError,
-    )
+    const busy = createNoAnswer('busy', message, { to: [asker], correlationId })
+    this.#client.sendWhenAllowed(busy).catch(this.#onError)
   }
 }

@@ -1,19 +1,22 @@
+import { Questions } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capability,
   type ContextInfo,
   contextRoot,
+  type EnvelopeOf,
   GATEWAY,
   Kind,
-  type ParticipantInfo,
+  type ParticipantDetails,
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
-import { EventEmitter } from 'eventemitter3'
+import { Attendance } from './attendance.js'
 import { Calls, readToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { freshId } from './fresh-id.js'
+import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import {
   type Grant,
@@ -52,17 +55,24 @@ export interface Answer {
   readonly id: string
   readonly from: string
   readonly text: string
+  /** Why this is no answer: the agent has too much to do, failed, or was stopped. The text says so, too. */
+  readonly noAnswer?: NoAnswer
 }
+
+/** Why a chat is no answer to what it correlates to [MEUP-13.13]. */
+const noAnswers = ['busy', 'failed', 'stopped'] as const
+export type NoAnswer = (typeof noAnswers)[number]
 
 /**
  * A participant of a space: it sends and receives, makes requests, and decides what others may do. It offers no tools and
  * checks no texts for secrets, which keeps pages for browsers small; `SpaceClient` adds both.
  */
-export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
+export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
   readonly #connection: Connection
   readonly #time = new GatewayTime()
   readonly #capabilities = new OwnCapabilities()
   readonly #participants = new ParticipantList()
+  readonly #attendance = new Attendance((id) => this.#participants.find(id))
   readonly #subscriptions = new Subscriptions((envelope) => this.#connection.post(envelope))
   readonly #runs = new Runs((change) => void this.emit('visibility', change))
   readonly #pauses = new Pauses(
@@ -71,28 +81,33 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   )
   readonly #replies = new Replies(this)
   readonly #pace = new Pace()
+  readonly #questions = new Questions()
   readonly #tracing: Tracing
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
   readonly #calls: Calls
   /** Proposals of others that are open, and the decisions about them. */
-  readonly proposals = new Proposals(this, this.requests)
+  readonly proposals: Proposals
   protected readonly handlers: ClientHandler[]
   #welcome: WelcomePayload | undefined
   #ended: { readonly error: Error | undefined } | undefined
 
   protected constructor(dial: Dial, request: DialRequest, safety: OutboundSafety | undefined) {
-    super()
+    super(printListenerError)
+    if (request.onReconnecting) this.on('reconnecting', request.onReconnecting)
+    this.proposals = new Proposals(this, this.requests, this.#attendance, request.proposals)
     this.#tracing = new Tracing(request.tracing ? () => this.welcome.space.epoch : undefined)
     this.#ownProposals = new OwnProposals(this, this.requests, this.#tracing)
-    this.#calls = new Calls(this, this.requests, this.#ownProposals, this.#tracing)
+    this.#calls = new Calls(this, this.requests, this.#ownProposals, this.#tracing, this.#attendance)
     this.handlers = [
       this.#subscriptions, // Refusals of subscription changes go nowhere else.
       this.#participants,
+      this.#attendance, // After the participants, whom it asks.
       this.#pauses,
       this.#runs,
       this.#replies, // Before all that only observe: it consumes invitations, which hold a token.
       this.#tracing,
+      { onEnvelope: (envelope) => this.#questions.apply(envelope, this.id) },
       this.requests,
       this.#ownProposals,
       this.proposals,
@@ -102,7 +117,10 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
       onMalformed: (error) => this.reportError(error, undefined),
       onRefused: (error) => this.#pauses.onRefused(error),
       onWelcome: (welcome, info) => this.#onWelcome(welcome, info),
-      onReconnecting: (inMs, reason) => this.emit('reconnecting', inMs, reason),
+      onReconnecting: (inMs, reason) => {
+        this.#attendance.onReconnecting()
+        this.emit('reconnecting', inMs, reason)
+      },
       onClose: (error) => this.#onClose(error),
     })
   }
@@ -151,14 +169,30 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return recipient !== this.id && this.can(draft) && this.#capabilities.cover(capabilities)
   }
 
+  /**
+   * Whether a message asks this participant: `to` or a mention names it, or it names nobody and answers nothing. What answers a
+   * question of this participant asks nothing [MEUP-13.18].
+   */
+  isAsked(message: EnvelopeOf<typeof Kind.chat>): boolean {
+    return this.#questions.isAsked(message, this.id)
+  }
+
   /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */
   get paused(): Pause | undefined {
     return this.#pauses.current
   }
 
-  /** All known participants, with their presence. */
-  get participants(): readonly ParticipantInfo[] {
+  /**
+   * All known participants: who is present, paused or kicked, and how the program of each is doing. A pause of another
+   * participant is known from the welcome, and since then with the capability `observe.targeted` only, or to its sender.
+   */
+  get participants(): readonly ParticipantDetails[] {
     return this.#participants.list()
+  }
+
+  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`. `undefined`: the operator has not configured it. */
+  getKind(id: string): string | undefined {
+    return this.#participants.getKind(id)
   }
 
   /** Resolves when all of these are present. Rejects with `ConnectionError` after `timeoutMs`. */
@@ -190,14 +224,19 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.#connection.send(id, { ...draft, id })
   }
 
-  /** As `send`, but what is refused as `rate_limited` waits in line for its turn: at its head ten seconds at most. */
+  /**
+   * As `send`, but what is refused as `rate_limited`, `unavailable` or `internal` waits in line for its turn, and is sent again as it
+   * was: at its head ten seconds at most.
+   */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
-    return this.#pace.send(draft.kind, () => this.send(draft), signal)
+    const named = withId(draft)
+    return this.#pace.send(draft.kind, () => this.send(named), signal)
   }
 
   /** As `sendPaced`; while this participant is paused, it waits as well. Rejects with `aborted` when it is aborted. */
   sendWhenAllowed(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
-    return retryAfterPause(this, () => this.sendPaced(draft, signal), signal)
+    const named = withId(draft)
+    return retryAfterPause(this, () => this.sendPaced(named, signal), signal)
   }
 
   /** Sends what the space does not log, and nobody acknowledges; it is lost while there is no connection. */
@@ -221,12 +260,15 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     const waiting = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) }
     const expected = { kind: Kind.chat }
     const { id, from, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
-    return { id, from, text: payload.message }
+    const noAnswer = noAnswers.find((each) => each === (payload as { noAnswer?: unknown }).noAnswer)
+    return { id, from, text: payload.message, ...(noAnswer && { noAnswer }) }
   }
 
   /**
    * Makes an MCP request of a participant and returns its result; throws `ToolError` for its error. A request that this
-   * participant may propose but not make is proposed; it throws `ProposalError` unless the proposal is approved.
+   * participant may propose but not make is proposed; it throws `ProposalError` unless the proposal is approved. Rejects with
+   * `ConnectionError` `participant_away` where the participant is away, within half a second unless its program is starting (`waitForMs`), and where
+   * it leaves and is not back in two seconds: then it may have carried out the request, which is cancelled.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)
@@ -290,10 +332,11 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return this.send({ kind: Kind.participantResume, to: ids, payload })
   }
 
-  /** Requests the status of an agent. Rejects with `ConnectionError` when it does not answer in time. */
+  /** Requests the status of an agent. Rejects with `ConnectionError` when it is away, or does not answer in time. */
   async requestStatus(id: string, { fields, ...waiting }: StatusOptions = {}): Promise<Status> {
     const payload = fields === undefined ? {} : { fields }
     const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
+    if (this.can(draft)) await this.#attendance.whenHere([id], waiting)
     return (await this.#replies.ask(draft, { kind: Kind.participantStatus, from: id }, waiting)).payload
   }
 
@@ -348,6 +391,11 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     return new Promise((resolve) => this.once('closed', resolve))
   }
 
+  /** Where the connection is lost, makes the next attempt to restore it now. */
+  reconnectNow(): void {
+    this.#connection.retryNow()
+  }
+
   close(): void {
     this.#connection.close()
   }
@@ -372,8 +420,20 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   }
 
   #onEnvelope(envelope: AnyEnvelope, frame: string): void {
-    for (const handler of this.handlers) if (handler.onEnvelope?.(envelope, frame) === true) return
+    for (const handler of this.handlers) {
+      if (this.#guard(() => handler.onEnvelope?.(envelope, frame), envelope) === true) return
+    }
     this.emit('envelope', envelope)
+  }
+
+  /** What handlers call may be code of the program: its error keeps nobody else from an envelope. */
+  #guard<Result>(handle: () => Result, envelope?: AnyEnvelope): Result | undefined {
+    try {
+      return handle()
+    } catch (error) {
+      this.reportError(error, envelope)
+      return undefined
+    }
   }
 
   #onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void {
@@ -381,7 +441,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
     this.#time.update(info.ts)
     const { capabilities } = welcome.you
     const changed = this.#capabilities.update(capabilities)
-    for (const handler of this.handlers) handler.onWelcome?.(welcome, info)
+    for (const handler of this.handlers) this.#guard(() => handler.onWelcome?.(welcome, info))
     if (info.isFirst) this.emit('connected')
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)
     this.emit('welcome', welcome)
@@ -391,7 +451,7 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   #onClose(error: Error | undefined): void {
     this.#ended = { error }
     const reason = error ?? new ConnectionError('closed', 'the connection was closed')
-    for (const handler of this.handlers) handler.onClose?.(reason)
+    for (const handler of this.handlers) this.#guard(() => handler.onClose?.(reason))
     this.emit('closed', error)
   }
 
@@ -400,8 +460,25 @@ export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDispos
   }
 }
 
-export const createChat = (message: string, { format, thinkingLevel, ...fields }: ChatOptions): Draft => ({
+/** What is sent again is known by its id. */
+const withId = (draft: Draft): Draft => ({ ...draft, id: draft.id ?? freshId() })
+
+/** What its asker is told instead of an answer. */
+export const createNoAnswer = (noAnswer: NoAnswer, message: string, options: ChatOptions): Draft => {
+  const chat = createChat(message, options)
+  return { ...chat, payload: { ...chat.payload, noAnswer } }
+}
+
+export const createChat = (
+  message: string,
+  { format, thinkingLevel, mention, ...fields }: ChatOptions,
+): Draft => ({
   ...fields,
   kind: Kind.chat,
-  payload: { message, ...(format && { format }), ...(thinkingLevel && { thinkingLevel }) },
+  payload: {
+    message,
+    ...(format && { format }),
+    ...(mention !== undefined && { mentions: [mention].flat() }),
+    ...(thinkingLevel && { thinkingLevel }),
+  },
 })

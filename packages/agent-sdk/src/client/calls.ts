@@ -1,9 +1,10 @@
-import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import { Kind, type McpRequestPayload } from '@meup/protocol'
+import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
 import { abortedError, ConnectionError, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import type { OwnProposals } from './own-proposals.js'
-import { type Proposal, ProposalError, type ProposalOutcome } from './proposal.js'
+import { type Proposal, ProposalError, type ProposalOutcome, type ProposeOptions } from './proposal.js'
 import { getResult, type Requests, withProgressToken } from './requests.js'
 import { parseToolResult, type ToolResult } from './tool-result.js'
 import type { Tracing } from './tracing.js'
@@ -26,6 +27,22 @@ interface Call {
   readonly options: CallOptions
 }
 
+/** As far as this client knows. */
+interface Rights {
+  readonly mayRequest: boolean
+  /** Whether it may be proposed instead. */
+  readonly orPropose: boolean
+}
+
+/** A call for which nobody waits any more. */
+interface GivenUp {
+  readonly id: string
+  readonly call: Call
+  readonly mayRequest: boolean
+  readonly proposed: Promise<Proposal | undefined> | undefined
+  readonly reason: string
+}
+
 /** Milliseconds to wait for an approval. */
 const defaultApprovalMs = 600_000
 
@@ -33,39 +50,48 @@ const defaultApprovalMs = 600_000
 export class Calls {
   readonly #client: ClientContext
   readonly #requests: Requests
-  readonly #ownProposals: Pick<OwnProposals, 'propose'>
+  readonly #ownProposals: OwnProposals
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
+  readonly #attendance: Attendance
 
   constructor(
     client: ClientContext,
     requests: Requests,
-    ownProposals: Pick<OwnProposals, 'propose'>,
+    ownProposals: OwnProposals,
     tracing: Pick<Tracing, 'addTraceContext'>,
+    attendance: Attendance,
   ) {
     this.#client = client
     this.#requests = requests
     this.#ownProposals = ownProposals
     this.#tracing = tracing
+    this.#attendance = attendance
   }
 
-  /** Proposes a request that the capabilities forbid, or that the gateway refuses for them. */
+  /**
+   * What this participant may only propose is proposed: the gateway decides, in the same frame [MEUP-4.21]. For a call that correlates
+   * to something it does not, so that is decided here.
+   */
   async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
-    const { signal, propose = true } = options
+    const { signal, propose = true, correlationId, timeoutMs: maxMs = defaultTimeoutMs } = options
     if (signal?.aborted) throw abortedError(signal)
     const call = { to, method, params, options }
-    const mayPropose = propose && this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
-    const request = createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
-    if (mayPropose && !this.#client.can(request)) return this.#propose(call)
-    try {
-      return await this.#request(call)
-    } catch (error) {
-      const isDenied = error instanceof ProtocolError && error.code === 'capability_violation'
-      if (!isDenied || !mayPropose) throw error
-      return this.#propose(call)
+    const mayRequest = this.#client.can(
+      createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params }),
+    )
+    if (propose && correlationId !== undefined && !mayRequest) {
+      const mayPropose = this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
+      if (mayPropose) return this.#propose(call)
     }
+    // What is refused anyway waits for nobody. Who is here is asked in the same tick: what its caller sends next comes after it.
+    const isAwaited = mayRequest && !this.#attendance.isHere(to)
+    const waitedMs = isAwaited ? await this.#attendance.whenHere([to], { ...options, timeoutMs: maxMs }) : 0
+    const waiting = { ...options, timeoutMs: maxMs - waitedMs }
+    const orPropose = propose && correlationId === undefined
+    return this.#request({ ...call, options: waiting }, { mayRequest, orPropose })
   }
 
-  async #request(call: Call): Promise<CallAnswer> {
+  async #request(call: Call, { mayRequest, orPropose }: Rights): Promise<CallAnswer> {
     const { to, method, options } = call
     const { onProgress, onNotification, onElicitation, context } = options
     const id = freshId()
@@ -76,26 +102,55 @@ export class Calls {
       options,
     )
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
+    const { expiresAt, ...terms } = this.#getTerms(call)
+    const proposed = orPropose ? this.#ownProposals.expect(id, { ...terms, to: [to], expiresAt }) : undefined
     // What nobody waits for any more is not sent late.
+    const unwatch = mayRequest
+      ? this.#attendance.watch([to], (error) => this.#requests.fail(id, error))
+      : () => {}
     const over = new AbortController()
     response.then(
       () => over.abort('answered'),
       (error: unknown) => over.abort(error),
     )
-    this.#client
-      .sendPaced({ ...createDraft(Kind.mcpRequest, call, payload), id }, over.signal)
-      .catch((error: Error) => this.#requests.fail(id, error))
+    const draft = {
+      ...{ ...createDraft(Kind.mcpRequest, call, payload), id },
+      ...(orPropose && { orPropose: expiresAt === undefined || { expiresAt } }),
+    }
+    this.#client.sendPaced(draft, over.signal).catch((error: Error) => {
+      this.#ownProposals.unexpect(id)
+      this.#requests.fail(id, error)
+    })
     try {
-      const { id: responseId, payload } = await response
-      return { result: getResult(payload), id: responseId }
+      const proposal = proposed?.then((made) => made ?? new Promise<never>(() => {}))
+      const first = await Promise.race(proposal === undefined ? [response] : [response, proposal])
+      if (!('outcome' in first)) return { result: getResult(first.payload), id: first.id }
+      unwatch()
+      response.catch(() => {}) // Nobody waits for it any more.
+      this.#requests.fail(id, new ConnectionError('aborted', 'the call is proposed'))
+      return await this.#whenApproved(Promise.resolve(first), options)
     } catch (error) {
-      if (error instanceof ConnectionError) this.#giveUp(id, call, error.message)
+      if (error instanceof ConnectionError) {
+        this.#giveUp({ id, call, mayRequest, proposed, reason: error.message }).catch(() => {}) // The connection is closed.
+      }
       throw error
+    } finally {
+      unwatch()
     }
   }
 
+  /** Cancels a request at once. Waits for the gateway's answer only if the call may have become a proposal, and withdraws that. */
+  async #giveUp({ id, call, mayRequest, proposed, reason }: GivenUp): Promise<void> {
+    if (mayRequest) this.#cancel(id, call, reason)
+    const proposal = await proposed
+    const { signal } = call.options
+    if (proposal !== undefined)
+      await proposal.withdraw(signal?.aborted ? String(signal.reason) : reason).catch(() => {}) // It is decided.
+    else if (!mayRequest) this.#cancel(id, call, reason)
+  }
+
   /** Cancels the request at its receiver. Errors are ignored: the receiver then finishes unneeded work. */
-  #giveUp(requestId: string, { to, options }: Call, reason: string): void {
+  #cancel(requestId: string, { to, options }: Call, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
@@ -105,19 +160,33 @@ export class Calls {
     this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
   }
 
-  async #propose({ to, method, params, options }: Call): Promise<CallAnswer> {
-    const { why, parallelGroup, onProgress, onProposal, signal } = options
-    const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs } = options
-    const made = this.#ownProposals.propose(
-      {
-        ...{ to, method, params, ...pickPlace(options) },
-        ...defined({ rationale: why, parallelGroup }),
-        ...(approvalMs < Number.POSITIVE_INFINITY && {
-          expiresAt: new Date(this.#client.gatewayTime() + approvalMs).toISOString(),
-        }),
-      },
-      { timeoutMs, ...(onProgress && { onProgress }) },
-    )
+  async #propose(call: Call): Promise<CallAnswer> {
+    const { to, method, params, options } = call
+    const { why: rationale, parallelGroup } = options
+    const { expiresAt, ...terms } = this.#getTerms(call)
+    const place = { ...pickPlace(options), ...defined({ rationale, parallelGroup, expiresAt }) }
+    const made = this.#ownProposals.propose({ to, method, params, ...place }, terms)
+    try {
+      return await this.#whenApproved(made, options)
+    } catch (error) {
+      const { signal } = options
+      if (signal?.aborted) made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(() => {})
+      throw error
+    }
+  }
+
+  /** How long a proposal stands, and how long its approval may take to be carried out. */
+  #getTerms({ options }: Call): ProposeOptions & { readonly expiresAt: string | undefined } {
+    const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs, onProgress } = options
+    const hasEnd = approvalMs < Number.POSITIVE_INFINITY
+    const expiresAt = hasEnd ? new Date(this.#client.gatewayTime() + approvalMs).toISOString() : undefined
+    return { timeoutMs, expiresAt, ...(onProgress && { onProgress }) }
+  }
+
+  async #whenApproved(
+    made: Promise<Proposal>,
+    { onProposal, signal }: Pick<CallOptions, 'onProposal' | 'signal'>,
+  ): Promise<CallAnswer> {
     const getOutcome = (proposal: Proposal): Promise<ProposalOutcome> => {
       onProposal?.(proposal)
       return proposal.outcome
@@ -127,10 +196,7 @@ export class Calls {
       { timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
       ({ resolve, reject }) => void made.then(getOutcome).then(resolve, reject),
       () => {},
-    ).catch((error: unknown) => {
-      if (signal?.aborted) made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(() => {})
-      throw error
-    })
+    )
     if (outcome.state !== 'approved') throw new ProposalError((await made).id, outcome)
     const { response, responseId, by: approvedBy } = outcome
     return { result: getResult(response), id: responseId, approvedBy }

@@ -8,12 +8,14 @@ import {
   ProtocolError,
   type WelcomePayload,
 } from '@meup/protocol'
-import { ConnectionError, errorDetails } from './errors.js'
+import { ConnectionError, errorDetails, getRetryAfterMs } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
 import type { OutboundSafety } from './outbound-safety.js'
+import { resolveDeadlines, resolveReconnect } from './reconnect.js'
+import { watchSilence } from './silence.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
-import type { Waiter } from './wait.js'
+import { setLongTimeout, type Waiter } from './wait.js'
 
 interface ConnectionEvents {
   /** `text`: the frame as received. */
@@ -29,8 +31,17 @@ interface ConnectionEvents {
   onClose(error: Error | undefined): void
 }
 
-/** Bounds of the wait before an attempt, in milliseconds. It is drawn between 0 and a bound that doubles. */
-const [minBackoffMs, maxBackoffMs] = [250, 30_000]
+/** How many times longer a page waits at most for what a replay owes it. */
+const maxPatience = 16
+/** More bytes than pings have: a welcome is on its way. */
+const minWelcomeBytes = 1024
+
+/** One socket. Once it is given up, what still comes over it is nobody's. */
+interface Line {
+  transport: Transport | undefined
+  /** Ends the deadline that runs. */
+  unwatch: () => void
+}
 
 /** Close codes after which a retry cannot succeed. */
 const final: ReadonlyMap<number, ErrorCode> = new Map([
@@ -47,16 +58,27 @@ export class Connection {
   readonly #events: ConnectionEvents
   readonly #safety: OutboundSafety | undefined
   readonly #pending = new Pending()
-  #transport: Transport | undefined
+  readonly #policy: ReturnType<typeof resolveReconnect>
+  readonly #deadlines: ReturnType<typeof resolveDeadlines>
+  #line: Line | undefined
+  /** Aborted when the line that is being opened is given up. */
+  #dialling = new AbortController()
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
   #lastSeq: number | undefined
   #epoch: string | undefined
   #ownId = ''
   #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
+  /** Last seq of what is replayed; 0 = there is no replay. */
+  #owedTo = 0
+  /** By how much a page waits longer than `silenceMs`. */
+  #patience = 1
   /** Why the first frame was no welcome, if the gateway sent another one. */
   #protocolFailure: ConnectionError | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Ends the wait for the next attempt; `undefined` = there is none. */
+  #cancelRetry: (() => void) | undefined
+  /** The next attempt does not wait. */
+  #isHurried = false
   #isClosed = false
   /** Frames after the first welcome. They are held until the caller of `open` could add listeners. */
   #held: string[] | undefined = []
@@ -72,6 +94,8 @@ export class Connection {
     this.#request = request
     this.#events = events
     this.#safety = safety
+    this.#policy = resolveReconnect(request.reconnect)
+    this.#deadlines = resolveDeadlines(request.deadlines)
   }
 
   /** Resolves after the first welcome. */
@@ -91,23 +115,32 @@ export class Connection {
     const isPending = this.#pending.has(id)
     const text = isPending || this.#safety === undefined ? frame.text : this.#safety.filter(frame)
     const acknowledged = this.#pending.add(id, frame.text, text)
-    if (!isPending && this.#welcomed === undefined) this.#transport?.send(text)
+    if (!isPending && this.#welcomed === undefined) this.#line?.transport?.send(text)
     return acknowledged
   }
 
   /** Sends an envelope that is never acknowledged. */
   post(envelope: object): void {
-    this.#transport?.send(encodeFrame(envelope, this.#limits).text)
+    this.#line?.transport?.send(encodeFrame(envelope, this.#limits).text)
   }
 
   /** Reconnects and resumes, as after a lost connection. */
   renew(): void {
-    this.#transport?.close(1000, 'taken anew')
+    this.#line?.transport?.close(1000, 'taken anew')
+  }
+
+  /** Makes the next attempt now, also in place of one that has no answer yet. */
+  retryNow(): void {
+    if (this.#cancelRetry !== undefined) this.#reconnect()
+    else if (this.#line !== undefined && this.#line.transport === undefined) {
+      this.#isHurried = true
+      this.#dialling.abort('another attempt was asked for')
+    }
   }
 
   close(): void {
     this.#close(undefined)
-    this.#transport?.close(1000, '')
+    this.#line?.transport?.close(1000, '')
   }
 
   async #connect(): Promise<void> {
@@ -120,20 +153,93 @@ export class Connection {
     const welcomed = new Promise<void>((resolve, reject) => {
       this.#welcomed = { resolve, reject }
     })
-    this.#transport = undefined
+    welcomed.catch(() => {}) // The line may be given up while it is dialled.
+    const line: Line = { transport: undefined, unwatch: () => {} }
+    this.#line = line
     const early: string[] = [] // What arrives before there is anything to answer with.
     try {
-      this.#transport = await this.#dial(request, {
-        message: (text) => (this.#transport === undefined ? early.push(text) : this.#onFrame(text)),
-        close: (code, reason) => this.#onTransportClose(code, reason),
+      line.transport = await this.#dialInTime(request, {
+        message: (text) => {
+          if (line.transport === undefined) early.push(text)
+          else if (this.#line === line) this.#onFrame(text)
+        },
+        close: (code, reason) => {
+          if (this.#line === line) this.#onTransportClose(code, reason)
+        },
       })
     } catch (error) {
       this.#welcomed = undefined
       throw error
     }
-    if (this.#isClosed) this.#transport.close(1000, '')
-    for (const text of early) this.#onFrame(text)
+    if (this.#isClosed) line.transport.close(1000, '')
+    else this.#expectWelcome(line)
+    for (const text of early) if (this.#line === line) this.#onFrame(text)
     await welcomed
+  }
+
+  /** Rejects where the handshake takes too long. What is opened later is closed. */
+  #dialInTime(request: DialRequest, events: Parameters<Dial>[1]): Promise<Transport> {
+    const { handshakeMs } = this.#deadlines
+    const dialling = new AbortController()
+    this.#dialling = dialling
+    return new Promise((resolve, reject) => {
+      const cancel = setLongTimeout(handshakeMs, () =>
+        dialling.abort(`it did not answer within ${handshakeMs} ms`),
+      )
+      dialling.signal.addEventListener('abort', () => {
+        cancel()
+        const message = `no gateway answers at ${request.url}: ${String(dialling.signal.reason)}`
+        reject(new ConnectionError('unreachable', message))
+      })
+      this.#dial(request, events, dialling.signal)
+        .then((transport) => {
+          if (dialling.signal.aborted) transport.close(1000, '')
+          resolve(transport)
+        }, reject)
+        .finally(cancel)
+    })
+  }
+
+  /** Gives the line up unless its welcome comes in time: in twice that if a large one is on its way, and so on. */
+  #expectWelcome(line: Line): void {
+    const { welcomeMs } = this.#deadlines
+    const received = line.transport?.received ?? (() => 0)
+    const before = received()
+    line.unwatch = setLongTimeout(welcomeMs, () => {
+      if (!line.transport?.countsFrames && received() - before >= minWelcomeBytes) this.#expectWelcome(line)
+      else this.#giveUp(line, `no welcome came within ${welcomeMs} ms`)
+    })
+  }
+
+  /** Gives the line up once nothing has come over it for too long. */
+  #watchSilence(line: Line): void {
+    const { transport } = line
+    line.unwatch()
+    if (transport?.received === undefined) return
+    const limitMs = this.#deadlines.silenceMs * (transport.countsFrames ? this.#patience : 1)
+    line.unwatch = watchSilence(limitMs, transport.received, () => {
+      // A page sees nothing of a large frame until it is whole.
+      if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
+      this.#giveUp(line, `nothing came for ${limitMs} ms`)
+    })
+  }
+
+  get #isOwed(): boolean {
+    return (this.#lastSeq ?? 0) < this.#owedTo
+  }
+
+  /** A line that is dead does not say so, nor answer a close. */
+  #giveUp(line: Line, why: string): void {
+    const { transport } = line
+    this.#endLine()
+    if (transport?.terminate) transport.terminate()
+    else transport?.close(closeCodes.heartbeatLost, why)
+    this.#onLost(new ConnectionError('unreachable', why))
+  }
+
+  #endLine(): void {
+    this.#line?.unwatch()
+    this.#line = undefined
   }
 
   #onFrame(text: string): void {
@@ -143,6 +249,7 @@ export class Connection {
       return
     }
     const envelope = decodeFrame(text)
+    if (envelope === undefined) return
     if (envelope instanceof Error) {
       this.#onMalformed(envelope)
       return
@@ -165,6 +272,7 @@ export class Connection {
     if (seq !== undefined) {
       if (seq <= (this.#lastSeq ?? 0)) return // The original of something sent again.
       this.#lastSeq = seq
+      if (!this.#isOwed) this.#patience = 1
     }
     this.#events.onEnvelope(envelope, text)
   }
@@ -174,7 +282,7 @@ export class Connection {
     if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
       this.#protocolFailure = error
-      this.#transport?.close(1000, 'no welcome')
+      this.#line?.transport?.close(1000, 'no welcome')
     }
   }
 
@@ -184,9 +292,11 @@ export class Connection {
     this.#epoch = welcome.space.epoch
     if (welcome.resume.status === 'lost') this.#lastSeq = 0
     this.#lastSeq ??= welcome.resume.from - 1
+    this.#owedTo = welcome.resume.status === 'live' ? 0 : welcome.resume.to
     this.#failures = 0
     const first = this.#welcomed
     this.#welcomed = undefined
+    if (first !== undefined && this.#line !== undefined) this.#watchSilence(this.#line)
     this.#events.onWelcome(welcome, { isFirst: first !== undefined, ts, answers })
     if (first === undefined) return
     this.#resendPending()
@@ -198,7 +308,7 @@ export class Connection {
     for (const [id, text] of this.#pending.texts()) {
       try {
         encodeFrame(JSON.parse(text) as object, this.#limits)
-        this.#transport?.send(text)
+        this.#line?.transport?.send(text)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error
         this.#pending.refuse(id, error)
@@ -207,37 +317,61 @@ export class Connection {
   }
 
   #onTransportClose(code: number, reason: string): void {
-    this.#transport = undefined
+    this.#endLine()
     const why = this.#protocolFailure?.message ?? `${reason || 'the connection was lost'} (${code})`
     this.#protocolFailure = undefined
     const refusal = final.get(code)
-    const error =
-      refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why)
+    this.#onLost(
+      refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why),
+    )
+  }
+
+  #onLost(error: ProtocolError | ConnectionError): void {
     if (this.#welcomed !== undefined) {
       this.#welcomed.reject(error)
       this.#welcomed = undefined
-    } else if (!this.#isClosed) {
-      if (refusal !== undefined) this.#close(error)
-      else this.#retry(why)
+    } else if (!this.#isClosed) this.#retry(error)
+  }
+
+  #retry(error: Error): void {
+    const { minMs, maxMs } = this.#policy
+    const attempt = ++this.#failures
+    const end = this.#getEnd(error, attempt)
+    if (end !== undefined) {
+      this.#close(end)
+      return
+    }
+    const backoffMs = Math.random() * Math.min(maxMs, minMs * 2 ** (attempt - 1))
+    const waitMs = this.#isHurried ? 0 : Math.max(backoffMs, getRetryAfterMs(error) ?? 0)
+    this.#isHurried = false
+    this.#cancelRetry = setLongTimeout(waitMs, () => this.#reconnect())
+    this.#events.onReconnecting(waitMs, error.message)
+  }
+
+  /** Why the connection is not dialled again; `undefined` = it is. */
+  #getEnd(error: Error, attempt: number): Error | undefined {
+    const { retries, shouldRetry } = this.#policy
+    try {
+      return isFinal(error) || attempt > retries || !shouldRetry(error, attempt) ? error : undefined
+    } catch (failure) {
+      return failure instanceof Error ? failure : new Error(String(failure))
     }
   }
 
-  #retry(reason: string): void {
-    const wait = Math.random() * Math.min(maxBackoffMs, minBackoffMs * 2 ** this.#failures++)
-    this.#events.onReconnecting(wait, reason)
-    this.#timer = setTimeout(() => {
-      this.#connect().catch((error: unknown) => {
-        if (this.#isClosed) return
-        if (isFinal(error)) this.#close(error)
-        else this.#retry(error instanceof Error ? error.message : String(error))
-      })
-    }, wait)
+  #reconnect(): void {
+    this.#cancelRetry?.()
+    this.#cancelRetry = undefined
+    this.#connect().catch((error: unknown) => {
+      if (!this.#isClosed) this.#retry(error instanceof Error ? error : new Error(String(error)))
+    })
   }
 
   #close(error: Error | undefined): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#cancelRetry?.()
+    this.#dialling.abort('the client was closed')
+    this.#line?.unwatch()
     this.#pending.fail(error ?? new ConnectionError('closed', 'the connection was closed'))
     this.#events.onClose(error)
   }

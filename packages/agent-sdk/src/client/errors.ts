@@ -7,6 +7,7 @@ export type LocalErrorCode =
   | 'unreachable'
   | 'closed'
   | 'timeout'
+  | 'participant_away'
   | 'aborted'
   | 'queue_full'
   | 'malformed'
@@ -16,21 +17,31 @@ const hints: Readonly<Record<LocalErrorCode, string>> = {
   unreachable: 'check the address, and that the gateway runs',
   closed: 'connect anew',
   timeout: 'try again, or allow more time',
+  participant_away: 'try again when it is back; look first whether the call was carried out, if it was sent',
   aborted: 'nothing: it was asked for',
   queue_full: 'wait until something of it is done: an acknowledgement, or a turn',
   malformed: 'nothing, if it stays with one; otherwise see that what answers is a gateway of this version',
   not_configured: 'set what the message names',
 }
-const passing: ReadonlySet<LocalErrorCode> = new Set(['unreachable', 'timeout', 'queue_full'])
+const passing: ReadonlySet<LocalErrorCode> = new Set([
+  'unreachable',
+  'timeout',
+  'participant_away',
+  'queue_full',
+])
 
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
+  /** Milliseconds for which whoever answered wants to be left alone. */
+  readonly retryAfterMs: number | undefined
+
   constructor(
     readonly code: LocalErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { retryAfterMs, ...options }: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
   ) {
     super(message, options)
+    this.retryAfterMs = retryAfterMs
   }
 
   /** Whether a retry can succeed. */
@@ -76,13 +87,52 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
 }
 
 /** The refusal that a gateway answers over HTTP [MEUP-11.1]; `undefined` = this is none. */
-export function readRefusal(body: string): ProtocolError | undefined {
+export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
     const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
-    return Object.hasOwn(errors, code) ? new ProtocolError(code as ErrorCode, detail) : undefined
+    return Object.hasOwn(errors, code) ? new ProtocolError(code as ErrorCode, detail, details) : undefined
   } catch {
     return undefined
   }
+}
+
+/** Statuses after which a retry cannot succeed, also where something before the gateway answers [MEUP-5.6]. */
+const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'invalid_request'],
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+])
+
+/** What was answered instead of a socket. */
+interface HandshakeAnswer {
+  readonly status: number
+  readonly body: string
+  /** The header `Retry-After`: seconds, or a date. */
+  readonly retryAfter: string | undefined
+}
+
+export function createHandshakeError({ status, body, retryAfter }: HandshakeAnswer): Error {
+  const retryAfterMs = parseRetryAfter(retryAfter)
+  const refusal = readRefusal(body, defined({ retryAfterMs }))
+  if (refusal !== undefined) return refusal
+  const message = `HTTP ${status} instead of a socket; is this a gateway?`
+  const code = finalStatuses.get(status)
+  return code === undefined
+    ? new ConnectionError('unreachable', message, { retryAfterMs })
+    : new ProtocolError(code, message)
+}
+
+function parseRetryAfter(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return ms > 0 ? ms : undefined
+}
+
+/** Milliseconds for which whoever refused wants to be left alone. */
+export function getRetryAfterMs(error: unknown): number | undefined {
+  const ms = error instanceof ProtocolError ? error.details.retryAfterMs : Object(error).retryAfterMs
+  return typeof ms === 'number' && Number.isFinite(ms) ? ms : undefined
 }
 
 export const getErrorMessage = (error: unknown): string =>

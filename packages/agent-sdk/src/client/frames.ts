@@ -1,5 +1,7 @@
 import {
   type AnyEnvelope,
+  type EnvelopeOf,
+  getMember,
   isEnvelopeId,
   type JsonObject,
   Kind,
@@ -12,7 +14,7 @@ import { ConnectionError } from './errors.js'
 const encoder = new TextEncoder()
 
 /** A payload that is sent exactly as given: parsing it would change numbers, such as 1.0 to 1. */
-export class Verbatim {
+class Verbatim {
   constructor(readonly json: string) {}
 }
 
@@ -67,10 +69,10 @@ type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 /**
- * A frame of the gateway as an envelope, or what is wrong with it. Only what this package reads of an envelope is
+ * A frame of the gateway as an envelope, or what is wrong with it; `undefined` = a tick, which is for `Transport.received`. Only what this package reads of an envelope is
  * checked: the validators of the schemas would double the size of a page.
  */
-export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
+export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -78,8 +80,29 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
     return malformed('it is not JSON')
   }
   if (!isObject(value)) return malformed('it is no object')
+  if (value.kind === Kind.systemTick) return undefined
   const field = firstWrong(value, envelopeChecks) ?? wrongPayload(value)
-  return field === undefined ? (value as unknown as AnyEnvelope) : malformed(`${field} is missing or wrong`)
+  if (field !== undefined) return malformed(`${field} is missing or wrong`)
+  const envelope = value as unknown as AnyEnvelope
+  if (envelope.kind === Kind.mcpRequest && typeof envelope.payload.id === 'number')
+    numbered.set(envelope, text)
+  return envelope
+}
+
+type Request = EnvelopeOf<typeof Kind.mcpRequest>
+
+/** Frames of requests whose JSON-RPC id is a number, while the requests are kept. */
+const numbered = new WeakMap<object, string>()
+
+/** Puts the JSON-RPC id of a request before what it is answered, as it was sent: parsed and written again, 1.0 would be 1 [MEUP-13.9]. */
+export function createResponse(request: Request, outcome: object): object {
+  const { id: rpcId = request.id } = request.payload
+  const frame = numbered.get(request)
+  const payload = frame && getMember(encoder.encode(frame), 'payload')
+  const id = payload && getMember(payload, 'id')
+  const token = id && new TextDecoder().decode(id)
+  if (token === undefined || token === String(rpcId)) return { jsonrpc: '2.0', id: rpcId, ...outcome }
+  return new Verbatim(`{"jsonrpc":"2.0","id":${token},${JSON.stringify(outcome).slice(1)}`)
 }
 
 const malformed = (problem: string): ConnectionError =>
@@ -148,6 +171,7 @@ const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
   [Kind.systemPresence]: {
     event: isText,
     participant: isObjectOf({ id: isText, capabilities: optional(capabilities) }),
+    ended: optional(isObjectOf({ what: isText, id: isText })),
   },
   [Kind.chat]: { message: isText },
   [Kind.chatDelta]: { index: isNumber, text: isText },

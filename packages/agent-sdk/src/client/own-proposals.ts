@@ -21,6 +21,8 @@ export class OwnProposals implements ClientHandler {
   readonly #requests: Requests
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #open = new Map<string, OwnProposal>()
+  /** Calls of which the gateway has yet to say whether they are proposals. */
+  readonly #expected = new Map<string, Expected>()
 
   constructor(client: ClientContext, requests: Requests, tracing: Pick<Tracing, 'addTraceContext'>) {
     this.#client = client
@@ -37,9 +39,7 @@ export class OwnProposals implements ClientHandler {
     const asked = this.#tracing.addTraceContext({ id, method, params: wanted, context: fields.context })
     const terms = { ...options, to: addressees, expiresAt }
     const proposal = new OwnProposal(id, this.#client, this.#requests, terms)
-    this.#open.set(id, proposal)
-    const forget = (): void => void this.#open.delete(id)
-    proposal.outcome.then(forget, forget)
+    this.#keep(proposal)
     const payload = { method, ...defined({ params: asked, uses, expiresAt }) }
     try {
       const { seq } = await this.#client.sendPaced({
@@ -57,16 +57,53 @@ export class OwnProposals implements ClientHandler {
     return proposal
   }
 
+  /** Resolves when the space has a call: with the proposal that it has become, or `undefined` where it was made. */
+  expect(id: string, terms: Terms): Promise<Proposal | undefined> {
+    return new Promise((resolve) => {
+      this.#expected.set(id, { proposal: new OwnProposal(id, this.#client, this.#requests, terms), resolve })
+    })
+  }
+
+  /** The call was refused, or was not sent. */
+  unexpect(id: string): void {
+    this.#expected.delete(id)
+  }
+
   onEnvelope(envelope: AnyEnvelope): void {
+    const expected = this.#expected.get(envelope.id)
+    if (expected !== undefined && envelope.from === this.#client.id) this.#onEcho(expected, envelope)
     if (this.#open.size === 0) return
     const gone = findGone(envelope)
     if (gone !== undefined) for (const proposal of this.#open.values()) proposal.onGone(gone)
     for (const id of correlations(envelope)) this.#open.get(id)?.onEnvelope(envelope)
   }
 
+  #onEcho({ proposal, resolve }: Expected, { id, kind, seq }: AnyEnvelope): void {
+    this.#expected.delete(id)
+    if (kind !== Kind.mcpProposal) {
+      resolve(undefined)
+      return
+    }
+    this.#keep(proposal)
+    proposal.begin(seq)
+    resolve(proposal)
+  }
+
+  #keep(proposal: OwnProposal): void {
+    this.#open.set(proposal.id, proposal)
+    const forget = (): void => void this.#open.delete(proposal.id)
+    proposal.outcome.then(forget, forget)
+  }
+
   onClose(error: Error): void {
+    this.#expected.clear()
     for (const proposal of this.#open.values()) proposal.fail(error)
   }
+}
+
+interface Expected {
+  readonly proposal: OwnProposal
+  resolve(proposal: Proposal | undefined): void
 }
 
 interface Terms extends ProposeOptions {
@@ -156,7 +193,7 @@ class OwnProposal implements Proposal {
   /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
   #onRejected(by: string, payload: { reason: string; message?: string }): void {
     this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
-    void this.#tryWithdraw('rejected')
+    this.#tryWithdraw('rejected').catch(() => {}) // It says so itself: it never rejects.
   }
 
   /** Approvals precede the echo of the withdrawal. If it is refused, a grace period decides. */

@@ -34,10 +34,16 @@ export class Pauses implements ClientHandler {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
+    if (envelope.kind === Kind.systemPresence) this.#onPresence(envelope)
     if (envelope.kind !== Kind.participantPause && envelope.kind !== Kind.participantResume) return
     if (!envelope.to?.includes(this.#client.id)) return
     if (envelope.kind === Kind.participantResume) this.#set(undefined)
     else this.#pause(envelope)
+  }
+
+  /** The gateway tells that its time is over: that clock counts [MEUP-3.28]. */
+  #onPresence({ payload: { participant, ended } }: EnvelopeOf<typeof Kind.systemPresence>): void {
+    if (ended?.what === 'pause' && participant.id === this.#client.id) this.#set(undefined)
   }
 
   /** A refusal reveals a pause that began before this connection. */

@@ -3,16 +3,15 @@ import {
   type Capability,
   correlations,
   type EnvelopeOf,
-  getMember,
   Kind,
   type PayloadPattern,
   ProtocolError,
   type WelcomePayload,
 } from '@meup/protocol'
-import { EventEmitter } from 'eventemitter3'
+import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
-import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
+import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
 import { findGone, pickReasons, type Settlement } from './proposal.js'
@@ -23,6 +22,7 @@ import { setLongTimeout, type WaitOptions } from './wait.js'
 /** A proposal that waits for a decision. */
 export interface OpenProposal {
   readonly id: string
+  readonly seq: number
   readonly from: string
   /** When it was made, RFC 3339. */
   readonly ts: string
@@ -30,8 +30,8 @@ export interface OpenProposal {
   readonly to?: readonly string[]
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
-  /** The params as received, JSON. They are approved in this form: parsing changes large numbers. */
-  readonly paramsJson?: string
+  /** As received, JSON: parsing changes large numbers. */
+  readonly json: string
   /** Why its proposer wants it. */
   readonly rationale?: string
   readonly context?: string
@@ -44,7 +44,7 @@ export interface OpenProposal {
   readonly rejectedBy: readonly string[]
 }
 
-export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation'> {
+export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
   /** The reason for the approval; default: none is given [MEUP-13.11]. */
   readonly why?: string
 }
@@ -67,8 +67,6 @@ export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' 
 
 interface Entry {
   readonly proposal: OpenProposal
-  readonly seq: number
-  readonly frameChars: number
   cancelExpiry(): void
 }
 
@@ -79,14 +77,25 @@ const [maxOpen, maxOpenChars] = [1000, 8_000_000]
  * The proposals of others that wait for a decision, as far as this connection received them [MEUP-4.17]. A later connection
  * receives earlier ones only if it resumes: with `after` or `tail`.
  */
-export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHandler {
+export class Proposals extends GuardedEmitter<ProposalsEvents> implements ClientHandler {
   readonly #client: ClientContext
   readonly #requests: Requests
+  readonly #attendance: Attendance
   readonly #open = new Map<string, Entry>()
   #chars = 0
 
-  constructor(client: ClientContext, requests: Requests) {
-    super()
+  /** Listed before the connection was opened; added with its first welcome. */
+  #listed: readonly OpenProposal[]
+
+  constructor(
+    client: ClientContext,
+    requests: Requests,
+    attendance: Attendance,
+    listed: readonly OpenProposal[] = [],
+  ) {
+    super(printListenerError)
+    this.#listed = listed
+    this.#attendance = attendance
     this.#client = client
     this.#requests = requests
   }
@@ -119,17 +128,20 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   /** Whether this participant may grant what `allowAlways` without `arguments` grants. */
   mayAllowAlways(id: string): boolean {
     const proposal = this.get(id)
-    if (proposal?.to === undefined || !this.mayApprove(id)) return false
-    return this.#client.mayGrant(proposal.from, [narrowCapability(proposal, undefined)])
+    const capability = proposal && getAlwaysCapability(proposal)
+    if (proposal === undefined || capability === undefined || !this.mayApprove(id)) return false
+    return this.#client.mayGrant(proposal.from, [capability])
   }
 
   /**
-   * Makes the proposed request exactly as proposed and returns its result; throws `ToolError` for its error. Rejects with
-   * `ProtocolError` where this participant may not make it, or it was already approved. A timeout does not cancel
-   * the request: its answer is for the proposer.
+   * Has the gateway make the proposed request, exactly as proposed [MEUP-4.20], and returns its result; throws `ToolError` for its
+   * error. The id is enough: this connection need not have received the proposal. Rejects with `ProtocolError` where this participant
+   * may not make the request, or the proposal is not open. A timeout does not cancel the request: its answer is for the proposer.
+   * Rejects with `ConnectionError` `participant_away` as `BaseClient.request` does; what was not sent is open as before.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
-    return getResult((await this.#carryOut(this.#find(id), options).response).payload)
+    await this.#whenHere(id, options)
+    return getResult((await this.#carryOut(id, options).response).payload)
   }
 
   /** Resolves when the space has the rejection. Others may approve the proposal until it is withdrawn. */
@@ -142,13 +154,19 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   /**
    * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any arguments, or
    * with those that match.
-   * Throws `TypeError` for a proposal without a target.
+   * Rejects with `TypeError` where that is no capability: see `getAlwaysCapability`.
    */
   async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
     const { arguments: args, why, onElicitation, ...terms } = options
     const proposal = this.#find(id)
-    const capability = narrowCapability(proposal, args)
-    const { sent, response } = this.#carryOut(proposal, {
+    const capability = getAlwaysCapability(proposal, args)
+    if (capability === undefined) {
+      const { to, method } = proposal
+      const why = to === undefined ? 'is addressed to nobody' : `names no target of ${method}`
+      throw new TypeError(`${id} ${why}: approve it alone, or grant what you mean with grant()`)
+    }
+    await this.#whenHere(id, {})
+    const { sent, response } = this.#carryOut(id, {
       ...defined({ why }),
       ...defined({ onElicitation }),
     })
@@ -160,7 +178,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   /** @internal */
   onEnvelope(envelope: AnyEnvelope, frame: string): void {
     if (envelope.kind === Kind.mcpProposal) {
-      this.#add(toOpenProposal(envelope, frame), frame.length, envelope.seq ?? 0)
+      this.#add(toOpenProposal(envelope, frame))
     } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
     else if (envelope.kind === Kind.systemSpace) this.#onGone(envelope)
     else if (this.#open.size > 0) {
@@ -174,6 +192,8 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   /** @internal */
   onWelcome({ resume }: WelcomePayload): void {
     if (resume.status === 'lost') this.#clear()
+    else this.#addListed()
+    this.#listed = []
   }
 
   /** @internal */
@@ -187,36 +207,42 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 
-  #carryOut(proposal: OpenProposal, options: ApproveOptions) {
+  async #whenHere(id: string, options: ApproveOptions): Promise<void> {
+    if (this.mayApprove(id)) await this.#attendance.whenHere(this.get(id)?.to, options)
+  }
+
+  #carryOut(proposal: string, { why, onElicitation, ...waiting }: ApproveOptions) {
     const id = freshId()
-    const { to = [] } = proposal
-    const { onElicitation } = options
-    const response = this.#requests.waitForResponse({ id, token: id, to, onElicitation }, options)
-    const sent = this.#sendRequest(proposal, id, options.why)
-    sent.catch((error: Error) => this.#requests.fail(id, error))
+    const { to } = this.get(proposal) ?? {}
+    const response = this.#requests.waitForResponse({ id, token: id, to: to ?? [], onElicitation }, waiting)
+    const fail = (error: Error): void => this.#requests.fail(id, error)
+    const sent = this.#client.send({
+      ...{ id, kind: Kind.mcpRequest, correlationId: proposal },
+      ...defined({ rationale: why }),
+    })
+    let unwatch = (): void => {}
+    sent.then((request) => {
+      unwatch = this.#attendance.watch(request.to ?? [], fail)
+      response.then(unwatch, unwatch)
+    }, fail)
     return { sent, response }
   }
 
-  #sendRequest(proposal: OpenProposal, id: string, why: string | undefined): Promise<AnyEnvelope> {
-    const { to, method, context, paramsJson } = proposal
-    const head = JSON.stringify({ jsonrpc: '2.0', id, method }).slice(0, -1)
-    return this.#client.send({
-      id,
-      kind: Kind.mcpRequest,
-      correlationId: proposal.id,
-      ...defined({ to, context, rationale: why }),
-      payload: new Verbatim(paramsJson === undefined ? `${head}}` : `${head},"params":${paramsJson}}`),
-    })
+  /** But for those that this participant has rejected. */
+  #addListed(): void {
+    for (const proposal of this.#listed) {
+      if (!proposal.rejectedBy.includes(this.#client.id)) this.#add(proposal)
+    }
   }
 
-  #add(proposal: OpenProposal, frameChars: number, seq: number): void {
+  #add(proposal: OpenProposal): void {
     const { id, expiresAt } = proposal
     const end = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     const leftMs = end - this.#client.gatewayTime()
     if (leftMs <= 0) return
     const cancelExpiry = setLongTimeout(leftMs, () => this.#settle(id, { state: 'expired' }))
-    this.#open.set(id, { proposal, seq, frameChars, cancelExpiry })
-    this.#chars += frameChars
+    this.#open.set(id, { proposal, cancelExpiry })
+    this.#chars += proposal.json.length
     while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#dropOne()
     this.emit('proposal', proposal)
   }
@@ -224,9 +250,10 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   /** No participant can displace the proposals of others. */
   #dropOne(): void {
     const shares = new Map<string, number>()
-    for (const { proposal, frameChars } of this.#open.values()) {
-      const share = 1 / maxOpen + frameChars / maxOpenChars
-      shares.set(proposal.from, (shares.get(proposal.from) ?? 0) + share)
+    for (const { proposal } of this.#open.values()) {
+      const { from, json } = proposal
+      const share = 1 / maxOpen + json.length / maxOpenChars
+      shares.set(from, (shares.get(from) ?? 0) + share)
     }
     const largest = Math.max(...shares.values())
     for (const [id, entry] of this.#open) {
@@ -267,7 +294,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   #onGone(envelope: AnyEnvelope): void {
     const gone = findGone(envelope)
     if (gone === undefined) return
-    for (const [id, { seq }] of this.#open) {
+    for (const { id, seq } of this.list()) {
       if (gone.includes(id, seq)) this.#settle(id, { state: 'withdrawn', reason: gone.reason })
     }
   }
@@ -279,10 +306,10 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     this.emit('settled', entry.proposal, settlement)
   }
 
-  #remove(id: string, { frameChars, cancelExpiry }: Entry): void {
+  #remove(id: string, { proposal, cancelExpiry }: Entry): void {
     cancelExpiry()
     this.#open.delete(id)
-    this.#chars -= frameChars
+    this.#chars -= proposal.json.length
   }
 
   #clear(): void {
@@ -290,38 +317,58 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
   }
 }
 
-const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
-
-function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
-  const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
+function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, json: string): OpenProposal {
+  const { id, seq = 0, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
-  const payloadBytes = getMember(encoder.encode(frame), 'payload')
-  const paramsBytes = payloadBytes && getMember(payloadBytes, 'params')
   return {
-    ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
-    ...defined({ to, params, paramsJson: paramsBytes && decoder.decode(paramsBytes), rationale, context }),
-    ...defined({ correlationId, parallelGroup, expiresAt }),
+    ...{ id, seq, from, ts, method, json, usesLeft: uses, rejectedBy: [] },
+    ...defined({ to, params, rationale, context, correlationId, parallelGroup, expiresAt }),
   }
 }
 
+/** Methods that name nothing: a capability for one is for that alone. */
+const untargeted: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+])
+/** What other methods name what they are about by. */
+const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['resources/subscribe', 'uri'],
+  ['resources/unsubscribe', 'uri'],
+])
+
+/** What a proposal asks for. */
+export interface ProposedRequest {
+  readonly to?: readonly string[] | undefined
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
 /**
- * The capability for the proposed method, tool and target, with arguments that match `args`; absent: with any. Throws `TypeError` where the proposal names
- * no target: a capability without one would allow the request to everyone.
+ * The capability that `allowAlways` grants: for the proposed method, tool and addressees, with arguments that match `args`; absent:
+ * with any. `undefined` where a capability would allow more than was proposed: the proposal has no addressee, its method is none of
+ * MCP's that name a tool, a prompt or a resource, or it names none.
  */
-function narrowCapability(
-  { id, to, method, params }: OpenProposal,
-  args: AlwaysOptions['arguments'],
-): Capability {
-  if (to === undefined) {
-    throw new TypeError(`${id} is addressed to nobody: approve it alone, or grant what you mean with grant()`)
+export function getAlwaysCapability(
+  { to, method, params }: ProposedRequest,
+  args?: AlwaysOptions['arguments'],
+): Capability | undefined {
+  const target = targets.get(method)
+  const named = target === undefined ? undefined : params?.[target]
+  const isNamed = target === undefined ? untargeted.has(method) : typeof named === 'string' && named !== ''
+  if (to === undefined || !isNamed) return undefined
+  const narrowed: PayloadPattern = {
+    ...(target !== undefined && { [target]: escapePattern(String(named)) }),
+    ...(args !== undefined && { arguments: args }),
   }
-  // A tool or prompt is named by `name`, a resource by `uri`.
-  const used = (['name', 'uri'] as const).flatMap((name): [string, PayloadPattern][] => {
-    const value = params?.[name]
-    return typeof value === 'string' ? [[name, escapePattern(value)]] : []
-  })
-  const narrowed = [...used, ...(args === undefined ? [] : [['arguments', args] as const])]
-  const wanted = narrowed.length > 0 ? { params: Object.fromEntries(narrowed) } : {}
+  const wanted = Object.keys(narrowed).length > 0 ? { params: narrowed } : {}
   return {
     kind: Kind.mcpRequest,
     to: to.length === 1 && to[0] !== undefined ? to[0] : [...to],

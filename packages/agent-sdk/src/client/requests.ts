@@ -24,6 +24,7 @@ export interface PendingRequest {
   readonly id: string
   /** The progress token: the id of the request, or of the proposal that it carries out. */
   readonly token: string
+  /** Its addressees, as far as they are known: an approval by id learns them from its acknowledgement. */
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
@@ -33,6 +34,7 @@ export interface PendingRequest {
 interface Waiting {
   readonly request: PendingRequest
   readonly waiter: TimedWaiter<Response>
+  to: readonly string[]
   elicitations: number
 }
 
@@ -50,13 +52,15 @@ export class Requests implements ClientHandler {
     return wait(
       'response',
       options,
-      (waiter) => this.#waiting.set(request.id, { request, waiter, elicitations: 0 }),
+      (waiter) => this.#waiting.set(request.id, { request, waiter, to: request.to, elicitations: 0 }),
       () => this.#waiting.delete(request.id),
     )
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if (this.isNotification(envelope)) this.#onNotification(envelope)
+    const own = envelope.kind === Kind.mcpRequest ? this.#waiting.get(envelope.id) : undefined
+    if (own !== undefined) own.to = envelope.to ?? []
+    else if (this.isNotification(envelope)) this.#onNotification(envelope)
     else if (envelope.kind === Kind.mcpResponse) {
       for (const { waiter } of this.#correlated(envelope)) waiter.resolve(envelope)
     } else if (this.findElicited(envelope) !== undefined) {
@@ -69,7 +73,7 @@ export class Requests implements ClientHandler {
   /** The pending request about which its addressee asks something [MEUP-3.26]. */
   findElicited(envelope: AnyEnvelope): PendingRequest | undefined {
     if (envelope.kind !== Kind.mcpRequest || !isElicitation(envelope.payload)) return undefined
-    return this.#correlated(envelope).find(({ request }) => request.to.includes(envelope.from))?.request
+    return this.#correlated(envelope).find(({ to }) => to.includes(envelope.from))?.request
   }
 
   /** Whether this is a notification about a pending request, which is not for the tools of this participant. */
@@ -95,8 +99,8 @@ export class Requests implements ClientHandler {
   #onNotification(envelope: EnvelopeOf<typeof Kind.mcpRequest>): void {
     const { from, payload } = envelope
     const isProgress = payload.method === 'notifications/progress'
-    for (const { request } of this.#correlated(envelope)) {
-      if (!request.to.includes(from)) continue
+    for (const { request, to } of this.#correlated(envelope)) {
+      if (!to.includes(from)) continue
       const progress = isProgress ? readProgress(payload.params, request.token) : undefined
       if (progress !== undefined) request.onProgress?.(progress)
       else if (!isProgress) request.onNotification?.(payload)

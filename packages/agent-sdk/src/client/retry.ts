@@ -1,8 +1,10 @@
 import { namespaceOf, ProtocolError } from '@meup/protocol'
-import { abortedError } from './errors.js'
+import { abortedError, getRetryAfterMs } from './errors.js'
 
-/** Milliseconds that one envelope waits in all for an exhausted rate limit. */
-const maxRateLimitWaitMs = 10_000
+/** Milliseconds that one envelope waits in all for what passes. */
+const maxWaitMs = 10_000
+/** Milliseconds after which a gateway that could not, and does not say for how long, is asked again. */
+const unavailableMs = 500
 
 /** A client that may be paused. */
 interface Pausable {
@@ -48,9 +50,9 @@ export async function retryAfterPause<Value>(
 }
 
 /**
- * Sends no faster than the space allows [MEUP-13.8]: what is refused as `rate_limited` is sent again when its
- * `retryAfterMs` is over. Until then what follows of the same kinds waits in line, so that a burst is refused once and then
- * sent at the rate of the space. Who is at the head of the line waits ten seconds at most.
+ * Sends no faster than the space allows [MEUP-13.8]: what is refused as `rate_limited` is sent again when its `retryAfterMs` is over,
+ * what the gateway could not do a little later. Until then what follows of the same kinds waits in line, so that a burst is refused
+ * once and then sent at the rate of the space. Who is at the head of the line waits ten seconds at most.
  */
 export class Pace {
   /** By namespace: the end of the line; absent = nobody waits. */
@@ -58,15 +60,16 @@ export class Pace {
 
   async send<Value>(kind: string, act: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
     const line = namespaceOf(kind)
-    const ahead = this.#lines.get(line)
-    if (ahead === undefined) {
+    let notBefore = 0
+    if (!this.#lines.has(line)) {
       try {
         return await act()
       } catch (error) {
-        if (getWait(error) === undefined) throw error
+        notBefore = performance.now() + getWait(error, maxWaitMs)
       }
     }
-    const sent = (this.#lines.get(line) ?? Promise.resolve()).then(() => retryRateLimited(act, signal))
+    const ahead = this.#lines.get(line) ?? Promise.resolve()
+    const sent = ahead.then(() => retryPassing(act, notBefore - performance.now(), signal))
     const settled: Promise<void> = sent.then(
       () => this.#leave(line, settled),
       () => this.#leave(line, settled),
@@ -80,25 +83,32 @@ export class Pace {
   }
 }
 
-/** Repeats the action while it is refused as `rate_limited`. */
-async function retryRateLimited<Value>(act: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
-  for (let left = maxRateLimitWaitMs; ; ) {
+/** Repeats the action while it is refused for the time being; `waitMs`: before it is tried at all. */
+async function retryPassing<Value>(
+  act: () => Promise<Value>,
+  waitMs: number,
+  signal?: AbortSignal,
+): Promise<Value> {
+  let left = maxWaitMs - Math.max(waitMs, 0)
+  for (let wait = waitMs; ; left -= wait) {
+    if (wait > 0) await delay(wait, signal)
     if (signal?.aborted) throw abortedError(signal)
     try {
       return await act()
     } catch (error) {
-      const wait = getWait(error)
-      if (wait === undefined || wait > left) throw error
-      left -= wait
-      await delay(wait, signal)
+      wait = getWait(error, left)
     }
   }
 }
 
-function getWait(error: unknown): number | undefined {
-  if (!(error instanceof ProtocolError) || error.code !== 'rate_limited') return undefined
-  const { retryAfterMs } = error.details
-  return typeof retryAfterMs === 'number' ? retryAfterMs : undefined
+/** Throws what is final, ends with a pause, names what else to wait for, or takes longer than `maxMs`. */
+function getWait(error: unknown, maxMs: number): number {
+  const code = error instanceof ProtocolError ? error.code : undefined
+  const isGatewaysFault = code === 'unavailable' || code === 'internal'
+  if (!isGatewaysFault && code !== 'rate_limited') throw error
+  const wait = getRetryAfterMs(error) ?? (isGatewaysFault ? unavailableMs : undefined)
+  if (wait === undefined || wait > maxMs) throw error
+  return wait
 }
 
 /** Resolves after `ms`, or when it is aborted. */

@@ -1,5 +1,7 @@
 import type { SafetySettings } from '@meup/safety'
 import { ConnectionError } from './errors.js'
+import type { OpenProposal } from './proposals.js'
+import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
 /** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
 export interface DialRequest {
@@ -19,6 +21,20 @@ export interface DialRequest {
   readonly tracing?: boolean
   /** Folder for the transcripts of this participant's models; absent: none are kept. */
   readonly transcripts?: string
+  /** Proposals that are open when it connects, as `HttpClient.readProposals` lists them: `SpaceClient.proposals` begins with them. */
+  readonly proposals?: readonly OpenProposal[]
+  /** How a lost connection is restored. The first one is not: `connect` rejects where it cannot be opened. */
+  readonly reconnect?: ReconnectOptions
+  /** As the event `reconnecting`: the connection was lost, and the next attempt starts after `inMs`. */
+  readonly onReconnecting?: (inMs: number, reason: string) => void
+  /**
+   * What becomes of messages and MCP requests that come before anything answers them. `keep`, the default: they wait for the first of
+   * `answer()`, `turns()`, `agent()`, `tool()` and `serve()`; requests for ten seconds at most. `decline`, and for humans: requests are
+   * answered that nothing is offered, at once, and messages are left to listeners.
+   */
+  readonly unhandled?: 'keep' | 'decline'
+  /** How long a gateway may keep silent. */
+  readonly deadlines?: LineDeadlines
 }
 
 export interface TransportEvents {
@@ -30,16 +46,25 @@ export interface TransportEvents {
 export interface Transport {
   send(text: string): void
   close(code: number, reason: string): void
+  /** Ends it without a word to the far end, which may be gone; absent: `close` has to do. */
+  terminate?(): void
+  /** How much has come so far, pings included; absent = it cannot fall silent unnoticed, and is not watched. */
+  readonly received?: () => number
+  /** `received` counts frames, of which one may take long, and not bytes. */
+  readonly countsFrames?: boolean
 }
 
-/** Opens a socket. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it is unreachable. */
-export type Dial = (request: DialRequest, events: TransportEvents) => Promise<Transport>
+/**
+ * Opens a socket. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it is unreachable. Once the signal is
+ * aborted nobody wants the socket any more.
+ */
+export type Dial = (request: DialRequest, events: TransportEvents, signal?: AbortSignal) => Promise<Transport>
 
-/** The WebSocket URL of a space. Throws `ConnectionError` for an invalid `url`. */
-export function socketUrl({ url, space, after, epoch, tail }: DialRequest): string {
+/** The WebSocket URL of a space. Throws `ConnectionError` for an invalid `url`. `tick`: 1 = the gateway sends ticks [MEUP-5.18]. */
+export function socketUrl({ url, space, after, epoch, tail }: DialRequest, tick?: 1): string {
   const address = buildGatewayUrl(url, `spaces/${encodeURIComponent(space)}/ws`)
   address.protocol = address.protocol.replace('http', 'ws')
-  for (const [name, value] of Object.entries({ after, epoch, tail })) {
+  for (const [name, value] of Object.entries({ after, epoch, tail, tick })) {
     if (value !== undefined) address.searchParams.set(name, String(value))
   }
   return address.href

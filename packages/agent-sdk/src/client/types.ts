@@ -8,6 +8,14 @@ export type ConnectionStatus =
   | { readonly state: 'connected' }
   | { readonly state: 'reconnecting'; readonly inMs: number; readonly reason: string }
 
+/** What came for a participant that nothing of it answers. */
+export interface Unhandled {
+  /** Messages that ask it, and wait for `answer()`, `turns()` or `agent()`. */
+  readonly questions: number
+  /** MCP requests, which had no `tool()` and no `serve()`, and were answered with an error. */
+  readonly requests: number
+}
+
 export interface SpaceEvents {
   /** The connection was established or restored. */
   connected: []
@@ -32,6 +40,11 @@ export interface SpaceEvents {
    * sent a frame that could not be read and was skipped.
    */
   requestError: [error: unknown, request: AnyEnvelope | undefined]
+  /**
+   * Something came for this participant, and nothing has answered it for ten seconds. Comes once; without a listener it is printed as a
+   * warning.
+   */
+  unhandled: [Unhandled]
   closed: [Error | undefined]
 }
 
@@ -44,11 +57,15 @@ export interface Draft {
   readonly context?: string
   readonly rationale?: string
   readonly parallelGroup?: number
+  /** Of a call: propose it where this participant may not make it [MEUP-4.21]. */
+  readonly orPropose?: true | { readonly expiresAt?: string }
   readonly payload?: object
 }
 
-export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & {
+export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
   readonly format?: 'plain' | 'markdown'
+  /** Who is asked, while everybody reads it; with `to`, some of those. */
+  readonly mention?: string | readonly string[]
   /** How much a model is to think about it, for agents with one: `turn.thinkingLevel`. */
   readonly thinkingLevel?: ThinkingLevel
 }
@@ -84,6 +101,11 @@ export interface CallOptions extends WaitOptions {
   readonly onNotification?: (notification: McpRequestPayload) => void
   /** Answers what the callee asks meanwhile (`elicitation/create`); by default it is declined. Its time is not counted. */
   readonly onElicitation?: OnElicitation
+  /**
+   * Milliseconds to wait for the callee where it is away and its program is starting; default 120,000, and never longer than
+   * `timeoutMs`. A call to one that is away otherwise fails within half a second, with `participant_away`.
+   */
+  readonly waitForMs?: number
   /** `false`: a request that this participant may not make is refused instead of proposed. */
   readonly propose?: boolean
   /** Milliseconds that a proposal stays open for approval; default 600,000; `Infinity` = no limit. */

@@ -1,5 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
+import type { OpenProposal } from '../client/proposals.js'
 import { type Query, type RequestOptions, readExportBody, request } from './request.js'
 import type {
   AuditPage,
@@ -16,6 +17,7 @@ import type {
   LogQuery,
   LogVerification,
   ParticipantList,
+  ProposalList,
   SearchPage,
   SearchQuery,
   Turn,
@@ -89,6 +91,26 @@ export class HttpClient {
   /** The envelopes of `readLogPages`. */
   async *readLog(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<AnyEnvelope, void> {
     for await (const { envelopes } of this.readLogPages(query, options)) yield* envelopes
+  }
+
+  /** What may still be approved, oldest first, as far as this reader may see it. */
+  async readProposals(options: RequestOptions = {}): Promise<ProposalList> {
+    const proposals: OpenProposal[] = []
+    for (let after = 0; ; after = proposals.at(-1)?.seq ?? 0) {
+      const query = { after, limit: envelopesPerPage }
+      const accept = 'application/x-ndjson'
+      const page = await this.#options.retry(() =>
+        this.#request({ path: 'proposals', query, accept, ...options }, async (response) => ({
+          lines: (await response.text()).split('\n').filter((line) => line !== ''),
+          hasMore: response.headers.has('link'),
+          epoch: response.headers.get('meup-epoch') ?? '',
+          head: Number(response.headers.get('meup-head')),
+        })),
+      )
+      const { lines, hasMore, ...position } = page
+      for (const json of lines) proposals.push({ ...JSON.parse(json), json })
+      if (!hasMore) return { proposals, ...position }
+    }
   }
 
   /** Who belongs to the space, with their capabilities. */

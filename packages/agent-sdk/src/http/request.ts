@@ -1,4 +1,5 @@
 import { ProtocolError } from '@meup/protocol'
+import { readCredential } from '../client/credential.js'
 import { ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl } from '../client/transport.js'
 
@@ -22,6 +23,8 @@ interface HttpRequest extends RequestOptions {
   readonly method?: 'GET' | 'POST'
   /** Sent as JSON. */
   readonly body?: unknown
+  /** The type of the answer; default: that of the route. */
+  readonly accept?: string
 }
 
 /**
@@ -36,6 +39,7 @@ export async function request<Answer>(
     token,
     method = 'GET',
     body,
+    accept,
     signal,
     timeoutMs = Number.POSITIVE_INFINITY,
   }: HttpRequest,
@@ -50,8 +54,9 @@ export async function request<Answer>(
   const init: RequestInit = {
     method,
     headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(token !== undefined && { authorization: `Bearer ${readCredential(token, 'token')}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(accept !== undefined && { accept }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(either && { signal: either }),

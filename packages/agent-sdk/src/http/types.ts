@@ -1,5 +1,13 @@
-import type { DetailedDecision, Match, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
+import type {
+  DetailedDecision,
+  Match,
+  ReasoningStep,
+  RightInfo,
+  ToolDecisionInfo,
+  TurnInfo,
+} from '@meup/folds'
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
+import type { OpenProposal } from '../client/proposals.js'
 
 /** Where a space is read, and as whom. */
 export interface HttpTarget {
@@ -42,6 +50,11 @@ export interface LogPage extends LogPosition {
   readonly envelopes: readonly AnyEnvelope[]
   /** The `after` of the next page, or its `before` in descending order; absent = this is the last. */
   readonly next?: number
+}
+
+export interface ProposalList extends LogPosition {
+  /** Oldest first. */
+  readonly proposals: readonly OpenProposal[]
 }
 
 export interface ParticipantList extends LogPosition {
@@ -112,8 +125,8 @@ export interface AuditQuery {
   readonly until?: string | undefined
 }
 
-/** A step of the audit, with the fields of its turn. */
-export interface AuditStep extends Omit<ReasoningStep, 'source'> {
+/** A step of the audit, with the fields of its turn. The result of a call says which right let it pass, if the log does. */
+export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number
   readonly thread_id: string
   /** `null` for a job. */

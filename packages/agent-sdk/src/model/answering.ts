@@ -1,7 +1,7 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
-import { ParallelGroups } from '../agent/reasoning.js'
+import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import {
@@ -119,13 +119,15 @@ export class Answering {
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
+    const patience = toolbox.createPatience()
     let wasMisused = false
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
-      const offer = await toolbox.offered()
+      const offer = await toolbox.offered(patience)
+      if (offer.changed.length > 0) await this.#tellChanged(run, offer.changed)
       const begin = options.clock.now()
       const listener: StepListener = {
         send: (prompt) => record?.sent(prompt),
@@ -155,6 +157,13 @@ export class Answering {
       }
       wasMisused = misuses.length > 0
     }
+  }
+
+  async #tellChanged(run: Run, tools: readonly string[]): Promise<void> {
+    const text = changedText(tools)
+    const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
+    onError(new Error(text))
+    await run.thought(text).catch(onError)
   }
 
   async #think(

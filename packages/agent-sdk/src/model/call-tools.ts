@@ -1,5 +1,6 @@
 import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
+import { frameResult, quoteFurtherLines } from '../agent/frame-message.js'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
@@ -94,14 +95,15 @@ function makeCall(
 export function showError(error: unknown, show: ShowOptions): ShownResult {
   const result = error instanceof ToolError ? error.result : undefined
   if (result !== undefined && result.content.length > 0) return showResult(result, show)
-  return { text: cutMiddle(formatError(error), show.maxChars), media: [] }
+  return { text: formatError(error, show.maxChars), media: [] }
 }
 
-function formatError(error: unknown): string {
-  if (error instanceof ToolError) return error.message || 'the tool failed'
-  if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`
-  if (error instanceof ProtocolError) return `The space refused the call: ${error.message}`
-  if (error instanceof ConnectionError && error.code === 'timeout')
-    return `The tool did not answer: ${error.message}`
+function formatError(error: unknown, maxChars: number): string {
+  const quote = (text: string): string => quoteFurtherLines(cutMiddle(text, maxChars))
+  if (error instanceof ToolError) return frameResult(cutMiddle(error.message, maxChars)) || 'the tool failed'
+  if (error instanceof ProposalError) return `This needed an approval, and got none: ${quote(error.message)}`
+  if (error instanceof ProtocolError) return `The space refused the call: ${quote(error.message)}`
+  if (error instanceof ConnectionError && (error.code === 'timeout' || error.code === 'participant_away'))
+    return `The tool did not answer: ${quote(error.message)}`
   throw error
 }

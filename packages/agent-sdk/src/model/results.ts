@@ -1,4 +1,5 @@
 import { cut, head, onOneLine } from '@meup/folds'
+import { frameResult } from '../agent/frame-message.js'
 import { parsePart, type ResultPart, type ToolResult } from '../client/tool-result.js'
 
 /** A file as a model gets it: base64. */
@@ -63,9 +64,10 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
       : leaveOut(name(block.type) || 'a block without a type')
   })
   if (text === '' && data !== undefined) lines.unshift(JSON.stringify(data))
-  const all = lines.filter((line) => line !== '').join('\n') || 'Done; the tool gave back nothing.'
+  const given = lines.filter((line) => line !== '').join('\n')
+  const shown = given === '' ? 'Done; the tool gave back nothing.' : frameResult(cutMiddle(given, maxChars))
   const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
-  return { text: `${leave}${cutMiddle(all, maxChars)}`, media }
+  return { text: `${leave}${shown}`, media }
 }
 
 function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {

@@ -1,6 +1,6 @@
 import { createTranscript, type Message } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { isAsked, type Turn, type TurnOptions } from '../agent/turns.js'
+import type { Turn, TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
@@ -38,12 +38,14 @@ export async function runModelAgent(
   options: AgentOptions,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
-  const { trigger = isAsked, queue } = options
+  const { trigger = (message) => space.isAsked(message), queue } = options
   const memory = new Memory(space.id, resolved.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<Turn, Steering>()
-  const failed = new Promise<never>((_, reject) => opened.catch(reject))
+  const failed = new Promise<never>((_, reject) => {
+    opened.catch(reject)
+  })
   let recorder: Recorder | undefined
   let isOver = false
   const forget = (): void => memory.forget()

@@ -1,5 +1,6 @@
 import { cut } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
+import type { Patience } from '../agent/answers.js'
 import { guardText } from '../agent/guard-text.js'
 import { SpaceTools } from '../agent/space-tools.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from '../agent/tool-choice.js'
@@ -34,7 +35,7 @@ export class Toolbox {
   readonly #onError: (error: unknown) => void
   #hasWarned = false
 
-  /** Without choices: everything that participants offer who may be asked. Throws `PatternError`. */
+  /** Without choices: the tools of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
   constructor(
     space: BaseClient,
     choices: readonly ToolChoice[] | undefined,
@@ -42,7 +43,7 @@ export class Toolbox {
   ) {
     this.#found = new SpaceTools(space, onError)
     this.#own = choices?.filter((choice) => typeof choice !== 'string') ?? []
-    this.#isWanted = compileChoices(choices)
+    this.#isWanted = compileChoices(choices, this.#found.isDefault)
     this.#onError = onError
   }
 
@@ -52,29 +53,40 @@ export class Toolbox {
 
   /** Reads the lists ahead of the first turn, so that too many tools are reported at the start. */
   async prepare(): Promise<void> {
-    await this.offered()
-    this.#found.forgetEmpty()
+    await this.#find(this.createPatience())
+    this.#found.expireEmpty()
   }
 
-  /** Tools that a participant does not list in time are left out. */
-  async offered(): Promise<Offer> {
-    // In one order, so that a model's request begins as the last one did.
-    const lists = await Promise.all(this.#found.present(this.#isWanted).map((id) => this.#found.list(id)))
-    const found = lists.flat().filter(({ participant, name }) => this.#isWanted(participant, name))
-    const kept = [...this.#own, ...takeInTurn(found, maxOffered - this.#own.length)].slice(0, maxOffered)
-    this.#warnOfLeftOut(this.#own.length + found.length)
+  /** How long the steps of one turn wait for lists, in all. */
+  createPatience(): Patience {
+    return this.#found.createPatience()
+  }
+
+  /** Tools that a participant does not list in time are left out. `changed`: those whose definition was another one before. */
+  async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
+    const { found, kept } = await this.#find(patience)
     const tools = kept.map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
     const owners = [...new Set(found.map(({ participant }) => participant))]
-    const instructions = await Promise.all(
-      owners.map(
-        async (id) =>
-          [id, cut(guardText(await this.#found.instructions(id)), maxInstructionsChars).trim()] as const,
-      ),
+    const texts = [...(await this.#found.instructions(owners, patience))].map(
+      ([id, text]) => [id, cut(guardText(text), maxInstructionsChars).trim()] as const,
     )
-    return { tools: nameTools(tools), instructions: new Map(instructions.filter(([, text]) => text !== '')) }
+    return {
+      tools: nameTools(tools),
+      instructions: new Map(texts.filter(([, text]) => text !== '')),
+      changed: this.#found.noteOffered(kept),
+    }
+  }
+
+  /** In one order, so that a model's request begins as the last one did. */
+  async #find(patience: Patience): Promise<Record<'found' | 'kept', readonly SpaceTool[]>> {
+    const lists = await this.#found.list(this.#found.present(this.#isWanted), patience)
+    const found = lists.flat().filter(({ participant, name }) => this.#isWanted(participant, name))
+    const kept = [...this.#own, ...takeInTurn(found, maxOffered - this.#own.length)].slice(0, maxOffered)
+    this.#warnOfLeftOut(this.#own.length + found.length)
+    return { found, kept }
   }
 
   #warnOfLeftOut(count: number): void {

@@ -7,7 +7,19 @@ export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants; invited participants need their token. */
   join(
     participant: string,
-    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing' | 'transcripts'>,
+    how?: Pick<
+      DialRequest,
+      | 'token'
+      | 'after'
+      | 'tail'
+      | 'epoch'
+      | 'safety'
+      | 'tracing'
+      | 'transcripts'
+      | 'unhandled'
+      | 'reconnect'
+      | 'onReconnecting'
+    >,
   ): Promise<SpaceClient>
   /**
    * Runs a program that connects by itself: `() => import('./agent.js')`. Its `connect()` enters this space as the participant,
@@ -18,9 +30,13 @@ export interface TestSpace extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** A space in this process: a real gateway, with a log in memory and connections that need no socket. */
+/**
+ * A space in this process: a real gateway, with a log in memory and connections that need no socket. Rates, and `agentHops`, are out
+ * of the way unless given.
+ */
 export async function createTestSpace(options: TestSpaceOptions): Promise<TestSpace> {
-  const gateway = await createTestGateway(options)
+  const limits = { agentHops: 1_000_000, ...options.limits }
+  const gateway = await createTestGateway({ ...options, limits })
   const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
   const where = { url: 'memory:', space: options.name ?? 'test' }
   const clients: SpaceClient[] = []

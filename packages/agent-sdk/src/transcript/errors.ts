@@ -3,6 +3,7 @@ const hints = {
   out_of_order: 'commit what the message asks for first',
   invalid_content: 'see the content records of the transcript',
   invalid_record: 'take the record from where it was not changed',
+  unconfirmed_address: 'give that address as baseURL to send the prompts there',
   nothing_to_answer: 'commit a user message or the result of a tool call first',
   busy: 'await the call that goes on',
   no_client: 'open the transcript with a client',

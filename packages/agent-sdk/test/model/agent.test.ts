@@ -48,7 +48,7 @@ describe('a turn', () => {
     const [system, question, call, result] = getPrompt(here.model, 1)
     expect(system).toMatchObject({
       role: 'system',
-      content: 'You are "bot". What others say begins with their name.',
+      content: 'You are "bot". What others say begins with their name; its further lines begin with ">".',
     })
     expect(question).toMatchObject({ role: 'user', content: [{ type: 'text', text: 'ana: What is 2 + 3?' }] })
     expect(call).toMatchObject({
@@ -89,7 +89,10 @@ describe('a turn', () => {
     await here.bob.chat('Numbers are fun', { correlationId: id })
     await here.ask('And one more?')
     expect(getPrompt(here.model, 1).map(({ role, content }) => [role, textIn(content)])).toEqual([
-      ['system', 'You can count.\n\nYou are "bot". What others say begins with their name.'],
+      [
+        'system',
+        'You can count.\n\nYou are "bot". What others say begins with their name; its further lines begin with ">".',
+      ],
       ['user', 'ana: 2 + 3?'],
       ['assistant', 'five'],
       ['user', 'bob: Numbers are fun'],

@@ -1,5 +1,13 @@
+import { inspect } from 'node:util'
+import type { AgentOptions } from '@meup/agent-sdk'
 import { describe, expect, test } from 'vitest'
-import { calling, completion, saying, serveModel } from '../../../../test/support/model-server.js'
+import {
+  calling,
+  completion,
+  type ModelReply,
+  saying,
+  serveModel,
+} from '../../../../test/support/model-server.js'
 import { listStory, stage } from './stage.js'
 
 describe('a model at a baseURL', () => {
@@ -24,6 +32,53 @@ describe('a model at a baseURL', () => {
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' })
     const { payload } = await here.heard.until(({ kind }) => kind === 'reasoning.conclusion')
     expect(payload).toMatchObject({ metadata: { model: 'qwen3', tokens: { input: 10, output: 14 } } })
+  })
+
+  test('gets a key without the line break that its file ends with', async () => {
+    const { baseURL, requests } = await serveModel([saying('Hello.')])
+    await using here = await stage([], { model: 'qwen3', baseURL, apiKey: 'k-1\n' })
+    expect(await here.ask()).toBe('Hello.')
+    expect(requests[0]?.headers.authorization).toBe('Bearer k-1')
+  })
+
+  test('is not begun with a key that no header can hold, which nothing quotes', async () => {
+    const { baseURL } = await serveModel([])
+    await using here = await stage([])
+    const begun = here.bot.agent({ model: 'qwen3', baseURL, apiKey: 'acme-gateway-7731\nteam-blue' })
+    const error = await begun.catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'not_configured' })
+    expect(inspect(error)).not.toMatch(/acme|blue/)
+  })
+
+  /** What the asker, the log and the operator read of a failed request. */
+  async function failing(reply: ModelReply, options: Partial<AgentOptions>) {
+    const { baseURL } = await serveModel([reply])
+    const settings = { maxRetries: 0, ...options.settings }
+    await using here = await stage([], { model: 'qwen3', baseURL, ...options, settings })
+    const answer = await here.ask()
+    return { answer, all: `${JSON.stringify(here.heard.all)} ${inspect(here.troubles, { depth: 9 })}` }
+  }
+
+  test.for<[name: string, reply: ModelReply, options: Partial<AgentOptions>]>([
+    [
+      'a reason that the server gives',
+      { status: 400, body: JSON.stringify({ error: { message: 'no team for acme-gateway-7731' } }) },
+      { apiKey: 'acme-gateway-7731' },
+    ],
+    [
+      'a body beside the reason',
+      { status: 500, body: '{"error":{"message":"oops"},"seen":"Bearer acme-gateway-7731"}' },
+      { apiKey: 'acme-gateway-7731' },
+    ],
+    [
+      'a header of the settings that no header can hold',
+      { body: '' },
+      { settings: { headers: { 'x-team': 'acme-gateway-7731\nteam' } } },
+    ],
+  ])('quotes no credential to anybody: %s', async ([, reply, options]) => {
+    const { answer, all } = await failing(reply, options)
+    expect(answer).toMatch(/^I could not answer: /)
+    expect(all).not.toContain('acme-gateway')
   })
 
   test('needs no key', async () => {

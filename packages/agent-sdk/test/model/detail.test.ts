@@ -17,7 +17,7 @@ const steps: readonly (readonly Deed[])[] = [
 async function seen(script: readonly (readonly Deed[])[], options: Parameters<typeof stage>[1]) {
   await using here = await stage(script, options)
   const [anas, bobs] = [here.heard, recordEnvelopes(here.bob)]
-  const answer = await here.ask()
+  const { text: answer } = await here.ana.ask('What is 2 + 3?')
   const { id } = await here.ana.send({ kind: 'test.fence' })
   await bobs.until((each) => each.id === id)
   return { answer, anas: thoughtsIn(anas), bobs: thoughtsIn(bobs), all: JSON.stringify(bobs.all) }

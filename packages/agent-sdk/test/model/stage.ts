@@ -26,14 +26,17 @@ interface Options extends Partial<AgentOptions> {
   readonly provider?: string
   readonly capabilities?: readonly Capability[]
   readonly rates?: Partial<Limits['rates']>
+  /** What the operator calls bob and the desk; default: agent. */
+  readonly kind?: string
   /** Folder of the agent's transcript; default: none. */
   readonly transcripts?: string
 }
 
 /** Ana and Bob, an agent with a scripted model, and a desk with two tools: `add`, and `look`, which fails. */
 export async function stage(script: Script, options: Options = {}): Promise<Stage> {
-  const { provider, capabilities = ['*'], rates, transcripts, ...rest } = options
-  const participants = { ana: ['*', 'observe.targeted'], bob: ['*'], bot: capabilities, desk: ['*'] }
+  const { provider, capabilities = ['*'], rates, kind = 'agent', transcripts, ...rest } = options
+  const owner = { kind, capabilities: ['*'] }
+  const participants = { ana: ['*', 'observe.targeted'], bob: owner, bot: capabilities, desk: owner }
   const space = await createTestSpace({
     participants,
     ...(rates && { limits: { rates: { ...defaultLimits.rates, ...rates } } }),

@@ -41,7 +41,7 @@ describe('chosen are, of read_a, read_b, write_a and ask/me of bob and those of 
     ['none', [], []],
     ['none of one that is excluded whole', ['bob/*', '!bob'], []],
   ])('%s: %j', async ([, tools, names]) => {
-    await using here = await stage(always, { tools })
+    await using here = await stage(always, { tools, kind: 'mcp' })
     for (const name of ['ask/me', 'read_a', 'read_b', 'write_a']) here.bob.tool(name, {}, () => 'ok')
     await here.ask()
     expect(offered(here)).toEqual(names)

@@ -8,6 +8,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { saying, serveModel } from '../../../../test/support/model-server.js'
 import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, type Script, stage } from './stage.js'
 
@@ -312,6 +313,62 @@ describe('a replay', () => {
       text: expect.stringMatching(/desk__add .*was not called then/),
     })
     expect(here.heard.all.length).toBe(before)
+  })
+
+  describe('of a file that names a server', () => {
+    /** A turn whose prompts say that they were sent to this address. */
+    async function answeredAt(baseURL: string) {
+      const transcripts = aFolder()
+      await using here = await stage([answering('Five.')], { transcripts, transcript: 'full' })
+      await here.ask()
+      const entries = (await open(transcripts)).entries()
+      return entries.map((entry) =>
+        entry.commit.content.content_type === 'prompt'
+          ? {
+              ...entry,
+              commit: {
+                ...entry.commit,
+                content: {
+                  ...entry.commit.content,
+                  baseURL,
+                  settings: { headers: { 'x-from-the-file': 'yes' } },
+                },
+              },
+            }
+          : entry,
+      )
+    }
+
+    test('sends nothing there until somebody confirms the address', async () => {
+      const { baseURL, requests } = await serveModel(() => saying('Five.'))
+      const turn = await answeredAt(baseURL)
+      const asked: string[] = []
+      await expect(replayTurn(turn, { apiKey: 'hush-hush' })).rejects.toMatchObject({
+        code: 'unconfirmed_address',
+      })
+      const refuse = (address: string): boolean => asked.push(address) === 0
+      await expect(replayTurn(turn, { confirmAddress: refuse })).rejects.toMatchObject({
+        code: 'unconfirmed_address',
+      })
+      expect([asked, requests]).toEqual([[baseURL], []])
+    })
+
+    test('sends no key and no header of the file to the confirmed address', async () => {
+      const { baseURL, requests } = await serveModel(() => saying('Five.'))
+      const turn = await answeredAt(baseURL)
+      await replayTurn(turn, { apiKey: 'hush-hush', confirmAddress: async () => true })
+      expect(requests).toHaveLength(1)
+      expect(requests[0]?.headers).not.toHaveProperty('authorization')
+      expect(requests[0]?.headers).not.toHaveProperty('x-from-the-file')
+    })
+
+    test('sends the key to the baseURL of the caller alone', async () => {
+      const [theirs, ours] = [await serveModel(() => saying('No.')), await serveModel(() => saying('Yes.'))]
+      const turn = await answeredAt(theirs.baseURL)
+      await replayTurn(turn, { baseURL: ours.baseURL, apiKey: 'hush-hush' })
+      expect(ours.requests[0]?.headers.authorization).toBe('Bearer hush-hush')
+      expect(theirs.requests).toEqual([])
+    })
   })
 
   test('needs prompts', async () => {

@@ -1,18 +1,35 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string
   /** Cuts every connection that goes through, wherever it stands. */
   cut(): void
+  /** Has every connection fall silent: it stays open, and nothing goes either way any more. New ones do the same until `thaw`. */
+  freeze(): void
+  thaw(): void
+}
+
+/** How fast it is towards the near end; default: as fast as it can. */
+export interface Pace {
+  readonly chunkBytes: number
+  readonly everyMs: number
 }
 
 /** A bad line to a port of this machine; at an address of its own, unless one is given. */
-export async function proxy(port: number, own = 0): Promise<Proxy> {
+export async function proxy(port: number, own = 0, pace?: Pace): Promise<Proxy> {
   const sockets = new Set<Socket>()
+  let isFrozen = false
   const server = createServer((near) => {
+    if (isFrozen) {
+      sockets.add(near.on('error', () => near.destroy()))
+      return
+    }
     const far = connect(port, '127.0.0.1')
-    near.pipe(far).pipe(near)
+    near.pipe(far)
+    if (pace === undefined) far.pipe(near)
+    else far.pipe(throttle(pace)).pipe(near)
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -29,7 +46,15 @@ export async function proxy(port: number, own = 0): Promise<Proxy> {
   const cut = (): void => {
     for (const socket of sockets) socket.destroy()
   }
+  const freeze = (): void => {
+    isFrozen = true
+    for (const socket of sockets) socket.unpipe().pause()
+  }
   return {
+    freeze,
+    thaw: () => {
+      isFrozen = false
+    },
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
     [Symbol.asyncDispose]: async () => {
@@ -39,4 +64,17 @@ export async function proxy(port: number, own = 0): Promise<Proxy> {
       await once(server, 'close')
     },
   }
+}
+
+function throttle({ chunkBytes, everyMs }: Pace): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      const pass = (at: number): void => {
+        this.push(chunk.subarray(at, at + chunkBytes))
+        if (at + chunkBytes >= chunk.length) done()
+        else setTimeout(() => pass(at + chunkBytes), everyMs)
+      }
+      pass(0)
+    },
+  })
 }

@@ -1,4 +1,4 @@
-import { type LogStore, memoryStore, type Served, serve } from '@meup/gateway'
+import { type LogStore, memoryStore, type Served, type ServeOptions, serve } from '@meup/gateway'
 import { createTestGateway, type TestSpaceOptions } from '@meup/gateway/testing'
 
 export type OpenStore = () => LogStore | Promise<LogStore>
@@ -18,11 +18,14 @@ export interface Standing extends AsyncDisposable {
   start(open?: OpenStore): Promise<void>
 }
 
-export async function standing(options: TestSpaceOptions, log = lastingMemory()): Promise<Standing> {
+export async function standing(
+  { heartbeatMs, ...options }: TestSpaceOptions & Pick<ServeOptions, 'heartbeatMs'>,
+  log = lastingMemory(),
+): Promise<Standing> {
   let [served, port]: [Served | undefined, number] = [undefined, 0]
   const start = async (open = log): Promise<void> => {
     const gateway = await createTestGateway({ ...options, store: await open() })
-    served = await serve({ gateway, host: '127.0.0.1', port })
+    served = await serve({ gateway, host: '127.0.0.1', port, ...(heartbeatMs && { heartbeatMs }) })
     port = Number(new URL(served.url).port)
   }
   const stop = async (): Promise<void> => {

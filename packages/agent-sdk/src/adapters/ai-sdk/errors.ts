@@ -1,4 +1,5 @@
 import { getErrorMessage } from '../../client/errors.js'
+import { withoutCredentials } from '../credentials.js'
 
 /** What is used of the package. */
 type Ai = Pick<
@@ -17,12 +18,27 @@ export interface FailingModel {
   /** Who provides it: `anthropic`, or its address. */
   readonly provider: string
   readonly model: string
+  /** Texts that no message may quote. */
+  readonly credentials: readonly string[]
 }
 
-/** What went wrong with a request to a model, and what to do: for everyone to read. The original error is the cause. */
+/**
+ * What went wrong with a request to a model, and what to do: for everyone to read. The original error is the cause, unless it quotes
+ * a credential.
+ */
 export function explainError(ai: Ai, error: unknown, of: FailingModel): Error {
-  if (ai.RetryError.isInstance(error)) return explain(ai, error.lastError, of, error.errors.length)
-  return explain(ai, error, of, 1)
+  const [last, tries] = ai.RetryError.isInstance(error) ? [error.lastError, error.errors.length] : [error, 1]
+  // Keys that a provider's package reads by itself are not known here.
+  if (isBadHeader(last)) return new Error(`the request to ${of.provider} could not be made: ${badHeader}`)
+  return withoutCredentials(explain(ai, last, of, tries), of.credentials)
+}
+
+const badHeader = 'a header holds a character that no header can; check the API key for line breaks'
+
+/** The platform quotes the value that it refuses. */
+function isBadHeader(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return /\bheader value\b|\bheader content\b/i.test(error.message) || isBadHeader(error.cause)
 }
 
 function explain(ai: Ai, error: unknown, of: FailingModel, tries: number): Error {

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { readCredential } from '../../client/credential.js'
 import type { AgentModel, ModelOptions } from '../../model/options.js'
 
 /** Imports a package that is installed in a folder, or above it. Rejects where it is missing. */
@@ -32,7 +33,7 @@ export async function loadModel(
   if (typeof model !== 'string') throw new Error('with a baseURL, `model` is the name of a model there')
   if (!URL.canParse(baseURL)) throw new Error(`the baseURL ${baseURL} is no URL`)
   const { createOpenAICompatible } = await importCompatible(directory)
-  const key = apiKey !== undefined && { apiKey }
+  const key = apiKey !== undefined && { apiKey: readCredential(apiKey, 'apiKey') }
   return createOpenAICompatible({ name: compatible, baseURL, includeUsage: true, ...key })(model)
 }
 

@@ -1,0 +1,196 @@
+import { type AnyEnvelope, Kind, type ParticipantDetails, type WelcomePayload } from '@meup/protocol'
+import { abortedError, ConnectionError } from './errors.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
+import type { CallOptions } from './types.js'
+import { setLongTimeout } from './wait.js'
+
+/** Milliseconds to wait for a participant whose program is starting. */
+const defaultWaitForMs = 120_000
+/** Milliseconds that the word of somebody's coming may take: it may be here before this client reads so. */
+const lagMs = 500
+/** Milliseconds in which who has left may be back: its line was lost, or what runs its program has not spoken yet. */
+const returnMs = 2000
+/** The same where this connection was lost, too: everybody reconnects, after waits of up to so many ms. */
+const [regroupMs, justBeforeMs] = [30_000, 5000]
+
+type Find = (id: string) => ParticipantDetails | undefined
+
+interface Watch {
+  readonly id: string
+  /** Called after each change of the participant, and of the connection. */
+  check(): void
+  /** The client was closed. */
+  end(reason: Error): void
+}
+
+/**
+ * Whether calls reach whom they are for. What is put to somebody who is away fails in half a second, and what somebody leaves unanswered
+ * soon after; only for who is about to be here it is worth waiting.
+ */
+export class Attendance implements ClientHandler {
+  readonly #find: Find
+  readonly #watches = new Set<Watch>()
+  /** Who is away, and when this client learnt it, in ms since 1970. */
+  readonly #leftAt = new Map<string, number>()
+  readonly #here = new Set<string>()
+  /** When the connection was lost; `undefined` = it is there, and was never lost. */
+  #lostAt: number | undefined
+  #restoredAt: number | undefined
+  #isClosed = false
+
+  /** `find`: a participant as it is now. */
+  constructor(find: Find) {
+    this.#find = find
+  }
+
+  /**
+   * Resolves when a call to these may be sent, with how many ms it waited: 0 where they are here, or not known. Rejects with
+   * `participant_away`: soon, or, where it is about to be here, after `waitForMs`, or `timeoutMs`, if that is shorter.
+   */
+  async whenHere(
+    to: readonly string[] = [],
+    {
+      signal,
+      timeoutMs,
+      waitForMs = defaultWaitForMs,
+    }: Pick<CallOptions, 'signal' | 'timeoutMs' | 'waitForMs'> = {},
+  ): Promise<number> {
+    const [id] = to
+    if (id === undefined || to.length > 1 || this.isHere(id)) return 0
+    const begunAt = Date.now()
+    let isRead = false
+    const maxAt = begunAt + Math.min(waitForMs, timeoutMs ?? Number.POSITIVE_INFINITY)
+    await new Promise<void>((resolve, reject) => {
+      let cancel = (): void => {}
+      const end = (settle: () => void): void => {
+        cancel()
+        signal?.removeEventListener('abort', aborted)
+        this.#watches.delete(watch)
+        settle()
+      }
+      const aborted = (): void => end(() => reject(abortedError({ reason: signal?.reason })))
+      const check = (): void => {
+        cancel()
+        const leftMs = Math.min(this.#expectedUntil(id, begunAt), maxAt) - Date.now()
+        if (this.isHere(id)) end(resolve)
+        else if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
+        else if (isRead) end(() => reject(this.#createError(id, 'the call was not sent')))
+        else {
+          // What arrived while this process was busy comes first.
+          isRead = true
+          cancel = setLongTimeout(0, check)
+        }
+      }
+      const watch: Watch = { id, check, end: (reason) => end(() => reject(reason)) }
+      this.#watches.add(watch)
+      signal?.addEventListener('abort', aborted)
+      if (signal?.aborted) aborted()
+      else check()
+    })
+    const waitedMs = Date.now() - begunAt
+    return waitedMs > lagMs ? waitedMs : 0
+  }
+
+  /** Calls `onGone` once whom a call was sent to has left and is not back soon. Returns the function that ends it. */
+  watch(to: readonly string[], onGone: (error: ConnectionError) => void): () => void {
+    const [id] = to
+    if (id === undefined || to.length > 1) return () => {}
+    let cancel = (): void => {}
+    /** Since when it has been away, or is another process than the one that was asked. */
+    let goneAt: number | undefined
+    let isRestarted = false
+    const end = (): void => {
+      cancel()
+      this.#watches.delete(watch)
+    }
+    const check = (): void => {
+      cancel()
+      if (this.#isDown) return
+      const { status, program }: Partial<ParticipantDetails> = this.#find(id) ?? {}
+      const isAway = status !== 'present'
+      if (isAway && program && program.state !== 'running') isRestarted = true
+      if (!isAway && !isRestarted) {
+        goneAt = undefined
+        return
+      }
+      goneAt ??= Date.now()
+      const leftMs = Math.max(goneAt + returnMs, this.#regroupedAt(id)) - Date.now()
+      if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
+      else {
+        end()
+        onGone(this.#createError(id, 'whether it carried out the call is not known'))
+      }
+    }
+    const watch: Watch = { id, check, end }
+    this.#watches.add(watch)
+    check()
+    return end
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.systemPresence) return
+    const { id } = envelope.payload.participant
+    if (this.#find(id)?.status === 'present') this.#onHere(id)
+    else this.#onAway(id)
+    for (const watch of [...this.#watches]) if (watch.id === id) watch.check()
+  }
+
+  onWelcome({ participants }: WelcomePayload, { isFirst }: WelcomeInfo): void {
+    if (isFirst && this.#isDown) this.#restoredAt = Date.now()
+    const here = new Set(participants.flatMap(({ id, status }) => (status === 'present' ? [id] : [])))
+    for (const id of [...this.#here]) if (!here.has(id)) this.#onAway(id)
+    for (const id of here) this.#onHere(id)
+    for (const watch of [...this.#watches]) watch.check()
+  }
+
+  /** The connection was lost, or could not be restored. */
+  onReconnecting(): void {
+    if (!this.#isDown) this.#lostAt = Date.now()
+    this.#restoredAt = undefined
+  }
+
+  onClose(reason: Error): void {
+    this.#isClosed = true
+    for (const { end } of [...this.#watches]) end(reason)
+  }
+
+  get #isDown(): boolean {
+    return this.#lostAt !== undefined && this.#restoredAt === undefined
+  }
+
+  #onHere(id: string): void {
+    this.#here.add(id)
+    this.#leftAt.delete(id)
+  }
+
+  #onAway(id: string): void {
+    if (this.#here.delete(id)) this.#leftAt.set(id, Date.now())
+  }
+
+  /** What cannot be sent, and whom the space does not know, is refused elsewhere; while there is no connection, nobody knows who is here. */
+  isHere(id: string): boolean {
+    return this.#isClosed || this.#isDown || this.#find(id)?.status !== 'away'
+  }
+
+  /** Until when somebody who is away may be back, in ms since 1970. */
+  #expectedUntil(id: string, begunAt: number): number {
+    const state = this.#find(id)?.program?.state
+    if (state === 'starting' || state === 'restarting') return Number.POSITIVE_INFINITY
+    return Math.max(begunAt + (state === 'running' ? returnMs : lagMs), this.#regroupedAt(id))
+  }
+
+  /** Until when somebody who lost its connection along with this client may be back; 0 = it did not. */
+  #regroupedAt(id: string): number {
+    const leftAt = this.#leftAt.get(id)
+    if (leftAt === undefined || this.#lostAt === undefined || this.#restoredAt === undefined) return 0
+    return leftAt < this.#lostAt - justBeforeMs || leftAt > this.#restoredAt
+      ? 0
+      : this.#restoredAt + regroupMs
+  }
+
+  #createError(id: string, fate: string): ConnectionError {
+    const { state } = this.#find(id)?.program ?? {}
+    const program = state === undefined ? '' : `, its program is ${state}`
+    return new ConnectionError('participant_away', `"${id}" is away${program}: ${fate}`)
+  }
+}

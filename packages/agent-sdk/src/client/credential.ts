@@ -1,0 +1,18 @@
+import { ConnectionError } from './errors.js'
+
+/** Characters that an HTTP header may hold besides spaces inside: an error of the platform would quote the whole value. */
+const isHeaderSafe = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+
+/**
+ * A token or key as it can be sent in a header. Files and shells end it with a line break, which is none of it. Throws
+ * `ConnectionError` `not_configured`, which does not quote it; `name`: what it is called in that message.
+ */
+export function readCredential(text: string, name: string): string {
+  const trimmed = text.trim()
+  if (isHeaderSafe(trimmed)) return trimmed
+  const problem = 'has a line break or another character that an HTTP header cannot hold'
+  throw new ConnectionError(
+    'not_configured',
+    `the ${name} ${problem}; check that it was copied whole, and alone`,
+  )
+}

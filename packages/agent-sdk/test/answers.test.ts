@@ -1,0 +1,110 @@
+import { ConnectionError } from '@meup/agent-sdk'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Answers, Patience } from '../src/agent/answers.js'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Milliseconds in which somebody has to answer. */
+const askMs = 5000
+
+/** Participants that answer after so many milliseconds; `Infinity`: never. */
+function participants(delays: Record<string, number>) {
+  const asked: string[] = []
+  const errors: unknown[] = []
+  const ask = (id: string): Promise<string> => {
+    asked.push(id)
+    const { [id]: delayMs = 0 } = delays
+    const count = asked.filter((each) => each === id).length
+    return new Promise((resolve, reject) => {
+      if (delayMs < askMs) setTimeout(() => resolve(`${id} ${count}`), delayMs)
+      else setTimeout(() => reject(new ConnectionError('timeout', 'no answer')), askMs)
+    })
+  }
+  const answers = new Answers({ ask, none: 'nothing', onError: (error) => errors.push(error) })
+  /** What is known of them, and how long that took; later it is `advanceMs` later. */
+  const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
+    const begin = performance.now()
+    const reading = answers.read(ids, patience).then((values) => ({ values, ms: performance.now() - begin }))
+    await vi.advanceTimersByTimeAsync(advanceMs)
+    const { values, ms } = await reading
+    return { values, ms: Math.round(ms) }
+  }
+  return { answers, asked, errors, read }
+}
+
+test('each is asked once, and again when its answer may have changed', async () => {
+  const { answers, asked, read } = participants({ files: 10 })
+  expect(await read(['files'])).toEqual({ values: ['files 1'], ms: 10 })
+  expect(await read(['files'])).toEqual({ values: ['files 1'], ms: 0 })
+  answers.expire('files')
+  expect(await read(['files'])).toEqual({ values: ['files 2'], ms: 10 })
+  expect(asked).toHaveLength(2)
+})
+
+test('of one that comes anew, and does not answer, the last answer stays', async () => {
+  const delays: Record<string, number> = { files: 10 }
+  const { answers, read } = participants(delays)
+  await read(['files'])
+  delays.files = Number.POSITIVE_INFINITY
+  answers.expire('files')
+  expect(await read(['files'], undefined, 6000)).toEqual({ values: ['files 1'], ms: 1000 })
+  answers.expire('files')
+  expect(await read(['files'])).toEqual({ values: ['files 1'], ms: 0 })
+})
+
+test('one that does not answer is waited for once, however often it comes anew', async () => {
+  const { answers, asked, read } = participants({ eve: Number.POSITIVE_INFINITY, files: 10 })
+  expect(await read(['eve', 'files'])).toEqual({ values: ['nothing', 'files 1'], ms: askMs })
+  const waits: number[] = []
+  for (let times = 0; times < 30; times++) {
+    answers.expire('eve') // It takes 20 s until the next one.
+    waits.push((await read(['eve', 'files'])).ms)
+  }
+  // Ten minutes: at 20, 40 … it is asked once more.
+  expect(waits.filter((ms) => ms > 0).length).toBeLessThanOrEqual(5)
+  expect(asked.filter((id) => id === 'eve').length).toBeLessThanOrEqual(6)
+})
+
+test('one that did not answer is asked at once when it announces a change, and nobody waits', async () => {
+  const delays: Record<string, number> = { files: Number.POSITIVE_INFINITY }
+  const { answers, asked, read } = participants(delays)
+  await read(['files'])
+  await read(['files'])
+  const before = asked.length
+  delays.files = 10
+  answers.expire('files', { isAnnounced: true })
+  const { ms } = await read(['files'])
+  expect([asked.length - before, ms]).toEqual([1, 0])
+  expect((await read(['files'])).values).toEqual([`files ${asked.length}`])
+})
+
+test('one that answers slowly each time is not waited for each time', async () => {
+  const { answers, read } = participants({ eve: 4000 })
+  await read(['eve'])
+  const waits: number[] = []
+  for (let times = 0; times < 10; times++) {
+    answers.expire('eve', { isAnnounced: true })
+    waits.push((await read(['eve'])).ms)
+  }
+  expect(Math.max(...waits)).toBeLessThanOrEqual(1000)
+  expect(waits.reduce((sum, ms) => sum + ms)).toBeLessThanOrEqual(4000)
+})
+
+test('steps of one turn share their patience', async () => {
+  const { read } = participants({ eve: Number.POSITIVE_INFINITY, mallory: Number.POSITIVE_INFINITY })
+  const patience = new Patience(askMs)
+  expect((await read(['eve'], patience)).ms).toBe(askMs)
+  expect((await read(['eve', 'mallory'], patience)).ms).toBe(0)
+  expect((await read(['eve', 'mallory'], patience)).ms).toBe(0)
+})
+
+test('an error that is no timeout is reported, and asked about again', async () => {
+  const errors: unknown[] = []
+  const ask = () => Promise.reject(new Error('closed'))
+  const answers = new Answers({ ask, none: 0, onError: (error) => errors.push(error) })
+  for (const times of [1, 2]) {
+    expect(await answers.read(['a'], new Patience(askMs))).toEqual([0])
+    expect(errors).toHaveLength(times)
+  }
+})
