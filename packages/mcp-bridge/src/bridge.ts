@@ -4,6 +4,7 @@ import { Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/pro
 import { type Call, Callers, type Notify, type Request } from './callers.js'
 import { getErrorMessage } from './child/lines.js'
 import { LogLevels } from './log-levels.js'
+import { limitLines } from './log-limit.js'
 import type { OnElicitation } from './relay/calls.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
@@ -17,8 +18,9 @@ export type BridgeOptions = McpServerOptions & {
 }
 
 export interface Bridge {
-  /** Resolves when the server has ended or the space was closed. */
+  /** Resolves when the server has ended or the space was closed, and its participant has left. Never rejects. */
   readonly ended: Promise<{ reason: string }>
+  /** Stops the server. Open calls are answered with an error (-32000); then the participant leaves. */
   close(): Promise<void>
 }
 
@@ -26,9 +28,14 @@ export interface Bridge {
  * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
  * [MEUP-3.8]. Notifications and questions about a call go to its caller, changes of a resource to its subscribers, changes of
  * lists to everyone. Notifications that cannot be attributed for certain go to the log; such questions are declined.
+ * Rejects if the server does not start, with an error naming it, or if `connect` does. Then no process or connection of it is left.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
-  let announce = (_payload: McpRequestPayload): void => {} // Dropped until the participant is connected.
+  const log = limitLines(options.log)
+  // Until the participant is connected nobody has read a list or subscribed: only log messages matter.
+  let announce = (payload: McpRequestPayload): void => {
+    if (!isListChange.test(payload.method)) log(describeNotification(payload))
+  }
   let elicit: OnElicitation = async () => declined
   const relay = await startMcpServer(options, {
     onNotification: (payload) => announce(payload),
@@ -41,7 +48,6 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     await relay.close()
     throw error
   }
-  const log = (line: string): void => options.log?.(line)
   const callers = new Callers()
   const levels = new LogLevels(relay.server)
   const resources = new ResourceSubscriptions()
@@ -50,9 +56,9 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
       // One envelope each: the gateway refuses an envelope to a participant who has left.
-      for (const each of resources.listSubscribers(payload)) announcements.send(payload, each)
+      for (const each of resources.listSubscribers(payload.params)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
-      log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
+      log(describeNotification(payload))
     }
   }
   const ask = async ({ request, over }: Call, params: object, taken: AbortSignal): Promise<ElicitResult> => {
@@ -97,18 +103,23 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   const left = new Promise<{ reason: string }>((resolve) => {
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))
   })
-  const close = async (): Promise<void> => {
-    space.close()
-    await relay.close()
-  }
+  const ended = Promise.race([relay.closed, left]).then(async (outcome) => {
+    // Calls that the server's end cut off are answered with an error first.
+    for (const leave of [() => space.leave(), () => relay.close()])
+      await leave().catch((error: unknown) => log(getErrorMessage(error)))
+    return outcome
+  })
   return {
-    ended: Promise.race([relay.closed, left]).then(async (outcome) => {
-      await space.leave() // Calls that the server's end cut off are answered with an error first.
+    ended,
+    async close() {
       await relay.close()
-      return outcome
-    }),
-    close,
+      await ended
+    },
   }
+}
+
+function describeNotification({ method, params }: McpRequestPayload): string {
+  return `${method}, told to no caller: ${JSON.stringify(params)}`.slice(0, maxLogChars).toWellFormed()
 }
 
 const declined = { action: 'decline' } as const
@@ -164,8 +175,7 @@ class ResourceSubscriptions {
   /** The answer to one who unsubscribes while others are subscribed: the server knows one client, and would end all. */
   answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     if (method !== 'resources/unsubscribe') return undefined
-    const subscribers = [...(this.#byUri.get(String(params?.uri)) ?? [])]
-    return subscribers.some((each) => each !== from) ? { result: {} } : undefined
+    return this.listSubscribers(params).some((each) => each !== from) ? { result: {} } : undefined
   }
 
   #hasRoom(from: string, uri: string): boolean {
@@ -174,8 +184,9 @@ class ResourceSubscriptions {
     return [...this.#byUri.values()].filter((each) => each.has(from)).length < maxOwnSubscriptions
   }
 
-  listSubscribers({ params }: McpRequestPayload): string[] {
-    return [...(this.#byUri.get(String(params?.uri)) ?? [])]
+  listSubscribers(params: McpRequestPayload['params']): string[] {
+    const uri = params?.uri
+    return typeof uri === 'string' ? [...(this.#byUri.get(uri) ?? [])] : []
   }
 }
 
@@ -196,7 +207,8 @@ class Announcements {
     const key = JSON.stringify([payload.method, payload.params?.uri, to])
     const isSending = this.#sending.has(key)
     this.#sending.set(key, isSending ? payload : undefined)
-    if (!isSending) void this.#send(key, payload, to)
+    if (isSending) return
+    this.#send(key, payload, to).catch((error: unknown) => this.#log(getErrorMessage(error)))
   }
 
   async #send(key: string, payload: McpRequestPayload, to: string | undefined): Promise<void> {

@@ -40,6 +40,7 @@ export class Callers {
       for (const ended of signal.aborted ? [this.#endedAt, this.#gaveUpAt] : [this.#endedAt]) {
         ended.delete(request.from)
         ended.set(request.from, Date.now())
+        forgetEarlier(ended)
       }
     }
   }
@@ -65,6 +66,14 @@ export class Callers {
 }
 
 function hasOthers(times: Map<string, number>, participant: string): boolean {
-  for (const [id, at] of times) if (Date.now() - at >= quietMs) times.delete(id)
+  forgetEarlier(times)
   return [...times.keys()].some((id) => id !== participant)
+}
+
+/** The earliest come first. */
+function forgetEarlier(times: Map<string, number>): void {
+  for (const [id, at] of times) {
+    if (Date.now() - at < quietMs) return
+    times.delete(id)
+  }
 }

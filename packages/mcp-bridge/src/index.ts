@@ -1,10 +1,12 @@
 export { type Bridge, type BridgeOptions, bridgeMcpServer } from './bridge.js'
-export { readLines } from './child/lines.js'
+export { readLines, settlesWithin } from './child/lines.js'
+export { readOuterMembers } from './child/outer-members.js'
 export {
   CannotStartError,
   type SpawnChildOptions,
   type SupervisedChild,
   spawnChild,
 } from './child/spawn-child.js'
+export type { DroppedText } from './child/text-buffer.js'
 export type { McpRelay } from './relay/relay.js'
 export { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'

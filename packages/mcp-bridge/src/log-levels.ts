@@ -6,6 +6,8 @@ import type { McpRelay } from './relay/relay.js'
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 /** What those get who have set no level, once somebody else has. */
 const usual = levels.indexOf('info')
+/** Askers whose levels are kept: guests come and go. */
+const maxAskers = 1000
 /** The first revision in which each request says its level. */
 const perRequest = '2026-07-28'
 
@@ -27,9 +29,12 @@ export class LogLevels {
 
   /** Keeps the level that is set by this request. Returns the answer, if the server has nothing to be told. */
   answer(asker: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
-    const level = levels.indexOf(String(params?.level))
+    const level = levels.indexOf(params?.level as string)
     if (method !== 'logging/setLevel' || level === -1 || !this.#hasLogs) return undefined
+    this.#byAsker.delete(asker)
     this.#byAsker.set(asker, level)
+    const [earliest = asker] = this.#byAsker.keys()
+    if (this.#byAsker.size > maxAskers) this.#byAsker.delete(earliest)
     return this.#isPerRequest || this.#wanted === (this.#serverLevel ?? usual) ? { result: {} } : undefined
   }
 
@@ -49,7 +54,7 @@ export class LogLevels {
 
   /** Whether an asker gets this notification. */
   isWanted(asker: string, { method, params }: Pick<McpRequestPayload, 'method' | 'params'>): boolean {
-    const level = method === 'notifications/message' ? levels.indexOf(String(params?.level)) : -1
+    const level = method === 'notifications/message' ? levels.indexOf(params?.level as string) : -1
     return (
       level === -1 || level >= (this.#byAsker.get(asker) ?? (this.#serverLevel === undefined ? 0 : usual))
     )

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { isRunning } from './support/processes.js'
 import { call, serve } from './support/servers.js'
 
 const seen = (part: object) => expect.objectContaining(part)
@@ -12,7 +14,6 @@ describe('a server that ends', () => {
   test.for([
     ['exit', 'exited with code 7'],
     ['kill', 'was killed by SIGKILL'],
-    ['flood', 'could not be read: a line of more than 10485760 bytes'],
   ] as const)('answers every pending request, and all later ones: %s', async ([manner, reason]) => {
     const { relay } = await serve('rawServer')
     const pending = [relay.request(call('silent')), relay.request(call(manner))]
@@ -25,13 +26,25 @@ describe('a server that ends', () => {
     await expect(relay.notify({ method: 'notifications/roots/list_changed' })).rejects.toThrow(reason)
   })
 
-  test.for(['mute', 'deaf'])('by closing a pipe is ended altogether: %s', async (manner) => {
+  test.for([
+    ['mute', 'closed its stdout'],
+    ['deaf', 'closed its stdin'],
+  ] as const)('by closing a pipe is ended altogether: %s', async ([manner, reason]) => {
     const { relay } = await serve('rawServer')
+    const { result } = await relay.request(call('pid'))
     const first = relay.request(call(manner))
     // Of a server that no longer listens one learns by speaking to it.
     const answers = [first, ...(manner === 'deaf' ? [untilRefused(relay)] : [])]
     expect(await Promise.all(answers)).toEqual(answers.map(() => seen({ error: seen({ code: -32000 }) })))
-    await relay.closed
+    expect(await relay.closed).toEqual({ reason })
+    expect(isRunning(Number(result?.pid))).toBe(false)
+  })
+
+  test('in the middle of ten calls answers each of them', async () => {
+    const { relay } = await serve('rawServer')
+    const pending = Array.from({ length: 10 }, () => relay.request(call('silent')))
+    const answers = await Promise.all([...pending, relay.request(call('exit'))])
+    expect(answers).toEqual(answers.map(() => ended('exited with code 7')))
   })
 
   test('because it is closed answers what is pending', async () => {
@@ -127,10 +140,38 @@ describe('a server that does not start', () => {
     await expect(serve('rawServer', { argument })).rejects.toThrow(message)
   })
 
-  test('because it never answers is given up', async () => {
-    const args = ['-e', 'setInterval(() => {}, 1000)']
-    const starting = serve('rawServer', { args, startTimeoutMs: 50 })
-    await expect(starting).rejects.toThrow('the tool server "files" did not start: ')
+  test('because it takes too long is given up, with what was asked, and what it wrote to stderr', async () => {
+    const argument = JSON.stringify({ startMs: 60_000, stderr: 'pulling layer 1\npulling layer 2\n' })
+    const starting = serve('oddServer', { argument, startTimeoutMs: 1000 })
+    await expect(starting).rejects.toThrow(
+      'the tool server "files" did not start: it timed out: no answer to initialize within 1000 ms. ' +
+        'Its last lines on stderr: pulling layer 1 | pulling layer 2',
+    )
+  })
+
+  test('hands its stderr to the log while it starts', async () => {
+    const abort = new AbortController()
+    const argument = JSON.stringify({ startMs: 60_000, stderr: 'pulling\n' })
+    const log = (line: string) => abort.abort(line)
+    await expect(serve('oddServer', { argument, signal: abort.signal, log })).rejects.toThrow('given up')
+    expect(abort.signal.reason).toBe('pulling')
+  })
+
+  test.for([0, 300])('because its start is given up leaves no process: after %i ms', async (ms) => {
+    const before = listChildren()
+    const starting = serve('oddServer', {
+      argument: JSON.stringify({ startMs: 60_000 }),
+      signal: ms === 0 ? abortNow() : AbortSignal.timeout(ms),
+    })
+    await expect(starting).rejects.toThrow('it was given up')
+    expect(listChildren()).toEqual(before)
+  })
+
+  test('because what it says of itself cannot be read is told in one sentence', async () => {
+    const argument = JSON.stringify({ initialize: { protocolVersion: [] } })
+    await expect(serve('oddServer', { argument })).rejects.toThrow(
+      /^the tool server "files" did not start: it answered initialize, but \/protocolVersion is an array$/,
+    )
   })
 
   test('because there is no such command is told so', async () => {
@@ -139,3 +180,15 @@ describe('a server that does not start', () => {
     )
   })
 })
+
+/** Aborted once the start has begun. */
+function abortNow(): AbortSignal {
+  const controller = new AbortController()
+  queueMicrotask(() => controller.abort())
+  return controller.signal
+}
+
+function listChildren(): string[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'ppid=,stat=,args='], { encoding: 'utf8' }).split('\n')
+  return rows.filter((row) => new RegExp(`^ *${process.pid} +[^Z].*reaper`).test(row))
+}

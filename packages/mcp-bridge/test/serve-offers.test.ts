@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Era, openClient, openLibrary, serveSpace } from './support/served.js'
 
-const own = ['ask', 'send', 'list_participants', 'list_proposals', 'decide_proposal']
+const own = ['ask', 'send', 'list_participants', 'list_proposals', 'show_proposal', 'decide_proposal']
 const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
 const offered = async (client: Client) => (await names(client)).filter((name) => !own.includes(name))
 const book = (page: string) => `meup://test/resources/library/book://moby/${page}`
@@ -156,6 +156,9 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
     const { id, outcome } = await helper.propose({ to: 'library', method: 'tools/call', params })
     const decide = { name: 'decide_proposal', arguments: { id, decision: 'approve' } }
     const lent = [{ text: 'Emma is lent to Ada' }]
+    await expect
+      .poll(() => client.callTool({ name: 'show_proposal', arguments: { id } }), { timeout: 5000 })
+      .toMatchObject({ structuredContent: { text: expect.stringContaining('"Emma"') } })
     await expect
       .poll(async () => (await client.callTool(decide)).content, { timeout: 5000 })
       .toMatchObject(lent)

@@ -1,44 +1,103 @@
-import type { Readable } from 'node:stream'
+import { Pacer } from './pacer.js'
+import { type DroppedText, TextBuffer } from './text-buffer.js'
 
 const NEWLINE = 0x0a
 
 interface LineLimit {
   readonly maxBytes: number
-  /** What happens to a longer line: it is an error, or it is given out in pieces. */
-  readonly longer: 'fail' | 'split'
+  /** What happens to a longer line: it is an error, it is yielded in pieces, or it is dropped. */
+  readonly longer: 'fail' | 'split' | 'drop'
+  /** Reads no faster than others in this process can stand: for programs that may write without end. */
+  readonly isPaced?: boolean
+  /** Called when a line is too long to be kept, with its beginning, and again at its end. */
+  readonly onTooLong?: (head: string) => void
+  /** Called at the end of a dropped line. What it returns stands in place of the line. */
+  readonly onDropped?: (line: DroppedText) => string | undefined
 }
 
 /**
- * The lines of a UTF-8 stream, without their line ends; a last line without one counts.
+ * The lines of a text stream, without their line ends; a last line without one counts. At most about twice `maxBytes` are
+ * held. A byte order mark before a line is left out, and UTF-16 is decoded.
  * Only `\n` ends a line: U+2028 may stand inside JSON, where `node:readline` would cut.
  */
-export async function* readLines(stream: Readable, limit: LineLimit): AsyncGenerator<string> {
-  let parts: Buffer[] = []
-  let size = 0
-  const take = () => {
-    const line = Buffer.concat(parts).toString('utf8').replace(/\r$/, '')
-    parts = []
-    size = 0
-    return line
+export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimit): AsyncGenerator<string> {
+  const { maxBytes, longer, isPaced = false, onTooLong, onDropped } = limit
+  const line = new TextBuffer(maxBytes)
+  function* take(): Generator<string> {
+    const text = line.take()
+    const kept = typeof text === 'string' ? text : onDropped?.(text)
+    if (kept !== undefined) yield trimLine(kept)
   }
-  const add = (part: Buffer) => {
-    parts.push(part)
-    size += part.length
-    if (size > limit.maxBytes && limit.longer === 'fail') {
-      throw new Error(`a line of more than ${limit.maxBytes} bytes`)
+  function* add(part: Buffer): Generator<string> {
+    let rest = part
+    for (; longer === 'split' && line.bytes + rest.length > maxBytes; yield* take()) {
+      const room = maxBytes - line.bytes
+      line.add(rest.subarray(0, room))
+      rest = rest.subarray(room)
     }
+    const wasTooLong = line.isTooLong
+    line.add(rest)
+    if (wasTooLong || !line.isTooLong) return
+    if (longer === 'fail') throw new Error(`a line of more than ${maxBytes} bytes`)
+    onTooLong?.(line.head)
   }
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  const pacer = isPaced ? new Pacer() : undefined
+  for await (const chunk of toUtf8(stream)) {
+    pacer?.start()
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      add(chunk.subarray(start, end))
-      yield take()
+      yield* add(chunk.subarray(start, end))
+      yield* take()
+      await pacer?.rest()
       start = end + 1
     }
-    add(chunk.subarray(start))
-    if (size > limit.maxBytes) yield take()
+    yield* add(chunk.subarray(start))
+    await pacer?.rest()
+    pacer?.stop()
   }
-  if (size > 0) yield take()
+  if (line.bytes > 0) yield* take()
+}
+
+/** A line without a byte order mark, and without NUL, which UTF-16 leaves beside a newline and others fill up with. */
+function trimLine(line: string): string {
+  let [start, end] = [0, line.length]
+  while (line[start] === '\uFEFF' || line[start] === '\0') start++
+  while (end > start && line[end - 1] === '\0') end--
+  if (end > start && line[end - 1] === '\r') end--
+  return line.slice(start, end)
+}
+
+type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
+
+/** Programs of Windows write UTF-16, with a byte order mark or without. */
+async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  let start = Buffer.alloc(0)
+  let decode: ((chunk: Buffer) => Buffer) | undefined
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (decode !== undefined) {
+      yield decode(chunk)
+      continue
+    }
+    start = Buffer.concat([start, chunk])
+    const encoding = detectEncoding(start)
+    if (encoding === undefined) continue
+    const decoder = new TextDecoder(encoding)
+    decode = (bytes) => (encoding === 'utf-8' ? bytes : Buffer.from(decoder.decode(bytes, { stream: true })))
+    yield decode(start)
+  }
+  if (decode === undefined) yield start
+}
+
+/** By its first bytes; `undefined`: they are too few. Every second byte of ASCII text in UTF-16 is 0. */
+function detectEncoding(bytes: Buffer): Encoding | undefined {
+  const [first, second, third, fourth] = bytes
+  if (first === undefined || second === undefined) return undefined
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  if (first === 0xfe && second === 0xff) return 'utf-16be'
+  if ((first === 0) === (second === 0)) return 'utf-8'
+  if (third === undefined || fourth === undefined) return undefined
+  if ((first === 0) !== (third === 0) || (second === 0) !== (fourth === 0)) return 'utf-8'
+  return second === 0 ? 'utf-16le' : 'utf-16be'
 }
 
 export function getErrorMessage(error: unknown): string {

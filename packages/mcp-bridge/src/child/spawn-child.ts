@@ -39,6 +39,8 @@ export interface SupervisedChild extends AsyncDisposable {
   readonly stdin: Writable | null
   readonly stdout: Readable | null
   readonly stderr: Readable | null
+  /** Resolves when the command itself has ended: what it had started may still be stopped. Not before `exited` if that is unknown. */
+  readonly commandExited: Promise<ChildExit>
   /** Resolves when the command and everything it had started are gone; there may be output left to read. */
   readonly exited: Promise<ChildExit>
   /** Ends stdin, then SIGTERM, then SIGKILL, each after a grace. A second call may set a shorter one. */
@@ -88,10 +90,15 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const reports = readReports(lifeline)
   const { value: first } = await reports.next()
   const pid = first && 'started' in first ? first.started.pid : undefined
-  const exited = Promise.all([readExit(reports), gone]).then(async ([exit, [code]]) => {
+  let onCommandExit = (_exit: ChildExit): void => {}
+  const commandExited = new Promise<ChildExit>((resolve) => {
+    onCommandExit = resolve
+  })
+  const exited = Promise.all([readExit(reports, onCommandExit), gone]).then(async ([exit, [code]]) => {
     if (code !== 0) await sweep(group, run, pid !== undefined && exit === undefined ? [pid] : [])
     return exit ?? { code: null, signal: 'SIGKILL' as const }
   })
+  exited.then(onCommandExit, () => {}) // Who waits for `exited` gets the error.
   if (pid === undefined) {
     await exited
     throw startError(command, first)
@@ -105,7 +112,7 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
     return exited
   }
   const dispose = async () => void (await close())
-  return { pid, group, stdin, stdout, stderr, exited, close, [Symbol.asyncDispose]: dispose }
+  return { pid, group, stdin, stdout, stderr, commandExited, exited, close, [Symbol.asyncDispose]: dispose }
 }
 
 async function startReaper(stdio: readonly StdioMode[]) {
@@ -160,9 +167,16 @@ async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined>
   }
 }
 
-/** How the command ended, or undefined if the reaper went without saying it. */
-async function readExit(reports: AsyncIterable<Report>): Promise<ChildExit | undefined> {
+/** How the command ended, or undefined if the reaper went without saying it. Reads on, or the lifeline would be closed. */
+async function readExit(
+  reports: AsyncIterable<Report>,
+  onExit: (exit: ChildExit) => void,
+): Promise<ChildExit | undefined> {
   let exit: ChildExit | undefined
-  for await (const report of reports) if ('exited' in report) exit = report.exited
+  for await (const report of reports) {
+    if (!('exited' in report)) continue
+    exit = report.exited
+    onExit(exit)
+  }
   return exit
 }

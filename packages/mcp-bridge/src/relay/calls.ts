@@ -5,6 +5,8 @@ import { describeFailure } from './failures.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
+/** Under which no request goes out. */
+const NO_ID = -1
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface CallOptions {
@@ -32,6 +34,8 @@ interface Calls {
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
   /** What answers a question that came on the stream of this request. All that wait are given their time anew. */
   getElicitation(streamRequest: RequestId | undefined): OnElicitation | undefined
+  /** Fails the request that went out under this id, if it is one of them and still waits. */
+  fail(id: RequestId, reason: string): void
   /** The server has ended: fails pending and future requests. */
   end(reason: string): void
 }
@@ -47,7 +51,7 @@ type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise
 
 /** Pending requests of many callers to the server called `name`. */
 export function createCalls(name: string, send: Send): Calls {
-  const pending = new Map<unknown, Pending>()
+  const pending = new Map<number, Pending>()
   const server = `the tool server "${name}"`
   let nextId = FIRST_ID
   let endedBecause: string | undefined
@@ -107,13 +111,20 @@ export function createCalls(name: string, send: Send): Calls {
   const onNotification = (notification: McpRequestPayload, streamRequest: RequestId | undefined): boolean => {
     const { method, params } = notification
     if (method === 'notifications/cancelled') {
-      const call = pending.get(params?.requestId)
-      call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${String(params?.reason)}`))
+      const call = pending.get(getOwnId(params?.requestId))
+      const reason = typeof params?.reason === 'string' ? params.reason : 'it gave no reason'
+      call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${reason}`))
       return call !== undefined
     }
-    const about = params?.progressToken ?? streamRequest
+    const about = getOwnId(params?.progressToken ?? streamRequest)
     pending.get(about)?.notify(notification)
-    return method === 'notifications/progress' || isOurs(about)
+    return method === 'notifications/progress' || about !== NO_ID
+  }
+
+  /** Of a request that was sent, waiting or not. Some servers give ids back as text. */
+  const getOwnId = (id: unknown): number => {
+    const own = typeof id === 'string' && /^\d{4,16}$/.test(id) ? Number(id) : id
+    return typeof own === 'number' && own >= FIRST_ID && own < nextId ? own : NO_ID
   }
 
   return {
@@ -133,9 +144,10 @@ export function createCalls(name: string, send: Send): Calls {
       if ('method' in message) {
         return !('id' in message) && onNotification(message as McpRequestPayload, streamRequest)
       }
-      if (!isOurs(message.id)) return false
+      const id = getOwnId(message.id)
+      if (id === NO_ID) return false
       pending
-        .get(message.id)
+        .get(id)
         ?.settle(
           'result' in message || 'error' in message
             ? (message as McpResponsePayload)
@@ -145,7 +157,10 @@ export function createCalls(name: string, send: Send): Calls {
     },
     getElicitation(streamRequest) {
       for (const { restartTimer } of pending.values()) restartTimer()
-      return pending.get(streamRequest)?.onElicitation
+      return pending.get(getOwnId(streamRequest))?.onElicitation
+    },
+    fail(id, reason) {
+      pending.get(getOwnId(id))?.settle(failure(RelayError.noOutcome, `${server}: ${reason}`))
     },
     end(reason) {
       endedBecause = reason
@@ -155,8 +170,6 @@ export function createCalls(name: string, send: Send): Calls {
     },
   }
 }
-
-const isOurs = (id: unknown): boolean => typeof id === 'number' && id >= FIRST_ID
 
 /** Only JSON-RPC members: strict servers ignore messages with others. */
 function toMessage({ method, params }: McpRequestPayload) {

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  type JSONRPCMessage,
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
@@ -12,6 +11,11 @@ import {
 import { getErrorMessage, readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
+import type { DroppedText } from '../child/text-buffer.js'
+import { createTooLong, readDropped } from './dropped-message.js'
+import { describeFailure } from './failures.js'
+import { StartTimeoutError } from './handshake.js'
+import { readMessages } from './read-message.js'
 import {
   type McpRelay,
   openRelay,
@@ -28,7 +32,11 @@ export interface CommandServerOptions extends ServerOptions {
   readonly cwd?: string
 }
 
-const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split' } as const
+/** A first start may download the server: `npx`, `uvx`, `docker run`. */
+const START_TIMEOUT_MS = 120_000
+const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as const
+/** Lines of stderr in the error of a start that takes too long, and characters of each. */
+const [lastLines, maxLastLineChars] = [5, 200]
 
 /** Starts a server as a child process. Rejects with CannotStartError, or with an error naming the server. */
 export async function startCommandServer(
@@ -38,7 +46,7 @@ export async function startCommandServer(
   try {
     return await launch(options, 'legacy', handlers)
   } catch (error) {
-    if (!lacksInitialize(error)) throw error
+    if (!lacksInitialize(error) || options.signal?.aborted) throw error
   }
   return launch(options, 'auto', handlers)
 }
@@ -48,26 +56,39 @@ async function launch(
   mode: VersionNegotiationMode,
   handlers: RelayHandlers,
 ): Promise<McpRelay> {
-  const { name, command, args = [], env, cwd = '.', startTimeoutMs = 60_000, signal } = options
+  const { name, command, args = [], env, cwd = '.', startTimeoutMs = START_TIMEOUT_MS, signal } = options
   const log = (line: string) => options.log?.(line)
   const child = await spawnChild({ command, args, env, cwd })
-  void logStderr(child, log)
-  const transport = childTransport(child, (line) => log(`not JSON-RPC on stdout: ${line}`))
+  const giveUp = () => {
+    child
+      .close({ stdinGraceMs: 0, termGraceMs: EXIT_MS })
+      .catch((error: unknown) => log(getErrorMessage(error)))
+  }
+  if (signal?.aborted) giveUp()
+  signal?.addEventListener('abort', giveUp)
+  const stderr: string[] = []
+  readStderr(child, (line) => {
+    stderr.push(line.slice(0, maxLastLineChars))
+    if (stderr.length > lastLines) stderr.shift()
+    log(line)
+  }).catch((error: unknown) => log(`stderr could not be read: ${getErrorMessage(error)}`))
+  const transport = childTransport(child)
   try {
     return await openRelay({ name, transport, mode, startTimeoutMs, signal, ...handlers, onWarning: log })
   } catch (error) {
     await child.close()
-    const reason = isClosed(error) ? `it ${(await transport.ended).reason}` : getErrorMessage(error)
-    throw new Error(`the tool server "${name}" did not start: ${reason}`, { cause: error })
+    const end = isClosed(error) ? (await transport.ended).reason : describeFailure(error)
+    const reason = signal?.aborted ? 'was given up' : end
+    const isLate = error instanceof StartTimeoutError && stderr.length > 0
+    const said = isLate ? `. Its last lines on stderr: ${stderr.join(' | ')}` : ''
+    throw new Error(`the tool server "${name}" did not start: it ${reason}${said}`, { cause: error })
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
   }
 }
 
-async function logStderr({ stderr }: SupervisedChild, log: (line: string) => void): Promise<void> {
-  try {
-    if (stderr) for await (const line of readLines(stderr, STDERR_LIMIT)) log(line)
-  } catch (error) {
-    log(`stderr could not be read: ${getErrorMessage(error)}`)
-  }
+async function readStderr({ stderr }: SupervisedChild, onLine: (line: string) => void): Promise<void> {
+  if (stderr !== null) for await (const line of readLines(stderr, STDERR_LIMIT)) onLine(line)
 }
 
 /** So speaks a server that is all of revision 2026-07-28 or later. */
@@ -83,51 +104,78 @@ function isClosed(error: unknown): boolean {
 
 /** How long the end of the output may take to arrive after the last writer has exited. */
 const LAST_OUTPUT_MS = 1000
-const LINE_LIMIT = { maxBytes: STDIO_DEFAULT_MAX_BUFFER_SIZE, longer: 'fail' } as const
+/** How long a command that has closed a pipe may take to end, before it counts as one that lives on. */
+const EXIT_MS = 500
+const MAX_MESSAGE_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
+/** What may wait in this process for a server that does not read its stdin. */
+const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES
 
 /**
  * MCP over the pipes of a child process. Unlike the SDK's own transport it parses each line and nothing more:
- * a message arrives with all that the server wrote. A line that is no message goes to `onNoise`.
+ * a message arrives with all that the server wrote. A line that is no message goes to `onfault`.
  */
-function childTransport(child: SupervisedChild, onNoise: (line: string) => void): RelayTransport {
+function childTransport(child: SupervisedChild): RelayTransport {
   const { stdin, stdout } = child
   if (!stdin || !stdout) throw new Error('an MCP server needs pipes for its stdin and stdout')
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
+  let end = (_reason: string) => {}
+  const lost = new Promise<string>((resolve) => {
+    end = resolve
+  })
 
   const deliver = (line: string) => {
-    const message = parseObject(line)
-    if (message) transport.onmessage?.(message)
-    else if (line.trim() !== '') onNoise(line)
+    if (line.trim() === '') return
+    for (const reading of readMessages(line)) {
+      if ('message' in reading) transport.onmessage?.(reading.message)
+      else transport.onfault?.(reading.fault)
+    }
   }
-  const readAll = async (): Promise<string | undefined> => {
+  const readAll = async (): Promise<string> => {
+    const limit = {
+      maxBytes: MAX_MESSAGE_BYTES,
+      longer: 'drop',
+      isPaced: true,
+      onTooLong: (head: string) => transport.onfault?.(createTooLong(head, MAX_MESSAGE_BYTES)),
+      onDropped: (line: DroppedText) => {
+        transport.onfault?.(readDropped(line, MAX_MESSAGE_BYTES))
+        return undefined
+      },
+    } as const
     try {
-      for await (const line of readLines(stdout, LINE_LIMIT)) deliver(line)
-      return undefined
+      for await (const line of readLines(stdout, limit)) deliver(line)
+      return 'closed its stdout'
     } catch (error) {
       return `could not be read: ${getErrorMessage(error)}`
     }
   }
   const finish = async () => {
     const reading = readAll()
-    const readError = await Promise.race([reading, waitForOutput(child, reading)])
-    // A server that closed its output can answer no call, even if its process still runs.
-    const exit = await child.close()
+    const reason = await Promise.race([reading, lost, waitForOutput(child, reading)])
+    // A server that closed a pipe can answer no call, even if its process still runs.
+    const isGone = reason === undefined || (await settlesWithin(child.commandExited, EXIT_MS))
+    const exit = await child.close(isGone ? {} : { stdinGraceMs: 0 })
+    if (reason !== undefined) await settlesWithin(reading, LAST_OUTPUT_MS) // Its last words may answer a call.
     transport.onclose?.()
-    return { reason: readError ?? describeExit(exit) }
+    return { reason: isGone ? describeExit(exit) : String(reason) }
   }
 
   const transport: RelayTransport = {
-    ended: opened.then(finish),
+    ended: opened
+      .then(finish)
+      .catch((error: unknown) => ({ reason: `could not be stopped: ${getErrorMessage(error)}` })),
     start: async () => open(),
     send: (message) =>
       new Promise((resolve, reject) => {
+        if (stdin.writableLength > MAX_UNREAD_BYTES)
+          return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
         stdin.write(serializeMessage(message), (error) => {
           if (!error) return resolve()
           // Nor is one that hears nothing more; how it ended says more than a broken pipe.
-          child.close().then((exit) => reject(new Error(describeExit(exit), { cause: error })), reject)
+          end('closed its stdin')
+          transport.ended.then(({ reason }) => reject(new Error(reason, { cause: error })), reject)
         })
       }),
     close: async () => void (await child.close()),
@@ -145,15 +193,4 @@ async function waitForOutput(child: SupervisedChild, reading: Promise<unknown>):
 
 function describeExit({ code, signal }: ChildExit): string {
   return signal ? `was killed by ${signal}` : `exited with code ${code}`
-}
-
-function parseObject(line: string): JSONRPCMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    // Whether it is well-formed JSON-RPC is for its receiver to say.
-    return typeof value === 'object' && value && !Array.isArray(value) ? (value as JSONRPCMessage) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }

@@ -3,6 +3,8 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 import type { OnElicitation } from './calls.js'
 
 const method = 'elicitation/create'
+/** Questions of one server that are open at once; the rest are cancelled. */
+const maxOpen = 100
 
 interface Elicitations {
   /** Takes a message of the server's if it asks something, or takes a question back. */
@@ -22,8 +24,11 @@ export function createElicitations(
     handle: OnElicitation,
   ): Promise<void> => {
     const abort = new AbortController()
+    const isAsked = open.size < maxOpen
     open.set(id, abort)
-    const result = await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
+    const result = isAsked
+      ? await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
+      : { action: 'cancel' }
     // A server that has taken it back expects no answer; one that has ended gets none.
     if (open.get(id) === abort && open.delete(id))
       await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
@@ -34,8 +39,9 @@ export function createElicitations(
       if (!('method' in message)) return false
       const { params = {} } = message
       if ('id' in message) {
-        if (message.method === method) void answer(message.id, params, getHandler(streamRequest))
-        return message.method === method
+        if (message.method !== method) return false
+        answer(message.id, params, getHandler(streamRequest)).catch(() => {}) // It cannot fail.
+        return true
       }
       const abort = message.method === 'notifications/cancelled' ? open.get(params.requestId) : undefined
       if (abort === undefined) return false
@@ -48,7 +54,7 @@ export function createElicitations(
 
 /** What a request lacks, since revision 2026-07-28: it is to be sent again with answers. */
 export interface InputRequired {
-  readonly inputRequests: Readonly<Record<string, { readonly method?: unknown; readonly params?: unknown }>>
+  readonly inputRequests: Readonly<Record<string, unknown>>
   readonly requestState?: unknown
 }
 
@@ -64,7 +70,9 @@ export async function answerAll(
   handle: OnElicitation,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | undefined> {
-  const entries = Object.entries(inputRequests)
+  const entries = Object.entries(inputRequests).map(
+    ([key, request]) => [key, Object(request) as { method?: unknown; params?: unknown }] as const,
+  )
   if (entries.some(([, request]) => request.method !== method)) return undefined
   const answers: Record<string, unknown> = {}
   // One form after the other: a person fills them in.

@@ -1,4 +1,4 @@
-import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
 
 const LONGEST_QUOTE = 200
@@ -11,6 +11,9 @@ export function describeFailure(error: unknown): string {
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
     return `answered with neither JSON nor an event stream; ${isItMcp}`
   }
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return 'answered with a result that is none of MCP'
+  if (error instanceof ProtocolError) return `answered with an error: ${error.message}`
   const name = error instanceof Error ? error.name : ''
   if (['SyntaxError', 'ZodError', '$ZodError'].includes(name)) {
     return `answered with something that is not JSON-RPC; ${isItMcp}`

@@ -9,7 +9,10 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/lines.js'
+import { failure, RelayError } from './calls.js'
 import { describeFailure, isNetworkFailure, parseErrorBody } from './failures.js'
+import { hasLostSession, type Refusal } from './lost-session.js'
+import { readBody } from './read-body.js'
 import type { RelayTransport } from './relay.js'
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
@@ -23,18 +26,35 @@ interface HttpTransportOptions {
   readonly handshakeTimeoutMs: number
 }
 
+interface Attempt {
+  readonly message: JSONRPCMessage
+  readonly options: SendOptions
+  /** The session that it named. */
+  readonly sessionId: string | undefined
+}
+
+/** A message on its way, and the reply to it. */
+interface Sent extends Attempt {
+  readonly inner: StreamableHTTPClientTransport
+  readonly id: RequestId | undefined
+  readonly isRepeated: boolean
+  /** Whether the server has sent anything about it: then it is being carried out. */
+  hasNews: boolean
+  /** It is sent again, and the end of this reply means nothing. */
+  isReplaced: boolean
+  /** From where on the stream of its reply was last resumed. */
+  lastEventId: string | null
+}
+
 /**
  * The message that is sent: the stream of a reply is read in the async context of its request. One storage for all transports:
  * before Node.js 24 each one slows down every promise of the process, even when nothing refers to it any more.
  */
-const sending = new AsyncLocalStorage<{
-  readonly inner: StreamableHTTPClientTransport
-  readonly id: RequestId | undefined
-}>()
+const sending = new AsyncLocalStorage<Sent>()
 
 /**
  * MCP over Streamable HTTP. A session that the server has lost is renewed, and the message that it refused for that is
- * sent again. An unreachable server counts as ended; one that refuses a message does not.
+ * sent again, once. An unreachable server counts as ended; one that refuses a message does not.
  */
 export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
@@ -47,13 +67,38 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   let renewal: Promise<void> | undefined
   let onHandshakeMessage = (_message: JSONRPCMessage): boolean => false
 
+  const getSent = (): Sent | undefined => {
+    const sent = sending.getStore()
+    return sent?.inner === inner ? sent : undefined
+  }
   const fetch: FetchLike = watchedFetch(headers, {
     onUnavailable: (reason) => end(reason),
-    onStreamLost: () => void renewSession().catch(() => {}), // A failure is reported by `ended`.
+    onStreamRefused(refusal) {
+      if (canRenew(refusal, inner.sessionId, undefined)) renewSession().catch(() => {}) // `ended` reports a failure.
+    },
+    // The SDK forgets where it was if a resumed stream is cut again before its first event.
+    onResume(headers) {
+      const sent = getSent()
+      const id = headers.get('last-event-id') ?? sent?.lastEventId
+      if (sent === undefined || typeof id !== 'string') return
+      sent.lastEventId = id
+      headers.set('last-event-id', id)
+    },
+    readBody: (response) =>
+      readBody(response, {
+        maxBytes: MAX_BYTES,
+        asked: getSent()?.id,
+        onFault: (fault) => transport.onfault?.(fault),
+      }),
   })
   const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
   inner.onmessage = (message) => {
-    if (!onHandshakeMessage(message)) transport.onmessage?.(message)
+    if (onHandshakeMessage(message)) return
+    const sent = getSent()
+    const isAnswer = sent !== undefined && 'error' in message && message.id === sent.id
+    if (isAnswer && isSessionError(sent, message)) repeat(sent)
+    else transport.onmessage?.(message)
+    if (sent !== undefined) sent.hasNews = true
   }
   inner.onerror = (error) => {
     if (!isClosed) transport.onerror?.(error)
@@ -69,14 +114,14 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
         return true
       }
       const onRequestStreamEnd = () => reject(new Error('broke off its reply'))
-      inner.send({ ...request, id }, { onRequestStreamEnd }).catch(reject)
+      sendOnce({ ...request, id }, { onRequestStreamEnd }).catch(reject)
     })
     if (!(await settlesWithin(answered, handshakeTimeoutMs)))
       throw new Error(`did not answer within ${handshakeTimeoutMs} ms`)
     const answer = await answered
     if (!('result' in answer)) throw new Error('answered with an error')
-    inner.setProtocolVersion(String(answer.result.protocolVersion))
-    await inner.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    inner.setProtocolVersion(String(Object(answer.result).protocolVersion))
+    await sendOnce({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
   /** Concurrent failures of a session renew it once. */
@@ -93,31 +138,85 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  const sendOnce = (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
-    const id = 'method' in message && 'id' in message ? message.id : undefined
-    return sending.run({ inner, id }, () => inner.send(message, options))
+  /** Whether what the server said of a message means that its session has to be renewed. */
+  const canRenew = (
+    refusal: Refusal,
+    sessionId: string | undefined,
+    message: JSONRPCMessage | undefined,
+  ): boolean => {
+    const params = message !== undefined && 'params' in message ? message.params : undefined
+    return sessionId !== undefined && initializeRequest !== undefined && hasLostSession(refusal, params)
   }
 
-  const send = async (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
+  const isSessionError = (
+    { sessionId, message, isRepeated, hasNews }: Sent,
+    answer: JSONRPCMessage,
+  ): boolean =>
+    !isRepeated && !hasNews && canRenew({ status: 200, body: JSON.stringify(answer) }, sessionId, message)
+
+  const renewAndRepeat = async ({ message, options, sessionId }: Attempt): Promise<void> => {
+    if (inner.sessionId === sessionId || renewal !== undefined) await renewSession()
+    await sendOnce(message, options, true).catch((error: unknown) => deliverError(error, message))
+  }
+
+  /** After a refusal that came as an answer. */
+  const repeat = (sent: Sent): void => {
+    sent.isReplaced = true
+    renewAndRepeat(sent).catch((error: unknown) => {
+      const message = `the session was lost, and the call could not be repeated: it ${describeFailure(error)}`
+      const answer = { ...failure(RelayError.serverEnded, message), id: sent.id }
+      transport.onmessage?.(answer as JSONRPCMessage)
+    })
+  }
+
+  const sendOnce = (
+    message: JSONRPCMessage,
+    options: SendOptions = {},
+    isRepeated = false,
+  ): Promise<void> => {
+    const id = 'method' in message && 'id' in message ? message.id : undefined
+    const { sessionId } = inner
+    const sent: Sent = {
+      inner,
+      message,
+      id,
+      options,
+      sessionId,
+      isRepeated,
+      hasNews: false,
+      isReplaced: false,
+      lastEventId: null,
+    }
+    const onRequestStreamEnd = (): void => {
+      if (!sent.isReplaced) options.onRequestStreamEnd?.()
+    }
+    return sending.run(sent, () => inner.send(message, { ...options, onRequestStreamEnd }))
+  }
+
+  const send = async (message: JSONRPCMessage, options: SendOptions): Promise<void> => {
     const { sessionId } = inner
     try {
       await sendOnce(message, options)
     } catch (error) {
-      const answer = getErrorResponse(error, message)
-      if (answer !== undefined) return transport.onmessage?.(answer)
-      if (sessionId === undefined || !('method' in message) || !hasLostSession(error)) throw error
-      if (inner.sessionId === sessionId) await renewSession()
-      await sendOnce(message, options)
+      const canRepeat = 'method' in message && error instanceof SdkHttpError
+      if (canRepeat && canRenew(toRefusal(error), sessionId, message)) {
+        return renewAndRepeat({ message, options, sessionId })
+      }
+      deliverError(error, message)
     }
+  }
+
+  /** An answer in an HTTP error is one all the same. */
+  const deliverError = (error: unknown, message: JSONRPCMessage): void => {
+    const answer = getErrorResponse(error, message)
+    if (answer === undefined) throw error
+    transport.onmessage?.(answer)
   }
 
   const transport: RelayTransport = {
     ended,
     hasPerRequestStream: true,
-    getStreamRequest() {
-      const sent = sending.getStore()
-      return sent?.inner === inner ? sent.id : undefined
-    },
+    getStreamRequest: () => getSent()?.id,
     get sessionId() {
       return inner.sessionId
     },
@@ -150,17 +249,19 @@ function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessa
   return parseErrorBody(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
 }
 
-/** The specification says 404; older examples of the SDK use 400 with a reason. */
-function hasLostSession(error: unknown): boolean {
-  if (!(error instanceof SdkHttpError)) return false
-  return error.status === 404 || (error.status === 400 && /session/i.test(String(error.data.text)))
-}
+const toRefusal = ({ status, data }: SdkHttpError): Refusal => ({
+  status: status ?? 0,
+  body: String(data.text ?? ''),
+})
 
 interface Watcher {
   /** No server answers at the address. */
   onUnavailable(reason: string): void
-  /** The server no longer knows a session whose stream it had opened. */
-  onStreamLost(): void
+  /** The server does not open a stream again that it had opened before. */
+  onStreamRefused(refusal: Refusal): void
+  /** Before a stream is opened or resumed. */
+  onResume(headers: Headers): void
+  readBody(response: Response): Promise<Response>
 }
 
 /** Statuses of a proxy without a server. A single slow answer (504) is different. */
@@ -172,18 +273,24 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   let hasStream = false
 
   return async (url, init) => {
+    if (init?.method === 'GET' && init.headers instanceof Headers) watcher.onResume(init.headers)
     const response = await fetch(url, init).catch((error: unknown) => {
       if (isAbsence(error)) watcher.onUnavailable(describeFailure(error))
       throw error
     })
-    if (awayStatuses.includes(response.status)) watcher.onUnavailable(`answered HTTP ${response.status}`)
-    if (init?.method === 'GET') {
-      if (hasStream && response.status === 404) watcher.onStreamLost()
-      hasStream = response.ok
+    const { status } = response
+    if (awayStatuses.includes(status)) watcher.onUnavailable(`answered HTTP ${status}`)
+    const body = await watcher.readBody(response)
+    if (response.ok) {
+      hasStream ||= init?.method === 'GET'
+      return body
     }
-    if (response.body === null) return response
-    const body = bounded(response)
-    return response.ok ? body : new Response(redact(await body.text()), response)
+    const text = redact(await body.text())
+    if (init?.method === 'GET') {
+      if (hasStream) watcher.onStreamRefused({ status, body: text })
+      hasStream = false
+    }
+    return new Response(body.body === null ? null : text, response)
   }
 }
 
@@ -194,31 +301,6 @@ function isAbsence(error: unknown): boolean {
 
 /** The limit of a line over stdio. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
-
-/** The end of a server-sent event. */
-const emptyLine = /\r?\n\r?\n|\r\r/g
-
-/** Limits the size of each message of a response. */
-function bounded(response: Response): Response {
-  if (response.body === null) return response
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
-  let size = 0
-  const count = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      size = isStream ? afterLastEvent(chunk, size) : size + chunk.length
-      if (size > MAX_BYTES) controller.error(new Error(`answered with more than ${MAX_BYTES} bytes`))
-      else controller.enqueue(chunk)
-    },
-  })
-  return new Response(response.body.pipeThrough(count), response)
-}
-
-/** Bytes since the last complete event. */
-function afterLastEvent(chunk: Uint8Array, before: number): number {
-  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1')
-  const last = [...text.matchAll(emptyLine)].at(-1)
-  return last === undefined ? before + chunk.length : chunk.length - last.index - last[0].length
-}
 
 /** Shorter header values are not redacted: they would match any text. */
 const SHORTEST_SECRET = 8

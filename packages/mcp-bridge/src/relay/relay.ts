@@ -1,17 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  Client,
-  type ClientCapabilities,
-  type JSONRPCMessage,
-  type McpSubscription,
-  PROTOCOL_VERSION_META_KEY,
-  type RequestId,
-  type Transport,
-  type VersionNegotiationMode,
+import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import type {
+  JSONRPCMessage,
+  RequestId,
+  Transport,
+  VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
+import { getErrorMessage } from '../child/lines.js'
 import {
   type CallOptions,
   createCalls,
@@ -20,15 +14,12 @@ import {
   RelayError,
   withRequestId,
 } from './calls.js'
+import { createClientLink } from './client-link.js'
 import { answerAll, createElicitations, readInputRequired } from './elicitations.js'
 import { describeFailure } from './failures.js'
-
-interface McpServerInfo {
-  readonly name: string
-  readonly version: string
-  readonly capabilities: object
-  readonly protocolVersion?: string
-}
+import { FaultLog } from './fault-log.js'
+import { type McpServerInfo, performHandshake } from './handshake.js'
+import type { Fault } from './read-message.js'
 
 export interface McpRelay extends AsyncDisposable {
   /** What the server said of itself at its start. */
@@ -79,28 +70,20 @@ const notAnnounced = [
   'notifications/subscriptions/acknowledged',
 ]
 
+/** JSON-RPC's code for a message that is no request. */
+const invalidRequest = -32600
+
 /**
  * Starts an MCP conversation and relays over it. The SDK's client does the greeting and what the server asks of us;
  * relayed messages pass it by, for it knows the kinds of results and drops or refuses what it does not know.
+ * Nothing that a server sends ends the conversation: what cannot be read is skipped and reported, and fails at most the call
+ * that it was to answer.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
-  const { name, transport, signal, onNotification, onElicitation } = options
-  transport.onmessage = (message) => {
-    if (!('method' in message) || 'id' in message || notAnnounced.includes(message.method)) return
-    onNotification?.(message as McpRequestPayload)
-  }
-  const giveUp = () => void transport.close()
-  signal?.addEventListener('abort', giveUp)
-  const handshake = performHandshake(transport, {
-    mode: options.mode,
-    timeoutMs: options.startTimeoutMs,
-    onWarning: options.onWarning,
-    capabilities: onElicitation ? { elicitation: { form: {} } } : {},
-  })
-  const { server, initializeResult, meta } = await handshake.finally(() => {
-    signal?.removeEventListener('abort', giveUp)
-  })
-
+  const { name, transport, signal, onNotification, onElicitation, onWarning } = options
+  let meta: Readonly<Record<string, unknown>> = {}
+  const faults = new FaultLog(onWarning)
+  const link = createClientLink(transport, onWarning)
   const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const elicitations =
     onElicitation &&
@@ -108,12 +91,52 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
       (message) => transport.send(withMeta(message, meta)),
       (streamRequest) => calls.getElicitation(streamRequest) ?? onElicitation,
     )
-  const toClient = transport.onmessage
-  transport.onmessage = (message, extra) => {
+
+  const onMessage = (message: JSONRPCMessage): void => {
     const streamRequest = transport.getStreamRequest?.()
     if (elicitations?.onMessage(message, streamRequest) || calls.onMessage(message, streamRequest)) return
-    toClient(message, extra)
+    if (link.onMessage(message) || ('method' in message && notAnnounced.includes(message.method))) return
+    if ('method' in message) onNotification?.(message as McpRequestPayload)
+    else faults.report({ problem: 'it answers no request', text: excerpt(message) })
   }
+  const onFault = (fault: Fault): void => {
+    const { problem, text, responseTo, requestId, isReported = false } = fault
+    if (!isReported) faults.report(fault)
+    if (responseTo !== undefined) calls.fail(responseTo, `the answer cannot be read: ${problem}: ${text}`)
+    if (requestId === undefined) return
+    const error = { code: invalidRequest, message: problem }
+    // If it cannot be sent the server is ending, and waits for nothing.
+    transport.send({ jsonrpc: '2.0', id: requestId, error }).catch(() => {})
+  }
+  transport.onfault = onFault
+  transport.onmessage = (message) => {
+    try {
+      onMessage(message)
+    } catch (error) {
+      const problem = `it could not be handled: ${getErrorMessage(error)}`
+      const responseTo = 'method' in message ? undefined : message.id
+      onFault({ problem, text: excerpt(message), ...(responseTo !== undefined && { responseTo }) })
+    }
+  }
+  transport.onclose = () => link.transport.onclose?.()
+  transport.onerror = (error) => link.transport.onerror?.(error)
+
+  const giveUp = () => {
+    transport.close().catch((error: unknown) => onWarning(describeFailure(error)))
+  }
+  signal?.addEventListener('abort', giveUp)
+  const handshake = performHandshake(link, {
+    mode: options.mode,
+    timeoutMs: options.startTimeoutMs,
+    onWarning,
+    capabilities: onElicitation ? { elicitation: { form: {} } } : {},
+  })
+  if (signal?.aborted) giveUp()
+  const { server, initializeResult, ...known } = await handshake.finally(() => {
+    signal?.removeEventListener('abort', giveUp)
+  })
+  meta = known.meta
+
   /** Sends a request again with what the server asks for, as long as it does. */
   const requestWithInput = async (
     payload: McpRequestPayload,
@@ -143,6 +166,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
+    faults.end()
     await transport.close()
     return outcome
   })
@@ -172,11 +196,24 @@ function withMeta(message: JSONRPCMessage, meta: Readonly<Record<string, unknown
   return { ...message, params: { ...message.params, _meta: { ...meta, ...message.params?._meta } } }
 }
 
+const maxExcerptChars = 200
+
+function excerpt(message: JSONRPCMessage): string {
+  try {
+    return JSON.stringify(message).slice(0, maxExcerptChars).toWellFormed()
+  } catch (error) {
+    return getErrorMessage(error)
+  }
+}
+
 /** What is said of every server, however it is reached. */
 export interface ServerOptions {
   /** What the server is called in messages about it. */
   readonly name: string
-  /** How long the server may take to answer its first request, in ms; default 60000. */
+  /**
+   * How long the server may take to answer its first request, in ms; default 120000 for a command, which may have to be
+   * downloaded first, and 60000 for an address.
+   */
   readonly startTimeoutMs?: number
   /** Gives up the start; afterwards it means nothing. */
   readonly signal?: AbortSignal
@@ -186,97 +223,10 @@ export interface ServerOptions {
 
 /** A way to one server. */
 export interface RelayTransport extends Transport {
+  /** Called with each message that cannot be read. */
+  onfault?: ((fault: Fault) => void) | undefined
   /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
   readonly ended: Promise<{ reason: string }>
   /** While a message is delivered: the request on whose stream it came, where each has a stream of its own. */
   getStreamRequest?(): RequestId | undefined
-}
-
-interface Handshake {
-  readonly server: McpServerInfo
-  /** The server's answer to `initialize`; from a server that knows no such request, what it would be. */
-  readonly initializeResult: Record<string, unknown>
-  /** Keys that the server wants in the `_meta` of each message; since revision 2026-07-28 that is where clients say who they are. */
-  readonly meta: Readonly<Record<string, unknown>>
-}
-
-interface HandshakeOptions {
-  /** `legacy` asks by `initialize`, as most servers expect; `auto` by `server/discover`. */
-  readonly mode: VersionNegotiationMode
-  readonly timeoutMs: number
-  /** Reports what went wrong without ending anything. */
-  readonly onWarning: (message: string) => void
-  readonly capabilities: ClientCapabilities
-}
-
-const LISTEN_AGAIN_MS = 1000
-const clientInfo = { name: 'meup', version: PROTOCOL }
-
-/**
- * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it declines sampling and roots. The `onmessage` handler of the transport still receives each message.
- */
-async function performHandshake(transport: Transport, options: HandshakeOptions): Promise<Handshake> {
-  const { capabilities: own } = options
-  const client = new Client(clientInfo, { capabilities: own, versionNegotiation: { mode: options.mode } })
-  client.onerror = (error) => options.onWarning(describeFailure(error))
-
-  const watch = transport.onmessage
-  let answer: Record<string, unknown> | undefined
-  transport.onmessage = (message, extra) => {
-    if ('result' in message) answer ??= message.result
-    watch?.(message, extra)
-  }
-  await client.connect(transport, { timeout: options.timeoutMs })
-
-  const serverInfo = client.getServerVersion() ?? { name: 'unknown', version: 'unknown' }
-  const capabilities = client.getServerCapabilities() ?? {}
-  const protocolVersion = client.getNegotiatedProtocolVersion()
-  const instructions = client.getInstructions()
-  const server = { ...pick(serverInfo), capabilities, ...(protocolVersion && { protocolVersion }) }
-  if (client.getProtocolEra() !== 'modern') return { server, initializeResult: answer ?? {}, meta: {} }
-
-  await subscribe(client, options)
-  return {
-    server,
-    initializeResult: { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) },
-    meta: {
-      [PROTOCOL_VERSION_META_KEY]: protocolVersion,
-      [CLIENT_INFO_META_KEY]: clientInfo,
-      [CLIENT_CAPABILITIES_META_KEY]: own,
-    },
-  }
-}
-
-function pick({ name, version }: { name: string; version: string }) {
-  return { name, version }
-}
-
-/** Since revision 2026-07-28 a server sends change notifications only to subscribers. */
-async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
-  const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
-  const filter = {
-    ...(tools?.listChanged && { toolsListChanged: true }),
-    ...(prompts?.listChanged && { promptsListChanged: true }),
-    ...(resources?.listChanged && { resourcesListChanged: true }),
-  }
-  if (Object.keys(filter).length === 0) return
-  const listen = () => client.listen(filter, { timeout: timeoutMs })
-  const warn = (error: Error) => onWarning(`no news of changes: ${describeFailure(error)}`)
-  try {
-    keepListening(await listen(), client, listen).catch(warn)
-  } catch (error) {
-    warn(error as Error)
-  }
-}
-
-/** A subscription is a stream, and may be cut off on its way while the server is well. */
-async function keepListening(
-  first: McpSubscription,
-  client: Client,
-  listen: () => Promise<McpSubscription>,
-): Promise<void> {
-  for (let subscription = first; (await subscription.closed) !== 'local'; subscription = await listen()) {
-    await sleep(LISTEN_AGAIN_MS, undefined, { ref: false })
-    if (client.transport === undefined) return
-  }
 }

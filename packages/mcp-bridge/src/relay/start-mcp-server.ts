@@ -1,3 +1,4 @@
+import { limitLines } from '../log-limit.js'
 import { type CommandServerOptions, startCommandServer } from './command-server.js'
 import { describeFailure, isUnknownAddress } from './failures.js'
 import { httpTransport } from './http-transport.js'
@@ -11,7 +12,10 @@ export async function startMcpServer(
   handlers: RelayHandlers = {},
 ): Promise<McpRelay> {
   options.signal?.throwIfAborted()
-  return 'url' in options ? connectRemoteServer(options, handlers) : startCommandServer(options, handlers)
+  const log = limitLines(options.log)
+  return 'url' in options
+    ? connectRemoteServer({ ...options, log }, handlers)
+    : startCommandServer({ ...options, log }, handlers)
 }
 
 interface RemoteServerOptions extends ServerOptions {
@@ -44,10 +48,14 @@ async function connectRemoteServer(
   } catch (error) {
     await transport.close()
     const place = `${url.origin}${url.pathname}` // The rest of an address may be a secret.
-    const isOlder = isUnknownAddress(error) && (await speaksHttpSse(url, headers))
-    const reason = isOlder ? olderTransport : describeFailure(error)
+    const reason = signal?.aborted ? 'was given up' : await explain(error, url, headers)
     throw new Error(`the tool server "${name}" at ${place} is not available: it ${reason}`)
   }
+}
+
+async function explain(error: unknown, url: URL, headers: Readonly<Record<string, string>>): Promise<string> {
+  const isOlder = isUnknownAddress(error) && (await speaksHttpSse(url, headers))
+  return isOlder ? olderTransport : describeFailure(error)
 }
 
 /** Milliseconds in which a server of before Streamable HTTP begins its stream. */

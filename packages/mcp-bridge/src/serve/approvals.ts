@@ -1,20 +1,22 @@
 import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
-import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
-import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
+import { createProposalFold, defaultGuard, type ProposalFold, type ProposalView } from '@meup/folds'
+import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
 
 /** The open proposals that this participant received, and its decisions. */
 export class Approvals {
   readonly #space: SpaceClient
   /** Texts for display: truncated, without secrets. */
-  #fold: ProposalFold = createProposalFold()
+  #fold: ProposalFold
   readonly #waiting = new Set<() => void>()
 
   constructor(space: SpaceClient) {
     this.#space = space
+    this.#fold = this.#createFold()
+    for (const proposal of space.proposals.list()) this.#fold.apply(toEnvelope(proposal))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
     space.on('capabilities', () => this.#checkWaiting())
     space.on('lost', () => {
-      this.#fold = createProposalFold()
+      this.#fold = this.#createFold()
     })
   }
 
@@ -68,6 +70,10 @@ export class Approvals {
     return this.#space.proposals.reject(id, { reason })
   }
 
+  #createFold(): ProposalFold {
+    return createProposalFold(defaultGuard, () => this.#space.id)
+  }
+
   #onEnvelope(envelope: AnyEnvelope): void {
     this.#fold.apply(envelope)
     if (envelope.kind === Kind.mcpProposal) this.#checkWaiting()
@@ -75,5 +81,17 @@ export class Approvals {
 
   #checkWaiting(): void {
     for (const look of [...this.#waiting]) look()
+  }
+}
+
+/** What proposed it: an open proposal need not have come by this connection. */
+function toEnvelope({ id, seq, ts, from, to, context, rationale, ...asked }: OpenProposal): Envelope {
+  const { method, params, expiresAt, usesLeft: uses } = asked
+  return {
+    ...{ protocol: PROTOCOL, id, seq, ts, from, kind: Kind.mcpProposal },
+    payload: { method, params, expiresAt, uses },
+    ...(to && { to: [...to] }),
+    ...(context !== undefined && { context }),
+    ...(rationale !== undefined && { rationale }),
   }
 }

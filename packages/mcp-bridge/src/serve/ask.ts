@@ -1,12 +1,13 @@
 import { ProtocolError } from '@meup/agent-sdk'
 import {
   type CallToolResult,
+  type ElicitRequestFormParams,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { applyDecision, createForm } from './elicitation.js'
+import type { ClientApprovals } from './client-approvals.js'
 import type { Question, TimedAnswer } from './questions.js'
 import { turnEndedAt } from './resources.js'
 import type { ResumeState, SpaceService } from './service.js'
@@ -43,9 +44,11 @@ export function addAsk(
   tools: OwnTools,
   service: SpaceService,
   mayInterrupt: (context: ServerContext) => boolean,
+  getApprovals: (context: ServerContext) => ClientApprovals,
 ): void {
   addTool(tools, 'ask', asking, async (args, context) => {
-    const question = await getQuestion(service, args, context)
+    const decisions = getApprovals(context)
+    const question = await getQuestion(service, decisions, args, context)
     const report = createProgressReporter(context, service.log)
     let reports = 0
     question.listener = report && ((text) => report({ progress: ++reports, message: text }))
@@ -54,7 +57,8 @@ export function addAsk(
     signal.addEventListener('abort', cancel)
     if (signal.aborted) cancel()
     try {
-      const interruption = mayInterrupt(context) && (await getInterruption(service, question, context))
+      const interruption =
+        mayInterrupt(context) && (await getInterruption(service, decisions, question, context))
       return interruption || (await createAskResult(service, await question.answer))
     } finally {
       signal.removeEventListener('abort', cancel)
@@ -66,6 +70,7 @@ export function addAsk(
 /** A new question, or the one that the client resumes, with the decisions of its user. */
 async function getQuestion(
   service: SpaceService,
+  decisions: ClientApprovals,
   { message: text, to, timeout_seconds: seconds = defaultSeconds }: AskArgs,
   { mcpReq }: ServerContext,
 ): Promise<Question> {
@@ -81,15 +86,15 @@ async function getQuestion(
   }
   for (const id of Object.keys(mcpReq.inputResponses ?? {})) {
     const response = inputResponse(mcpReq.inputResponses, id)
-    if (response.kind === 'elicit' && response.action === 'accept')
-      applyDecision(service, id, response.content)
+    if (response.kind === 'elicit' && response.action === 'accept') decisions.applyForm(id, response.content)
   }
   return question
 }
 
 /** A form for a proposal that arrives before the answer. The client calls again with the filled form. */
 async function getInterruption(
-  { space, approvals, stateCodec }: SpaceService,
+  { approvals, stateCodec }: SpaceService,
+  decisions: ClientApprovals,
   question: Question,
   context: ServerContext,
 ): Promise<InputRequiredResult | undefined> {
@@ -99,14 +104,21 @@ async function getInterruption(
     () => undefined,
     () => undefined,
   )
-  const proposed = approvals.next(question.seen, AbortSignal.any([signal, enough.signal]))
-  const proposal = await Promise.race([answered, proposed])
+  const until = AbortSignal.any([signal, enough.signal])
+  const next = async (): Promise<{ id: string; form: ElicitRequestFormParams } | undefined> => {
+    for (;;) {
+      const proposal = await approvals.next(question.seen, until)
+      if (proposal === undefined) return undefined
+      question.seen.add(proposal.id)
+      const form = decisions.createForm(proposal.id)
+      if (form !== undefined) return { id: proposal.id, form }
+    }
+  }
+  const proposal = await Promise.race([answered, next()])
   enough.abort()
   if (proposal === undefined) return undefined
-  question.seen.add(proposal.id)
-  const form = createForm(proposal, space.proposals.mayReject(proposal.id))
   return inputRequired({
-    inputRequests: { [proposal.id]: inputRequired.elicit(form) },
+    inputRequests: { [proposal.id]: inputRequired.elicit(proposal.form) },
     requestState: await stateCodec.mint({ id: question.id }, context),
   })
 }

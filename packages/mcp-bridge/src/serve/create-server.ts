@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { PROTOCOL } from '@meup/protocol'
-import { McpServer, ResourceNotFoundError } from '@modelcontextprotocol/server'
+import { McpServer, ResourceNotFoundError, type ServerContext } from '@modelcontextprotocol/server'
 import { addAsk } from './ask.js'
 import type { ListName } from './changes.js'
-import { applyDecision, canElicit, createForm, hasForms } from './elicitation.js'
+import { ClientApprovals, readClient } from './client-approvals.js'
+import { canElicit, hasForms } from './elicitation.js'
 import { askNow } from './follow-call.js'
 import { servePrompts } from './prompts.js'
 import { addProposals } from './proposals.js'
@@ -14,14 +16,19 @@ import { serveTools } from './tools.js'
 
 /** The server for one client of the legacy era. It may send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
-  const server = createSpaceServer(service, 'legacy')
+  const decisions = new ClientApprovals(service, randomUUID())
+  const server = createSpaceServer(service, 'legacy', () => decisions)
   addSubscriptions(server, service)
-  elicitApprovals(server, service)
+  elicitApprovals(server, service, decisions)
   return server
 }
 
 /** The server for one client; in the modern era over HTTP, for one request. */
-export function createSpaceServer(service: SpaceService, era: Era): McpServer {
+export function createSpaceServer(
+  service: SpaceService,
+  era: Era,
+  getApprovals = (context: ServerContext) => new ClientApprovals(service, readClient(context)),
+): McpServer {
   const { space, stateCodec } = service
   const server = new McpServer(
     { name: 'meup', title: `The space ${space.welcome.space.id}`, version: PROTOCOL },
@@ -39,9 +46,9 @@ export function createSpaceServer(service: SpaceService, era: Era): McpServer {
   )
   // Legacy clients are asked immediately about each proposal, modern clients only during a call.
   const tools: OwnTools = new Map()
-  addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context))
+  addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)
-  addProposals(tools, server, service, era)
+  addProposals(tools, server, service, era, getApprovals)
   serveTools(server, service, tools, era)
   serveResources(server, service)
   servePrompts(server, service)
@@ -62,18 +69,23 @@ const longestTimerMs = 2 ** 31 - 1
  * Puts what this identity may approve to the user of a client that can show forms: one proposal after the other, each
  * once, as long as the client stays. Who dismisses the form has decided nothing.
  */
-function elicitApprovals(server: McpServer, service: SpaceService): void {
+function elicitApprovals(server: McpServer, service: SpaceService, decisions: ClientApprovals): void {
   const gone = new AbortController()
   onceClosed(server, () => gone.abort('the client has gone'))
   server.server.oninitialized = () => {
     if (!hasForms(server.server.getClientCapabilities()?.elicitation)) return
-    elicitAll(server, service, gone.signal).catch((error: unknown) =>
+    elicitAll(server, service, decisions, gone.signal).catch((error: unknown) =>
       service.log(`no more is put: ${formatError(error)}`),
     )
   }
 }
 
-async function elicitAll(server: McpServer, service: SpaceService, gone: AbortSignal): Promise<void> {
+async function elicitAll(
+  server: McpServer,
+  service: SpaceService,
+  decisions: ClientApprovals,
+  gone: AbortSignal,
+): Promise<void> {
   const { approvals } = service
   const seen = new Set<string>()
   for (
@@ -82,23 +94,25 @@ async function elicitAll(server: McpServer, service: SpaceService, gone: AbortSi
     next = await approvals.next(seen, gone)
   ) {
     seen.add(next.id)
-    await elicitOne(server, service, next.id, gone)
+    await elicitOne(server, service, decisions, next.id, gone)
   }
 }
 
 async function elicitOne(
   server: McpServer,
   service: SpaceService,
+  decisions: ClientApprovals,
   id: string,
   gone: AbortSignal,
 ): Promise<void> {
-  const { space, approvals, log } = service
+  const { approvals, log } = service
   const settled = approvals.settled(id)
   const signal = AbortSignal.any([gone, settled.signal])
   try {
-    const form = createForm(approvals.view(id), space.proposals.mayReject(id))
+    const form = decisions.createForm(id)
+    if (form === undefined) return log(`the proposal ${id} is too long for a form: show_proposal shows it`)
     const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
-    if (action === 'accept') applyDecision(service, id, content, askNow(server))
+    if (action === 'accept') decisions.applyForm(id, content, askNow(server))
   } catch (error) {
     if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatError(error)}`)
   } finally {

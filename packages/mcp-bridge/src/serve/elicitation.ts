@@ -1,5 +1,12 @@
-import type { OnElicitation } from '@meup/agent-sdk'
-import { describeProposal, inlineJson, onOneLine, type ProposalView, reasonText, sentence } from '@meup/folds'
+import type { OpenProposal } from '@meup/agent-sdk'
+import {
+  describeProposal,
+  exactText,
+  type ProposalView,
+  quoteReason,
+  quoteToolName,
+  sentence,
+} from '@meup/folds'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -7,11 +14,9 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { SpaceService } from './service.js'
-import { formatError } from './tool.js'
 
-/** Characters of the parameters that are shown. */
-const maxParameterChars = 1000
+/** Characters of what is approved that a form shows. */
+const maxExactChars = 8000
 
 export type Decision =
   | { readonly decision: 'approve' }
@@ -20,14 +25,29 @@ export type Decision =
 /** The reason of a rejection without one. */
 export const defaultReason = 'disagree'
 
-/** The form for deciding a proposal. */
-export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
-  const { parameters, rationale } = proposal
-  return {
+interface ProposalForm {
+  /** `undefined`: its user could neither approve nor reject with it. */
+  readonly form: ElicitRequestFormParams | undefined
+  /** Characters of the exact text in it; 0 = not all of it fits, and it can be rejected alone. */
+  readonly shownChars: number
+}
+
+/** The form for deciding a proposal. What it does not show whole cannot be approved with it. */
+export function createForm(view: ProposalView, proposal: OpenProposal, mayReject: boolean): ProposalForm {
+  const { text, isWhole } = exactText(proposal, maxExactChars)
+  const choices = [...(isWhole ? ['approve'] : []), ...(mayReject ? ['reject'] : [])]
+  if (choices.length === 0) return { form: undefined, shownChars: 0 }
+  const shown = isWhole
+    ? ['All that is carried out, exactly:', text]
+    : [
+        `It is too long to be shown here, and cannot be approved here. The tool show_proposal shows all of it, and so do \`meup proposals show ${view.id}\` and the page of the space.`,
+      ]
+  const form: ElicitRequestFormParams = {
     mode: 'form',
     message: [
-      sentence(describeProposal(proposal, onOneLine(inlineJson(parameters, maxParameterChars)))),
-      `Why: ${onOneLine(reasonText(rationale))}`,
+      sentence(describeProposal({ ...view, tool: quoteToolName(view.tool) }, '{}')),
+      `Why: ${quoteReason(view.rationale)}`,
+      ...shown,
     ].join('\n'),
     requestedSchema: {
       type: 'object',
@@ -35,8 +55,10 @@ export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRe
         decision: {
           type: 'string',
           title: 'Decision',
-          enum: mayReject ? ['approve', 'reject'] : ['approve'],
-          description: 'to approve it is to have it done now, exactly as proposed',
+          enum: choices,
+          description: isWhole
+            ? 'to approve it is to have it done now, exactly as shown'
+            : 'it can be rejected here alone',
         },
         ...(mayReject && {
           reason: { type: 'string', title: 'Reason', description: 'why you reject it, for its proposer' },
@@ -45,6 +67,7 @@ export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRe
       required: ['decision'],
     },
   }
+  return { form, shownChars: isWhole ? text.length : 0 }
 }
 
 /** The decision in a filled form; `undefined` = none. */
@@ -65,18 +88,3 @@ export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext,
 /** Clients without modes support forms. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
-
-/** Applies the decision of a filled form. Its result is for the proposer and is not awaited. */
-export function applyDecision(
-  { approvals, log }: Pick<SpaceService, 'approvals' | 'log'>,
-  id: string,
-  content: Readonly<Record<string, unknown>> | undefined,
-  onElicitation?: OnElicitation,
-): void {
-  const decision = readDecision(content)
-  if (decision === undefined) return
-  const options = onElicitation === undefined ? {} : { onElicitation }
-  const done =
-    decision.decision === 'approve' ? approvals.approve(id, options) : approvals.reject(id, decision.reason)
-  done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${formatError(error)}`))
-}

@@ -16,6 +16,7 @@ import type { ListName } from './changes.js'
 import { createLegacyServer, createSpaceServer } from './create-server.js'
 import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
+import { formatError } from './tool.js'
 
 export interface HttpServing extends Serving {
   /** The Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
@@ -54,16 +55,20 @@ export async function serveSpaceOverHttp(
     if (Object.hasOwn(lists, changed)) lists[changed as ListName]()
     else notify.resourceUpdated(changed)
   })
-  const http = createServer(
-    getRequestListener(async (request) => {
-      const refusal = checkRequest(request, token)
-      if (refusal !== undefined) return refusal
-      if (await isLegacyRequest(request)) return sessions.handle(request)
-      const end = service.subscriptions.addListened(await readJson(request.clone()))
-      request.signal.addEventListener('abort', end)
-      return modern.fetch(request)
-    }),
-  )
+  const listener = getRequestListener(async (request) => {
+    const refusal = checkRequest(request, token)
+    if (refusal !== undefined) return refusal
+    if (await isLegacyRequest(request)) return sessions.handle(request)
+    const end = service.subscriptions.addListened(await readJson(request.clone()))
+    request.signal.addEventListener('abort', end)
+    return modern.fetch(request)
+  })
+  const http = createServer((request, response) => {
+    listener(request, response).catch((error: unknown) => {
+      service.log(`a request could not be answered: ${formatError(error)}`)
+      response.destroy()
+    })
+  })
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
     http.listen(port, host, resolve)
@@ -168,6 +173,6 @@ class Sessions {
     }
     this.#open.set(id, transport)
     const [idle] = this.#open.values()
-    if (this.#open.size > maxSessions) void idle?.close()
+    if (this.#open.size > maxSessions) idle?.close().catch(() => {}) // Its client is gone, or asks anew.
   }
 }

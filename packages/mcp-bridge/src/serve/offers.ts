@@ -80,7 +80,7 @@ export class Offers {
   /** The tools that may be called or proposed, by the names that clients use. */
   async tools(): Promise<ReadonlyMap<string, CallableTool>> {
     const people = this.#space.participants.map(({ id }) => id).filter((id) => this.#isPerson(id))
-    return nameTools(await this.#space.tools(people.length > 0 ? people.map((id) => `!${id}`) : undefined))
+    return nameTools(await this.#space.tools(['*', ...people.map((id) => `!${id}`)]))
   }
 
   /** The prompts by the names that clients use. */
@@ -183,7 +183,8 @@ export class Offers {
     } catch (error) {
       // One that does not have the list, or does not answer, is asked again when it joins again.
       const isFinal =
-        error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
+        error instanceof ToolError ||
+        (error instanceof ConnectionError && ['timeout', 'participant_away'].includes(error.code))
       if (isFinal || this.#space.ended !== undefined) return items
       this.#lists.delete(`${list} ${participant}`)
       this.#log(`the ${list} of ${participant} are not known: ${formatError(error)}`)

@@ -7,7 +7,8 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { canElicit, createForm, defaultReason, readDecision } from './elicitation.js'
+import type { ClientApprovals } from './client-approvals.js'
+import { canElicit, defaultReason, readDecision } from './elicitation.js'
 import { followCall } from './follow-call.js'
 import type { Era, SpaceService } from './service.js'
 import {
@@ -34,14 +35,32 @@ const key = 'decision'
 
 const listing = describeTool({
   title: 'What waits for a decision',
-  description: 'Lists what participants propose to be done, oldest first, and what this identity may decide.',
+  description:
+    'Lists what participants propose to be done, oldest first, and what this identity may decide. `exact` is all that is carried out; where it is absent, show_proposal shows it. `parameters` are masked and cut.',
+  annotations: { readOnlyHint: true },
+})
+
+interface ShowArgs {
+  readonly id: string
+  readonly offset?: number
+}
+
+const showing = describeTool<ShowArgs>({
+  title: 'All that a proposal would carry out',
+  description:
+    'Shows all that is carried out when a proposal is approved: target, method and arguments, unmasked, with characters that nobody would see as escapes. Long ones take several calls: go on with next_offset until there is none.',
+  input: {
+    id: { type: 'string', minLength: 1, description: 'id of the proposal' },
+    offset: { type: 'integer', minimum: 0, description: 'next_offset of the call before; default 0' },
+  },
+  required: ['id'],
   annotations: { readOnlyHint: true },
 })
 
 const deciding = describeTool<DecideArgs>({
   title: 'Approve or reject a proposal',
   description:
-    'Approves a proposal, which has it done now exactly as proposed and gives back the result, or rejects it. Without a decision the user is asked for one, if this client can do so.',
+    'Approves a proposal, which has it done now exactly as proposed and gives back the result, or rejects it. Only what list_proposals, show_proposal or a form has shown whole to this client can be approved. Without a decision the user is asked for one, if this client can do so.',
   input: {
     id: { type: 'string', minLength: 1, description: 'id of the proposal' },
     decision: { enum: ['approve', 'reject'] },
@@ -53,23 +72,37 @@ const deciding = describeTool<DecideArgs>({
   annotations: { openWorldHint: true, destructiveHint: true },
 })
 
-export function addProposals(tools: OwnTools, server: McpServer, service: SpaceService, era: Era): void {
-  const { space, approvals } = service
-  addTool(tools, 'list_proposals', listing, async () =>
-    dataResult({ proposals: approvals.list().map((each) => describe(service, each)) }),
-  )
+export function addProposals(
+  tools: OwnTools,
+  server: McpServer,
+  service: SpaceService,
+  era: Era,
+  getApprovals: (context: ServerContext) => ClientApprovals,
+): void {
+  const { approvals } = service
+  addTool(tools, 'list_proposals', listing, async (_, context) => {
+    const list = approvals.list()
+    const texts = getApprovals(context).list(list)
+    return dataResult({ proposals: list.map((each) => describe(service, each, texts.get(each.id))) })
+  })
+  addTool(tools, 'show_proposal', showing, async ({ id, offset = 0 }, context) => {
+    const part = getApprovals(context).show(id, offset)
+    return textResult([part.text], { id, ...part })
+  })
   addTool(tools, 'decide_proposal', deciding, async (args, context) => {
     const { id, decision, reason = defaultReason } = args
-    const approve = (): Promise<Outcome> => approveFor(server, service, { ...args, era }, context)
+    const decisions = getApprovals(context)
+    const approve = (): Promise<Outcome> => approveFor(server, service, decisions, { ...args, era }, context)
     // The user has filled in what the tool asks.
     if (context.mcpReq.requestState() !== undefined) return approve()
-    const proposal = approvals.view(id)
+    approvals.view(id)
     if (decision === 'approve') return approve()
     if (decision === 'reject') return reject(service, id, reason)
     const response = inputResponse(context.mcpReq.inputResponses, key)
     if (response.kind !== 'elicit') {
       if (!canElicit(server, context)) throw undecided()
-      const form = createForm(proposal, space.proposals.mayReject(id))
+      const form = decisions.createForm(id)
+      if (form === undefined) throw tooLong(id)
       return inputRequired({ inputRequests: { [key]: inputRequired.elicit(form) } })
     }
     const decided = response.action === 'accept' ? readDecision(response.content) : undefined
@@ -81,6 +114,12 @@ export function addProposals(tools: OwnTools, server: McpServer, service: SpaceS
 
 const undecided = (): ProtocolError =>
   new ProtocolError('invalid_request', 'say the decision: this client cannot ask its user')
+
+const tooLong = (id: string): ProtocolError =>
+  new ProtocolError(
+    'invalid_request',
+    `The proposal ${id} is too long for a form. Show all of it with show_proposal, then say the decision.`,
+  )
 
 async function reject(
   { space, approvals }: SpaceService,
@@ -94,11 +133,12 @@ async function reject(
 function approveFor(
   server: McpServer,
   service: SpaceService,
+  decisions: ClientApprovals,
   { id, why, era, timeout_seconds: seconds = defaultSeconds }: DecideArgs & { readonly era: Era },
   context: ServerContext,
 ): Promise<Outcome> {
   return followCall(server, service, { era }, context, ({ signal, onElicitation }) =>
-    service.approvals.approve(id, {
+    decisions.approve(id, {
       ...{ signal, onElicitation, timeoutMs: 1000 * seconds },
       ...(why !== undefined && { why }),
     }),
@@ -109,9 +149,13 @@ function approveFor(
 function describe(
   { space: { proposals } }: SpaceService,
   { source, ...proposal }: ProposalView,
+  exact: string | undefined,
 ): Record<string, unknown> {
   const { from, to, context } = source
   const { id } = proposal
   const rights = { mayApprove: proposals.mayApprove(id), mayReject: proposals.mayReject(id) }
-  return { from, ...(to && { to }), ...(context !== undefined && { context }), ...proposal, ...rights }
+  return {
+    ...{ from, ...(to && { to }), ...(context !== undefined && { context }), ...proposal, ...rights },
+    ...(exact !== undefined && { exact }),
+  }
 }

@@ -83,9 +83,9 @@ export class Questions {
   #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
-    const cancellation = this.#space.send(draft).catch(() => {})
+    const settle = (): void => void this.#cancellations.delete(cancellation)
+    const cancellation: Promise<void> = this.#space.send(draft).then(settle, settle)
     this.#cancellations.add(cancellation)
-    void cancellation.then(() => this.#cancellations.delete(cancellation))
   }
 }
 

@@ -7,6 +7,7 @@ import { ClientCalls } from './calls.js'
 import { Changes, createUris, type Uris } from './changes.js'
 import { Offers } from './offers.js'
 import { Questions } from './questions.js'
+import { ShownProposals } from './shown-proposals.js'
 import { Subscriptions } from './subscriptions.js'
 
 /** A participant whose connection and rights all MCP clients share. */
@@ -34,6 +35,7 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
   readonly uris: Uris
   readonly questions: Questions
   readonly approvals: Approvals
+  readonly shown: ShownProposals
   readonly changes: Changes
   readonly offers: Offers
   readonly calls: ClientCalls
@@ -55,6 +57,7 @@ export function openSpaceService({ space, http, log = () => {}, throttleMs }: Se
   return {
     ...{ space, http, log, uris, questions },
     approvals: new Approvals(space),
+    shown: new ShownProposals(),
     changes,
     offers: new Offers({ space, uris, log, onChange: (list) => changes.mark([list]) }),
     calls: new ClientCalls(),

@@ -12,7 +12,7 @@ interface Server {
 /** Ana, who hears everything, an agent, and servers behind the real bridge, by their participants. */
 export async function bridged(servers: Record<string, Server>, capabilities: readonly Capability[] = ['*']) {
   const names = Object.keys(servers)
-  const seats = Object.fromEntries(names.map((name) => [name, ['mcp.*']]))
+  const seats = Object.fromEntries(names.map((name) => [name, { kind: 'mcp', capabilities: ['mcp.*'] }]))
   const space = await createTestSpace({ participants: { ana: ['*'], bot: capabilities, ...seats } })
   const [ana, bot] = [await space.join('ana'), await space.join('bot')]
   const heard: AnyEnvelope[] = []

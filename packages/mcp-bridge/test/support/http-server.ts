@@ -26,7 +26,7 @@ export interface HttpServer {
   /** Forgets its sessions; streams of theirs are cut. */
   forget(): Promise<void>
   /** Lets this answer from now on, where it has an answer. */
-  interposeOn(answer: (request: Request) => Response | undefined | Promise<never>): void
+  interposeOn(answer: (request: Request) => Response | undefined | Promise<Response | undefined>): void
   /** Cuts every connection; new ones are taken. */
   cut(): void
   stop(): Promise<void>

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 export const fixtures = {
   family: fileURLToPath(new URL('../fixtures/family.mjs', import.meta.url)),
   libraryServer: fileURLToPath(new URL('../fixtures/library-server.mjs', import.meta.url)),
+  oddServer: fileURLToPath(new URL('../fixtures/odd-server.mjs', import.meta.url)),
   parent: fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url)),
   rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
   screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),

@@ -13,6 +13,7 @@ export interface Connected {
 export interface ConnectOptions {
   readonly headers?: Record<string, string>
   readonly startTimeoutMs?: number
+  readonly signal?: AbortSignal
 }
 
 /** Connects to a server as the one called `remote`, until the test is over. */

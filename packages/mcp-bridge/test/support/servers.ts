@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** Starts one of the fixtures as the server called `files`; it is closed after the test. */
 export async function serve(
-  program: 'rawServer' | 'sdkServer',
+  program: 'oddServer' | 'rawServer' | 'sdkServer',
   { argument, ...options }: Options = {},
 ): Promise<Running> {
   const lines: string[] = []

@@ -1,0 +1,105 @@
+import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client'
+import { dropNulls, readInitializeResult } from './initialize-result.js'
+
+/** JSON-RPC's own code. */
+const internalError = -32603
+
+/** What the SDK's client sees of a transport: responses to what it has asked, requests, and notifications that it acts on. */
+export interface ClientLink {
+  readonly transport: Transport
+  /** The method that it asked last, of those that have no response yet. */
+  readonly waitingFor: string | undefined
+  /** The result of `initialize`, as the server wrote it. */
+  readonly initializeResult: Record<string, unknown> | undefined
+  /** Why the result of `initialize` could not be read, as the end of a sentence that begins with "it". */
+  readonly problem: string | undefined
+  /** Whether this is a message for the client, which then has it. */
+  onMessage(message: JSONRPCMessage): boolean
+}
+
+/** Notifications that are about subscriptions of the client. */
+const forClient = ['notifications/subscriptions/acknowledged', 'notifications/cancelled']
+
+/** `log`: what the server says of itself and could not be read. */
+export function createClientLink(outer: Transport, log: (line: string) => void): ClientLink {
+  const asked = new Map<RequestId, string>()
+  let initializeResult: Record<string, unknown> | undefined
+  let problem: string | undefined
+
+  const transport: Transport = {
+    ...(outer.hasPerRequestStream === true && { hasPerRequestStream: true }),
+    start: () => outer.start(),
+    close: () => outer.close(),
+    setProtocolVersion: (version) => outer.setProtocolVersion?.(version),
+    get sessionId() {
+      return outer.sessionId
+    },
+    send(message, options) {
+      if ('method' in message && 'id' in message) asked.set(message.id, message.method)
+      return outer.send(message, options)
+    },
+  }
+
+  const onResponse = (message: JSONRPCMessage & { id: RequestId }): boolean => {
+    const id = asked.has(message.id) ? message.id : Number(message.id)
+    const method = asked.get(id)
+    if (method === undefined) return false
+    asked.delete(id)
+    transport.onmessage?.(
+      method === 'initialize' ? readInitialize({ ...message, id }) : readOther({ ...message, id }),
+    )
+    return true
+  }
+
+  const readInitialize = (message: JSONRPCMessage & { id: RequestId }): JSONRPCMessage => {
+    if (!('result' in message)) return readOther(message)
+    initializeResult = message.result
+    const reading = readInitializeResult(message.result)
+    if ('problem' in reading) {
+      problem = reading.problem
+      return { jsonrpc: '2.0', id: message.id, error: { code: internalError, message: problem } }
+    }
+    for (const each of reading.ignored) log(`ignored what the server says of itself: ${each}`)
+    return { jsonrpc: '2.0', id: message.id, result: reading.result }
+  }
+
+  return {
+    transport,
+    get waitingFor() {
+      return [...asked.values()].at(-1)
+    },
+    get initializeResult() {
+      return initializeResult
+    },
+    get problem() {
+      return problem
+    },
+    onMessage(message) {
+      if (!('method' in message))
+        return message.id !== undefined && onResponse(message as JSONRPCMessage & { id: RequestId })
+      if (!('id' in message) && !forClient.includes(message.method)) return false
+      transport.onmessage?.(dropNulls(message) as JSONRPCMessage)
+      return true
+    },
+  }
+}
+
+/** As the client expects it: it refuses what has no result at all, or an error of another form. */
+function readOther(message: JSONRPCMessage & { id: RequestId }): JSONRPCMessage {
+  const { id } = message
+  if ('error' in message) {
+    const {
+      code,
+      message: text,
+      data,
+    } = Object(message.error) as { code?: unknown; message?: unknown; data?: unknown }
+    const error = {
+      code: Number.isInteger(code) ? Number(code) : internalError,
+      message: typeof text === 'string' ? text : 'no reason was given',
+      ...(data !== undefined && { data }),
+    }
+    return { jsonrpc: '2.0', id, error }
+  }
+  const result = 'result' in message ? dropNulls(Object(message.result)) : {}
+  return { jsonrpc: '2.0', id, result: result as Record<string, unknown> }
+}

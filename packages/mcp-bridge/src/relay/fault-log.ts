@@ -1,0 +1,39 @@
+import type { Fault } from './read-message.js'
+
+/** Kinds of faults that are counted each on its own. */
+const maxKinds = 100
+
+/**
+ * Reports skipped messages of a server to the operator: of each kind the first, with its text, then the count when it reaches
+ * 10, 100, 1,000 …, and at the end.
+ */
+export class FaultLog {
+  readonly #log: (line: string) => void
+  readonly #counts = new Map<string, { total: number; reported: number }>()
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  report({ problem, text, kind = problem }: Pick<Fault, 'problem' | 'text' | 'kind'>): void {
+    const count = this.#counts.get(kind)
+    if (count !== undefined) {
+      count.total++
+      if (count.total === count.reported * 10) this.#reportCount(kind, count)
+    } else if (this.#counts.size < maxKinds) {
+      this.#counts.set(kind, { total: 1, reported: 1 })
+      this.#log(`skipped a message of the server: ${problem}: ${text}`)
+    }
+  }
+
+  end(): void {
+    for (const [kind, count] of this.#counts) {
+      if (count.total > count.reported) this.#reportCount(kind, count)
+    }
+  }
+
+  #reportCount(kind: string, count: { total: number; reported: number }): void {
+    count.reported = count.total
+    this.#log(`skipped ${count.total} messages of the server so far: ${kind}`)
+  }
+}

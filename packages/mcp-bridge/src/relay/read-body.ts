@@ -1,0 +1,118 @@
+import type { RequestId } from '@modelcontextprotocol/client'
+import { Pacer } from '../child/pacer.js'
+import { TextBuffer } from '../child/text-buffer.js'
+import { createTooLong, readDropped } from './dropped-message.js'
+import { type Fault, readMessages } from './read-message.js'
+
+interface BodyOptions {
+  readonly maxBytes: number
+  /** The request that this is the reply to. */
+  readonly asked: RequestId | undefined
+  readonly onFault: (fault: Fault) => void
+}
+
+/** Has the messages of a response read as those of a command are: the SDK gets what it can read, and none that is too long. */
+export async function readBody(response: Response, options: BodyOptions): Promise<Response> {
+  if (response.body === null) return response
+  const type = response.headers.get('content-type') ?? ''
+  if (response.ok && type.startsWith('text/event-stream'))
+    return new Response(ReadableStream.from(readEvents(response.body, options)), response)
+  const text = await readText(response.body, options.maxBytes)
+  const hasMessages = response.ok && options.asked !== undefined && type.startsWith('application/json')
+  return new Response(hasMessages ? rewriteJson(text, options) : text, response)
+}
+
+async function readText(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
+  const text = new TextBuffer(maxBytes)
+  for await (const chunk of body) {
+    text.add(chunk)
+    if (text.isTooLong) throw new Error(`answered with more than ${maxBytes} bytes`)
+  }
+  return String(text.take()).replace(/^\uFEFF/, '')
+}
+
+/** A text in which nothing can be read stays as it is: then the call fails for that. */
+function rewriteJson(text: string, options: BodyOptions): string {
+  const messages = rewriteMessages(text, options)
+  if (messages === undefined || messages.length === 0) return text
+  return messages.length === 1 ? String(messages[0]) : `[${messages.join()}]`
+}
+
+/** The messages that can be read, as JSON; `undefined`: the text is one, as it stands. */
+function rewriteMessages(text: string, { asked, onFault }: BodyOptions): string[] | undefined {
+  const readings = readMessages(text, asked)
+  const [only, ...more] = readings
+  if (more.length === 0 && only !== undefined && 'message' in only && !only.isChanged) return undefined
+  return readings.flatMap((reading) => {
+    if ('message' in reading) return [JSON.stringify(reading.message)]
+    onFault(reading.fault)
+    return []
+  })
+}
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d]
+
+async function* readEvents(body: ReadableStream<Uint8Array>, options: BodyOptions): AsyncGenerator<Buffer> {
+  const { maxBytes, onFault } = options
+  const pacer = new Pacer()
+  const event = new TextBuffer(maxBytes)
+  let isLineEmpty = true
+  const add = (part: Buffer): void => {
+    const wasTooLong = event.isTooLong
+    event.add(part)
+    if (event.isTooLong && !wasTooLong) onFault(createTooLong(event.head, maxBytes))
+  }
+  const take = (): string => {
+    const text = event.take()
+    if (typeof text === 'string') return text
+    onFault(readDropped(text, maxBytes))
+    return ''
+  }
+  for await (const chunk of unifyLineEnds(body)) {
+    pacer.start()
+    let start = 0
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      const isEventEnd = isLineEmpty && end === start
+      add(chunk.subarray(start, end + 1))
+      start = end + 1
+      isLineEmpty = true
+      if (!isEventEnd) continue
+      yield Buffer.from(rewriteEvent(take(), options))
+      await pacer.rest()
+    }
+    if (start < chunk.length) {
+      add(chunk.subarray(start))
+      isLineEmpty = false
+    }
+    pacer.stop()
+  }
+  yield Buffer.from(take())
+}
+
+/** All line ends that an event stream may have, as one line feed. */
+async function* unifyLineEnds(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
+  let isAfterReturn = false
+  for await (const bytes of body) {
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const chunk: Buffer = isAfterReturn && all[0] === lineFeed ? all.subarray(1) : all
+    isAfterReturn = chunk.at(-1) === carriageReturn
+    const hasReturn = chunk.includes(carriageReturn)
+    yield hasReturn ? Buffer.from(chunk.toString('latin1').replace(/\r\n?/g, '\n'), 'latin1') : chunk
+  }
+}
+
+/** One event for each message, the first with the id of the event. */
+function rewriteEvent(text: string, options: BodyOptions): string {
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .trimEnd()
+    .split('\n')
+  const data = lines.flatMap((line) => /^data(?:: ?(.*))?$/s.exec(line)?.slice(1) ?? [])
+  const isMessage = lines.every((line) => !line.startsWith('event:') || /^event: ?message$/.test(line))
+  const json = data.map((line) => line ?? '').join('\n')
+  const messages = isMessage && json.trim() !== '' ? rewriteMessages(json, options) : undefined
+  if (messages === undefined) return text
+  const others = lines.filter((line) => !/^data(?::|$)/.test(line))
+  const [first, ...more] = messages.map((message) => `data: ${message}\n\n`)
+  return [...others.map((line) => `${line}\n`), first ?? '\n', ...more].join('')
+}

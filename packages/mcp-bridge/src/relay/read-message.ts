@@ -1,0 +1,147 @@
+import { isObject } from '@meup/folds'
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
+
+/** Nesting of objects and arrays. A space takes far less; more could overflow the stack of what walks through it. */
+const maxNesting = 500
+/** Characters of a value, and of a message, in the description of a fault. */
+const [maxValueChars, maxTextChars] = [60, 200]
+
+/** A message that cannot be read. */
+export interface Fault {
+  /** What is wrong with it, such as "/params is 5". */
+  readonly problem: string
+  /** What is alike in the faults of one kind; default: `problem`. */
+  readonly kind?: string
+  /** The beginning of the message. */
+  readonly text: string
+  /** The request of ours that it answers. */
+  readonly responseTo?: RequestId
+  /** Its own id, if it is a request: its sender waits for an answer. */
+  readonly requestId?: RequestId
+  /** It was reported when it began. */
+  readonly isReported?: true
+}
+
+export type Reading =
+  | { readonly message: JSONRPCMessage; readonly isChanged: boolean }
+  | { readonly fault: Fault }
+
+/**
+ * Reads a message of a foreign program, or a batch. What means one thing for certain is read as that: `null` as an absent member,
+ * a message without `jsonrpc`, an error that is a string. The rest stays as it is. `asked`: the request that a response without
+ * an id can only be for.
+ */
+export function readMessages(text: string, asked?: RequestId): Reading[] {
+  const quoted = text.slice(0, maxTextChars).toWellFormed()
+  const parsed = parse(text)
+  if ('problem' in parsed) return [{ fault: { ...parsed, text: quoted } }]
+  const { value } = parsed
+  const all: readonly unknown[] = Array.isArray(value) && value.length > 0 ? value : [value]
+  return all.map((each) => {
+    const read = readMessage(each, asked)
+    return 'problem' in read
+      ? { fault: { ...read, text: quoted } }
+      : { ...read, isChanged: read.message !== value }
+  })
+}
+
+type Read<Part extends object> = Part | Omit<Fault, 'text'>
+
+function parse(text: string): Read<{ readonly value: unknown }> {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    if (text.includes('\0')) return { problem: 'it holds NUL bytes; the output has to be UTF-8' }
+    if (!/^\s*[[{]/.test(text)) return { problem: 'it is no JSON' }
+    return { problem: error instanceof SyntaxError ? 'it is broken JSON' : 'it is too much JSON' }
+  }
+}
+
+function readMessage(
+  value: unknown,
+  asked: RequestId | undefined,
+): Read<{ readonly message: JSONRPCMessage }> {
+  if (!isObject(value)) return { problem: `it is no object but ${nameType(value)}` }
+  const read =
+    value.method === undefined || value.method === null ? readResponse(value, asked) : readCall(value)
+  if ('problem' in read) return read
+  const { members, ...about } = read
+  if (isDeeper(value, maxNesting)) return { problem: `it is nested more than ${maxNesting} deep`, ...about }
+  return { message: members as unknown as JSONRPCMessage }
+}
+
+type Members = Read<Pick<Fault, 'responseTo' | 'requestId'> & { readonly members: object }>
+
+function readResponse(value: Record<string, unknown>, asked: RequestId | undefined): Members {
+  const { jsonrpc, result, error } = value
+  const id = value.id ?? asked
+  const hasError = error !== undefined && error !== null
+  const hasNothing = result === undefined && !hasError
+  // Loggers write objects with an id, too.
+  if (hasNothing && jsonrpc !== '2.0') return { problem: 'it has no method, result or error' }
+  if (!isId(id)) return describeMember('/id', id)
+  const members = replace(value, {
+    jsonrpc: '2.0',
+    id,
+    method: undefined,
+    ...(!hasError && { error: undefined }),
+    ...(hasError && result === null && { result: undefined }),
+    ...(typeof error === 'string' && { error: { code: internalError, message: error } }),
+  })
+  return { members, responseTo: id }
+}
+
+/** JSON-RPC's own code. */
+const internalError = -32603
+
+/** A request or a notification. */
+function readCall(value: Record<string, unknown>): Members {
+  const { method, id, params } = value
+  if (typeof method !== 'string') return describeMember('/method', method)
+  if (id !== undefined && id !== null && !isId(id)) return describeMember('/id', id)
+  const about = isId(id) ? { requestId: id } : {}
+  if (params !== undefined && params !== null && !isObject(params))
+    return { ...describeMember('/params', params), ...about }
+  const members = replace(value, {
+    jsonrpc: '2.0',
+    ...(id === null && { id: undefined }),
+    ...(params === null && { params: undefined }),
+  })
+  return { members, ...about }
+}
+
+const isId = (id: unknown): id is RequestId => typeof id === 'string' || typeof id === 'number'
+
+/** The same object if nothing is to change; `undefined` = without this member. */
+function replace(value: Record<string, unknown>, members: Record<string, unknown>): object {
+  const changed = Object.entries(members).filter(([key, to]) =>
+    to === undefined ? key in value : value[key] !== to,
+  )
+  if (changed.length === 0) return value
+  const all = Object.entries({ ...value, ...Object.fromEntries(changed) })
+  return Object.fromEntries(all.filter(([key, each]) => each !== undefined || !(key in members)))
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((each) => isDeeper(each, levels - 1))
+  for (const key in value) if (isDeeper(value[key as keyof typeof value], levels - 1)) return true
+  return false
+}
+
+const describeMember = (kind: string, value: unknown) => ({ kind, problem: `${kind} is ${describe(value)}` })
+
+/** A value in the description of a fault. */
+export function describe(value: unknown): string {
+  if (value === undefined) return 'missing'
+  return typeof value === 'object' && value !== null
+    ? nameType(value)
+    : JSON.stringify(value).slice(0, maxValueChars)
+}
+
+function nameType(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,121 @@
+import type { ApproveOptions, OnElicitation, OpenProposal } from '@meup/agent-sdk'
+import { exactText, head, type ProposalView } from '@meup/folds'
+import { ProtocolError } from '@meup/protocol'
+import {
+  CLIENT_INFO_META_KEY,
+  type ElicitRequestFormParams,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { createForm, readDecision } from './elicitation.js'
+import type { SpaceService } from './service.js'
+import { formatError } from './tool.js'
+
+/** Characters that one call of `show_proposal` gives, that a list has of one proposal, and of all of them. */
+const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
+
+/** A part of what is approved with a proposal. */
+export interface ProposalPart {
+  readonly text: string
+  readonly offset: number
+  /** Absent: this is the end. */
+  readonly next_offset?: number
+  readonly total_chars: number
+}
+
+/** Decisions of one client. It approves what it was shown whole, in a form or by a tool, and nothing else. */
+export class ClientApprovals {
+  readonly #service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>
+  readonly #client: string
+
+  constructor(service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>, client: string) {
+    this.#service = service
+    this.#client = client
+  }
+
+  /** The form for a proposal; `undefined` = its user could decide nothing in it. Throws if the proposal is not open. */
+  createForm(id: string): ElicitRequestFormParams | undefined {
+    const view = this.#service.approvals.view(id)
+    const proposal = this.#find(id)
+    const { form, shownChars } = createForm(view, proposal, this.#service.space.proposals.mayReject(id))
+    if (form !== undefined) this.#service.shown.add(this.#client, id, 0, shownChars)
+    return form
+  }
+
+  /** What is approved, from `offset` on. Throws `ProtocolError` if the proposal is not open. */
+  show(id: string, offset: number): ProposalPart {
+    this.#service.approvals.view(id)
+    const { text } = exactText(this.#find(id))
+    const part = head(text.slice(offset), maxPartChars)
+    const end = offset + part.length
+    this.#service.shown.add(this.#client, id, offset, end)
+    return {
+      text: part,
+      offset,
+      ...(end < text.length && { next_offset: end }),
+      total_chars: text.length,
+    }
+  }
+
+  /** What is approved with each of these, where it is short. */
+  list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
+    const texts = new Map<string, string>()
+    let left = maxListChars
+    for (const { id } of views) {
+      const { text, isWhole } = exactText(this.#find(id), Math.min(maxListedChars, left))
+      if (!isWhole) continue
+      left -= text.length
+      texts.set(id, text)
+      this.#service.shown.add(this.#client, id, 0, text.length)
+    }
+    return texts
+  }
+
+  /** Throws `ProtocolError` for a proposal that this client was not shown whole. */
+  mustBeShown(id: string): void {
+    this.#service.approvals.view(id)
+    const { text } = exactText(this.#find(id))
+    if (this.#service.shown.isWhole(this.#client, id, text.length)) return
+    throw new ProtocolError(
+      'invalid_request',
+      `Not all of the proposal ${id} was shown to this client. Call show_proposal with its id, then with each next_offset; then approve it, or reject it now.`,
+    )
+  }
+
+  async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
+    this.mustBeShown(id)
+    return this.#service.approvals.approve(id, options)
+  }
+
+  /** Carries out what a filled form says. Its result is for the proposer and is not awaited. */
+  applyForm(
+    id: string,
+    content: Readonly<Record<string, unknown>> | undefined,
+    onElicitation?: OnElicitation,
+  ): void {
+    const decision = readDecision(content)
+    if (decision === undefined) return
+    const options = onElicitation === undefined ? {} : { onElicitation }
+    const done =
+      decision.decision === 'approve'
+        ? this.approve(id, options)
+        : this.#service.approvals.reject(id, decision.reason)
+    done.catch((error: unknown) =>
+      this.#service.log(`the proposal ${id} could not be decided: ${formatError(error)}`),
+    )
+  }
+
+  #find(id: string): OpenProposal {
+    const proposal = this.#service.space.proposals.get(id)
+    if (proposal !== undefined) return proposal
+    throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
+  }
+}
+
+/**
+ * Whom a request is of. Over HTTP, clients since revision 2026-07-28 have no session: there each is known by what it says of
+ * itself.
+ */
+export const readClient = ({ mcpReq }: Pick<ServerContext, 'mcpReq'>): string => {
+  const envelope: { readonly [CLIENT_INFO_META_KEY]?: unknown } = mcpReq.envelope ?? {}
+  return JSON.stringify(envelope[CLIENT_INFO_META_KEY] ?? null)
+}

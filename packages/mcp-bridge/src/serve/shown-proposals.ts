@@ -1,0 +1,22 @@
+import { Bounded } from '@meup/folds'
+
+/** Entries beyond this are forgotten, oldest first: those proposals have to be shown again. */
+const maxEntries = 10_000
+
+/** How much of each proposal was shown to each client, from its beginning. */
+export class ShownProposals {
+  readonly #ends = new Bounded<number>(maxEntries)
+
+  /** The characters from `start` to `end` were shown. They count if all before them were. */
+  add(client: string, id: string, start: number, end: number): void {
+    const key = keyOf(client, id)
+    const known = this.#ends.get(key) ?? 0
+    if (start <= known) this.#ends.set(key, Math.max(known, end))
+  }
+
+  isWhole(client: string, id: string, length: number): boolean {
+    return (this.#ends.get(keyOf(client, id)) ?? 0) >= length
+  }
+}
+
+const keyOf = (client: string, id: string): string => JSON.stringify([client, id])
