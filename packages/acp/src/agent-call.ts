@@ -1,31 +1,31 @@
-import type { Diff, ToolCallLocation, ToolCallUpdate } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
+import type { CallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
 
 /** Characters of the texts, and of the diffs, in a result. */
 const maxResultChars = 1024 * 1024
 /** Characters of what a command has put out so far. */
 const maxOutputChars = 256 * 1024
 
-const order = ['pending', 'in_progress', 'completed', 'failed']
+const order: readonly CallStatus[] = ['pending', 'in_progress', 'completed', 'failed']
 
 /** One call of one of the agent's own tools, as its messages describe it, in whatever order they come. */
 export class AgentCall {
   readonly id: string
   /** What the space calls the tool. */
   readonly name: string
-  #status = 'pending'
-  readonly #fields: {
-    title?: string
-    kind?: string
-    rawInput?: unknown
-    rawOutput?: unknown
-    locations?: readonly ToolCallLocation[]
-  } = {}
+  #status: CallStatus = 'pending'
+  #title: string | undefined
+  #kind: string | undefined
+  #rawInput: unknown
+  #inputChars = 0
+  #locations: readonly Location[] = []
   #texts: readonly string[] = []
-  #diffs: readonly Diff[] = []
+  #diffs: readonly FileDiff[] = []
   /** What came piece by piece. */
   #output = ''
+  /** What came as a whole, beside the content. */
+  #rawText = ''
   #exitCode: number | undefined
   #hasBegun = false
 
@@ -35,31 +35,45 @@ export class AgentCall {
   }
 
   /** Takes over what a message says. What it leaves out stays. */
-  update(fields: ToolCallUpdate): void {
-    const { title, kind, rawInput, rawOutput, locations, content, status, _meta } = fields
-    if (title) this.#fields.title = title
-    if (kind) this.#fields.kind = kind
-    if (isFilled(rawInput)) this.#fields.rawInput = rawInput
-    if (rawOutput !== undefined) this.#fields.rawOutput = rawOutput
-    if (locations) this.#fields.locations = locations
-    if (content) {
-      const diffs = content.filter((each) => each.type === 'diff')
-      const texts = content.flatMap((each) =>
-        each.type === 'content' && each.content.type === 'text' ? each.content.text : [],
-      )
-      if (diffs.length > 0) this.#diffs = diffs
-      if (texts.length > 0) this.#texts = texts
+  update(fields: CallFields): void {
+    const { title, kind, rawInput, rawOutput, locations, texts = [], diffs = [], status, meta } = fields
+    if (title) this.#title = title
+    if (kind) this.#kind = kind
+    if (isFilled(rawInput)) {
+      this.#rawInput = rawInput
+      this.#inputChars = JSON.stringify(rawInput).length
     }
-    this.#readTerminal(_meta)
-    this.#exitCode ??= findExitCode(rawOutput, 0)
+    if (locations) this.#locations = locations
+    if (diffs.length > 0) this.#diffs = diffs
+    if (texts.length > 0) this.#texts = [cut(texts.join('\n'), maxResultChars)]
+    this.#readTerminal(meta)
+    if (typeof rawOutput === 'string') this.#rawText = cut(rawOutput, maxResultChars)
+    this.#exitCode ??= findExitCode(rawOutput, 0) ?? readExitCode(texts[0])
     if (status === 'in_progress') this.#hasBegun = true
     // One agent goes back to `pending` while it asks.
     if (status && order.indexOf(status) > order.indexOf(this.#status)) this.#status = status
   }
 
+  /** Forgets all that a result is made of. */
+  release(): void {
+    this.#rawInput = undefined
+    this.#inputChars = 0
+    this.#texts = []
+    this.#diffs = []
+    this.#locations = []
+    this.#output = ''
+    this.#rawText = ''
+  }
+
   /** Whether the agent has said that it runs, or did. Some say so before they ask. */
   get hasBegun(): boolean {
     return this.#hasBegun || this.isOver
+  }
+
+  /** Whether it ended without a sign that it ever ran: agents end calls so that they refuse themselves. */
+  get failedUnrun(): boolean {
+    const hasRun = this.#hasBegun || this.#exitCode !== undefined || this.#output !== ''
+    return this.#status === 'failed' && !hasRun && this.#diffs.length === 0
   }
 
   get isOver(): boolean {
@@ -70,44 +84,55 @@ export class AgentCall {
     return this.#status === 'completed'
   }
 
+  /** Characters that are kept of it. */
+  get chars(): number {
+    const texts = [
+      this.#title ?? '',
+      this.#output,
+      this.#rawText,
+      ...this.#texts,
+      ...this.#locations.map(({ path }) => path),
+    ]
+    const diffs = this.#diffs.flatMap(({ path, oldText, newText }) => [path, oldText, newText])
+    return [...texts, ...diffs].reduce((sum, { length }) => sum + length, this.#inputChars)
+  }
+
   get title(): string {
-    return this.#fields.title ?? this.name
+    return this.#title ?? this.name
   }
 
   get rawInput(): unknown {
-    return this.#fields.rawInput
+    return this.#rawInput
   }
 
   /** What it is called with. A change of a file stands in it, since who approves it approves what stands there. */
   get arguments(): object {
-    const { title, rawInput, locations = [] } = this.#fields
-    const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs.map(toDiff) } : {}
+    const rawInput = this.#rawInput
+    const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs } : {}
     if (isObject(rawInput)) return { ...rawInput, ...diffs }
-    const input = isFilled(rawInput) ? { input: rawInput } : { title: title ?? this.name }
-    return { ...input, ...diffs, ...(locations.length > 0 && { locations: locations.map(toLocation) }) }
+    const input = isFilled(rawInput) ? { input: rawInput } : { title: this.title }
+    return { ...input, ...diffs, ...(this.#locations.length > 0 && { locations: this.#locations }) }
   }
 
   /** What a request of it has beside that, for who wants to find it in the agent's own records. */
   get meta(): object {
-    const { title, kind } = this.#fields
+    const [title, kind] = [this.#title, this.#kind]
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
   /** `ending`: why it says no more, where it has not said how it ended. */
   getResult(ending?: string): McpResponsePayload {
-    const { rawOutput, locations = [] } = this.#fields
-    const said = this.#texts.length > 0 ? this.#texts.join('\n') : this.#output
-    const text = said || (typeof rawOutput === 'string' ? rawOutput : '')
+    const said = this.#texts.length > 0 ? this.#texts.join('\n') : this.#output || this.#rawText
     const status = this.isOver ? this.#status : 'unknown'
-    const shown = [text, ...(ending === undefined ? [] : [`(${ending})`])].filter((each) => each !== '')
+    const shown = [said, ...(ending === undefined ? [] : [`(${ending})`])].filter((each) => each !== '')
     return {
       result: {
         content: [{ type: 'text', text: cut(shown.join('\n'), maxResultChars) }],
         structuredContent: {
           status,
           ...(this.#exitCode !== undefined && { exitCode: this.#exitCode }),
-          ...(locations.length > 0 && { locations: locations.map(toLocation) }),
-          ...(this.#diffs.length > 0 && { diffs: limitDiffs(this.#diffs.map(toDiff)) }),
+          ...(this.#locations.length > 0 && { locations: this.#locations }),
+          ...(this.#diffs.length > 0 && { diffs: limitDiffs(this.#diffs) }),
         },
         ...(this.#status !== 'completed' && { isError: true }),
       },
@@ -115,23 +140,18 @@ export class AgentCall {
   }
 
   /** Commands of one agent put out in `_meta` what others give as content. */
-  #readTerminal(meta: ToolCallUpdate['_meta']): void {
-    const { terminal_output_delta: delta, terminal_exit: exit } = meta ?? {}
+  #readTerminal({ terminal_output_delta: delta, terminal_exit: exit }: CallFields['meta']): void {
     if (isObject(delta) && typeof delta.data === 'string')
       this.#output = `${this.#output}${delta.data}`.slice(-maxOutputChars)
     if (isObject(exit) && typeof exit.exit_code === 'number') this.#exitCode = exit.exit_code
   }
 }
 
-type ShownDiff = Pick<Diff, 'path' | 'newText'> & { readonly oldText: string }
-
-const toDiff = ({ path, oldText, newText }: Diff): ShownDiff => ({ path, oldText: oldText ?? '', newText })
-const toLocation = ({ path, line }: ToolCallLocation): object => ({ path, ...(line != null && { line }) })
-const isFilled = (value: unknown): boolean =>
+export const isFilled = (value: unknown): boolean =>
   value !== undefined && value !== null && !(isObject(value) && Object.keys(value).length === 0)
 
 /** A result that is too large names the files that it leaves out. */
-function limitDiffs(diffs: readonly ShownDiff[]): object[] {
+function limitDiffs(diffs: readonly FileDiff[]): object[] {
   let left = maxResultChars
   return diffs.map((diff) => {
     left -= diff.oldText.length + diff.newText.length
@@ -149,4 +169,10 @@ function findExitCode(value: unknown, depth: number): number | undefined {
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** One agent says it in words, before what a command has put out. */
+function readExitCode(text = ''): number | undefined {
+  const [, code] = /^\W*Exit code (\d{1,3})\b/.exec(text.slice(0, 50)) ?? []
+  return code === undefined ? undefined : Number(code)
 }

@@ -1,23 +1,22 @@
-import type { Readable, Writable } from 'node:stream'
 import {
-  type AnyMessage,
   type ClientContext,
   client,
   type InitializeResponse,
   methods,
-  type RequestPermissionRequest,
   type RequestPermissionResponse,
-  type SessionNotification,
-  type Stream,
 } from '@agentclientprotocol/sdk'
-import { isObject } from '@meup/folds'
-import { readLines, type SupervisedChild, spawnChild } from '@meup/mcp-bridge'
+import { cut, isObject } from '@meup/folds'
+import { readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
+import { type AgentUpdate, readUpdate } from './agent-updates.js'
 import { getMessage } from './approvals.js'
+import { createStream, type Oddity, readPaced } from './message-stream.js'
 
-/** Milliseconds in which an agent has to introduce itself. */
-const initializeMs = 30_000
-/** Characters of a line of the log. */
-const maxLineChars = 1000
+/** The version of ACP that is spoken here. */
+const protocolVersion = 1
+/** Milliseconds in which an agent that says no more has to end. */
+const silentGraceMs = 2000
+/** Lines of its stderr, and characters of one, that stand in the error of an agent that does not start. */
+const [maxLastLines, maxLastLineChars] = [5, 300]
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 
 export interface AgentCommand {
@@ -26,11 +25,14 @@ export interface AgentCommand {
   readonly env: Readonly<Record<string, string>>
   /** Absolute: the folder that it works in. */
   readonly cwd: string
+  /** Milliseconds that it may take until it has answered `initialize`. */
+  readonly startTimeoutMs: number
 }
 
 interface Handlers {
-  onUpdate(notification: SessionNotification): void
-  onPermission(request: RequestPermissionRequest): Promise<RequestPermissionResponse>
+  onUpdate(sessionId: string, update: AgentUpdate): void
+  /** `params`: as the agent gives them. */
+  onPermission(params: unknown): Promise<RequestPermissionResponse>
   /** Lines of its stderr, and about what is odd in what it does. */
   log(line: string): void
 }
@@ -38,7 +40,7 @@ interface Handlers {
 /** A running agent that has introduced itself. */
 export interface AgentProcess {
   readonly agent: ClientContext
-  readonly info: InitializeResponse
+  readonly info: Partial<InitializeResponse>
   /** Whether it can still be asked. */
   readonly isConnected: boolean
   /** Resolves when it has ended; the reason reads "exit 1". */
@@ -48,44 +50,70 @@ export interface AgentProcess {
   kill(): Promise<void>
 }
 
-/** Starts an agent. Rejects with what to do about it where it does not start, or does not introduce itself in time. */
-export async function startAgent(what: AgentCommand, handlers: Handlers): Promise<AgentProcess> {
+/**
+ * Starts an agent. Rejects with what to do about it where it does not start, or does not introduce itself in time or before
+ * `signal` is aborted.
+ */
+export async function startAgent(
+  what: AgentCommand,
+  handlers: Handlers,
+  signal: AbortSignal,
+): Promise<AgentProcess> {
   const { command, args, env, cwd } = what
+  const { log } = handlers
   const child = await spawnChild({ command, args, env, cwd, stdio: ['pipe', 'pipe', 'pipe'] })
   const { stdin, stdout } = child
   if (stdin === null || stdout === null) throw new Error(`${command} has no stdin or stdout`)
-  void forward(child, handlers.log)
-  let hasJunk = false
+  const close = async (): Promise<void> => void (await child.close({ stdinGraceMs: 2000 }))
+  const kill = async (): Promise<void> => void (await child.close({ stdinGraceMs: 0, termGraceMs: 200 }))
+  const stderr = new LastLines()
+  forward(child, (line) => {
+    stderr.add(line)
+    log(line)
+  }).catch((error: unknown) => log(`its stderr cannot be read any more: ${getMessage(error)}`))
+  const skipped = new Skipped(log)
   const stream = createStream(stdin, stdout, {
-    onUpdate: handlers.onUpdate,
-    onJunk(line) {
-      if (hasJunk) return
-      hasJunk = true
-      const first = line.slice(0, maxLineChars)
-      handlers.log(`its stdout has lines that are no messages; they are skipped. The first: ${first}`)
+    onUpdate(params) {
+      try {
+        const { sessionId, update } = readUpdate(params)
+        handlers.onUpdate(sessionId, update)
+      } catch (error) {
+        skipped.add('unreadable', `session/update: ${getMessage(error)}`)
+      }
     },
+    onOdd: (kind, text) => skipped.add(kind, text),
   })
   const connection = client({ name: 'meup' })
-    .onRequest(methods.client.session.requestPermission, asIs<RequestPermissionRequest>, ({ params }) =>
-      handlers.onPermission(params),
+    .onRequest(
+      methods.client.session.requestPermission,
+      (params: unknown) => params,
+      ({ params }) =>
+        handlers.onPermission(params).catch((error: unknown) => {
+          skipped.add('unreadable', `session/request_permission: ${getMessage(error)}`)
+          return { outcome: { outcome: 'cancelled' as const } }
+        }),
     )
     .onNotification('*', () => {})
     .connect(stream)
-  const ended = child.exited.then(({ code, signal }) =>
-    signal === null ? `exit ${code}` : `killed by ${signal}`,
+  let why: string | undefined
+  const ended = child.exited.then(
+    ({ code, signal }) => why ?? (signal === null ? `exit ${code}` : `killed by ${signal}`),
+    (error: unknown) => getMessage(error),
   )
-  void ended.then(() => connection.close())
-  const close = async (): Promise<void> => void (await child.close({ stdinGraceMs: 2000 }))
-  const kill = async (): Promise<void> => void (await child.close({ stdinGraceMs: 0, termGraceMs: 200 }))
+  ended.then(() => {
+    skipped.close()
+    connection.close()
+  }, log)
+  // One that says no more cannot be asked, whether it runs or not.
+  connection.closed
+    .then(async () => {
+      if (await settlesWithin(ended, silentGraceMs)) return
+      why = 'it closed its stdout'
+      await kill()
+    })
+    .catch((error: unknown) => log(`it could not be ended: ${getMessage(error)}`))
   try {
-    const info = await withinTime(
-      connection.agent.request(methods.agent.initialize, {
-        protocolVersion: 1,
-        clientCapabilities: {},
-        clientInfo: { name: 'meup', version: '0.1.0' },
-      }),
-      ended,
-    )
+    const info = await introduce(connection.agent, ended, what.startTimeoutMs, signal)
     return {
       ...{ agent: connection.agent, info, ended, close, kill },
       get isConnected() {
@@ -94,71 +122,90 @@ export async function startAgent(what: AgentCommand, handlers: Handlers): Promis
     }
   } catch (error) {
     await kill()
-    throw new Error(`${command} did not start as a coding agent: ${getMessage(error)}`, { cause: error })
+    throw new Error(`${command} did not start as a coding agent: ${getMessage(error)}${stderr}`, {
+      cause: error,
+    })
   }
 }
 
-/** Agents are newer than any list of what they may say. */
-const asIs = <Params>(params: unknown): Params => params as Params
-
-async function withinTime<Value>(answer: Promise<Value>, ended: Promise<string>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const why = `it did not answer initialize within ${initializeMs / 1000} s; does it speak ACP on stdio with these arguments?`
-    timer = setTimeout(() => reject(new Error(why)), initializeMs)
+async function introduce(
+  agent: ClientContext,
+  ended: Promise<string>,
+  startTimeoutMs: number,
+  signal: AbortSignal,
+): Promise<Partial<InitializeResponse>> {
+  const answer = agent.request(methods.agent.initialize, {
+    protocolVersion,
+    clientCapabilities: {},
+    clientInfo: { name: 'meup', version: '0.1.0' },
   })
-  const gone = ended.then((reason) => Promise.reject(new Error(`it ended at once: ${reason}`)))
-  answer.catch(() => {}) // The end of the process is the better reason.
-  gone.catch(() => {})
-  return Promise.race([answer.catch(() => gone), gone, late]).finally(() => clearTimeout(timer))
+  // The end of the process is the better reason.
+  const orEnded = answer.catch(async (error: unknown) => {
+    if (!(await settlesWithin(ended, silentGraceMs))) throw error
+    throw new Error(`it ended at once: ${await ended}`)
+  })
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const isSettled = await settlesWithin(Promise.race([orEnded, stopped]), startTimeoutMs)
+  if (signal.aborted) throw new Error('it was stopped')
+  if (!isSettled) {
+    const waited = `it did not answer initialize within ${startTimeoutMs / 1000} s`
+    throw new Error(`${waited}; does it speak ACP on stdio with these arguments?`)
+  }
+  const result: unknown = await orEnded
+  const info: Partial<InitializeResponse> = isObject(result) ? result : {}
+  const version: unknown = info.protocolVersion ?? protocolVersion
+  if (Number(version) !== protocolVersion) {
+    const theirs = `it speaks version ${JSON.stringify(version)} of ACP, and meup version ${protocolVersion}`
+    throw new Error(`${theirs}: install a release of it that speaks version ${protocolVersion}`)
+  }
+  return info
 }
 
 async function forward({ stderr }: SupervisedChild, log: (line: string) => void): Promise<void> {
   if (stderr === null) return
-  for await (const line of readLines(stderr, lineLimit)) log(line)
+  for await (const line of readLines(readPaced(stderr), lineLimit)) log(line)
 }
 
-/** The longest message of an agent. */
-const maxMessageBytes = 32 * 1024 * 1024
+/** The last lines of an output, for an error. */
+class LastLines {
+  #lines: readonly string[] = []
 
-interface StreamHandlers {
-  /** Called in order, as they come: the SDK would refuse those that are newer than itself. */
-  onUpdate(notification: SessionNotification): void
-  /** A line that is no message. */
-  onJunk(line: string): void
-}
-
-/** The messages of an agent, one a line, but for session updates. */
-function createStream(stdin: Writable, stdout: Readable, { onUpdate, onJunk }: StreamHandlers): Stream {
-  async function* read(): AsyncGenerator<AnyMessage> {
-    for await (const line of readLines(stdout, { maxBytes: maxMessageBytes, longer: 'fail' })) {
-      const message = parse(line)
-      if (message === undefined) {
-        if (line.trim() !== '') onJunk(line)
-      } else if ('method' in message && message.method === methods.client.session.update) {
-        const { params } = message
-        if (isObject(params) && isObject(params.update)) onUpdate(params as SessionNotification)
-      } else yield message
-    }
+  add(line: string): void {
+    if (line.trim() !== '') this.#lines = [...this.#lines, cut(line, maxLastLineChars)].slice(-maxLastLines)
   }
-  return {
-    readable: ReadableStream.from(read()),
-    writable: new WritableStream({
-      write: (message) =>
-        new Promise((resolve, reject) =>
-          stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve())),
-        ),
-    }),
+
+  toString(): string {
+    return this.#lines.length === 0 ? '' : `. Its last lines: ${this.#lines.join(' | ')}`
   }
 }
 
-function parse(line: string): AnyMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null && 'jsonrpc' in value
-      ? (value as AnyMessage)
-      : undefined
-  } catch {
-    return undefined
+const descriptions: Readonly<Record<Oddity, string>> = {
+  'no message': 'its stdout has lines that are no messages',
+  'too long': 'it sends messages that are too long',
+  'no request': 'it answers what it was not asked',
+  unreadable: 'it sends messages that cannot be read',
+}
+
+/** Reports the first skipped message of each kind to the operator, and the count of each kind at the end. */
+class Skipped {
+  readonly #log: (line: string) => void
+  readonly #counts = new Map<Oddity, number>()
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  add(kind: Oddity, what: string): void {
+    const count = (this.#counts.get(kind) ?? 0) + 1
+    this.#counts.set(kind, count)
+    if (count === 1) this.#log(`${descriptions[kind]}; they are skipped. The first: ${what}`)
+  }
+
+  close(): void {
+    for (const [kind, count] of this.#counts)
+      if (count > 1) this.#log(`${descriptions[kind]}: ${count} were skipped`)
   }
 }

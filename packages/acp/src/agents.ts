@@ -1,4 +1,5 @@
-import type { ToolCallUpdate } from '@agentclientprotocol/sdk'
+import { isFilled } from './agent-call.js'
+import type { CallFields } from './agent-updates.js'
 
 /** A coding agent whose ways are known: how it is started, and what it calls its own tools. */
 export interface KnownAgent {
@@ -21,13 +22,22 @@ export interface KnownAgent {
   /** What it cannot do, or does in its own way. */
   readonly limits: string
   /** The name of a tool, where the calls do not say it in `name`. */
-  toolName?(call: ToolCallUpdate): string | undefined
+  toolName?(call: CallFields): string | undefined
 }
 
 const byKind =
   (names: Readonly<Record<string, string>>) =>
-  ({ kind }: ToolCallUpdate): string | undefined =>
+  ({ kind }: CallFields): string | undefined =>
     names[kind ?? '']
+
+/** Names of opencode's tools, by the `kind` of ACP. */
+const opencodeTools: Readonly<Record<string, string>> = {
+  execute: 'bash',
+  edit: 'edit',
+  read: 'read',
+  search: 'grep',
+  fetch: 'webfetch',
+}
 
 export const knownAgents = {
   opencode: {
@@ -40,8 +50,9 @@ export const knownAgents = {
     asksLate: true,
     tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
-    // Its first message has the tool as its title; later ones have the command.
-    toolName: ({ title }) => title ?? undefined,
+    // Its first message has the tool as its title; later ones have what the model has written.
+    // With an input, the title is text of the model.
+    toolName: ({ title, kind, rawInput }) => (isFilled(rawInput) ? opencodeTools[kind ?? ''] : title),
   },
   gemini: {
     info: 'gemini-cli',
@@ -53,7 +64,7 @@ export const knownAgents = {
     tools: ['run_shell_command', 'write_file', 'replace', 'read_file'],
     limits:
       'reads without asking; shows no output of commands; cannot load a session, so it starts over after a restart',
-    toolName: ({ toolCallId }) => /^(\w+?)__/.exec(toolCallId)?.[1],
+    toolName: ({ id }) => /^(\w+?)__/.exec(id)?.[1],
   },
   codex: {
     info: '@agentclientprotocol/codex-acp',
@@ -109,7 +120,7 @@ export const findAgent = (info: string | undefined): KnownAgent | undefined =>
 const plainName = /^[\w.-]{1,64}$/
 
 /** What a call's tool is called in the space: its own name, one that is known, or ACP's kind. */
-export function nameTool(call: ToolCallUpdate, agent: KnownAgent | undefined): string {
-  const known = [call.name, agent?.toolName?.(call)].find((name) => name && plainName.test(name))
-  return known ?? call.kind ?? 'other'
+export function nameTool(call: CallFields, agent: KnownAgent | undefined): string {
+  const names = [call.name, agent?.toolName?.(call), call.kind]
+  return names.find((name) => name !== undefined && plainName.test(name)) ?? 'other'
 }

@@ -68,7 +68,7 @@ export class Approvals {
   async record(call: OwnCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
     await this.#space.sendWhenAllowed(this.#createRequest(call, id, correlationId))
-    void this.#respond(id, call)
+    this.#respond(id, call).catch(() => {}) // The connection is gone: who reads the log sees a call without an answer.
   }
 
   /** Answers a request to the agent: only one that fulfils an open proposal has a result. */
@@ -161,9 +161,7 @@ export class Approvals {
       })
     const result = await call.result
     await send(result).catch((error: unknown) =>
-      send({ error: { code: internalError, message: `the result was refused: ${getMessage(error)}` } }).catch(
-        () => {}, // The connection is gone: who reads the log sees a call without an answer.
-      ),
+      send({ error: { code: internalError, message: `the result was refused: ${getMessage(error)}` } }),
     )
   }
 

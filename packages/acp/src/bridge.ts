@@ -1,16 +1,26 @@
 import { resolve } from 'node:path'
-import { ConnectionError, isAsked, type SpaceClient, type Turn } from '@meup/agent-sdk'
+import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import { ConnectionError, type SpaceClient, type Turn } from '@meup/agent-sdk'
+import { cut } from '@meup/folds'
 import { Kind, type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import { type AgentCommand, type AgentProcess, startAgent } from './agent-process.js'
+import { type AgentUpdate, type PermissionRequest, readPermission } from './agent-updates.js'
 import { findAgent, type KnownAgent } from './agents.js'
 import { Approvals, getMessage } from './approvals.js'
+import type { Prompt } from './prompt.js'
 import { type AgentState, Session } from './session.js'
 
 /** Milliseconds that a permission stays open for a decision, by default. */
 const defaultApprovalMs = 600_000
+/** Milliseconds that an agent may take to introduce itself, by default: `npx` may have to install it first. */
+const defaultStartTimeoutMs = 120_000
 /** Sessions that are kept; beyond that the oldest one is forgotten. */
 const maxSessions = 32
+/** Sessions that nobody has opened here, and that are told to the operator. */
+const maxUnknown = 100
+/** Characters of a name that an agent gives. */
+const maxShownChars = 100
 /** Milliseconds that prompts have to end at a stop. */
 const stopMs = 2000
 
@@ -29,6 +39,8 @@ export interface CodingAgentOptions {
   readonly unasked?: 'stop' | 'report'
   /** Milliseconds that a permission stays open for a decision; default 600,000. */
   readonly approvalMs?: number
+  /** Milliseconds that it may take to introduce itself, and to open a session; default 120,000. */
+  readonly startTimeoutMs?: number
   /** Connects as the participant; called when the agent has introduced itself. */
   readonly connect: () => Promise<SpaceClient>
   /** A line for the operator. */
@@ -57,7 +69,13 @@ class Bridge implements CodingAgent {
   readonly #log: (line: string) => void
   /** By asker; `''`: that of the space. */
   readonly #sessions = new Map<string, Session>()
+  /** Ids of sessions that the agent, as it runs now, may go on with for nobody. */
+  readonly #forgotten = new Set<string>()
+  /** Ids of sessions that were not opened here, and that the operator was told of. */
+  readonly #unknown = new Set<string>()
   #process: Promise<AgentProcess> | undefined
+  /** Gives up on an agent that is starting. */
+  #starting = new AbortController()
   #space: SpaceClient | undefined
   #approvals: Approvals | undefined
   #state: AgentState = {}
@@ -68,9 +86,9 @@ class Bridge implements CodingAgent {
   #end: (outcome: Awaited<CodingAgent['ended']>) => void = () => {}
 
   constructor(options: CodingAgentOptions) {
-    const { command, args = [], env, cwd, log = () => {} } = options
+    const { command, args = [], env, cwd, log = () => {}, startTimeoutMs = defaultStartTimeoutMs } = options
     this.#options = options
-    this.#command = { command, args, env, cwd: resolve(cwd) }
+    this.#command = { command, args, env, cwd: resolve(cwd), startTimeoutMs }
     this.#log = log
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -86,34 +104,40 @@ class Bridge implements CodingAgent {
       await process.close()
       throw error
     }
+    // From here on it may be asked: nothing is waited for until all that comes is taken.
     this.#space = space
     const approvals = new Approvals(space, this.#options.approvalMs ?? defaultApprovalMs)
     this.#approvals = approvals
-    space.on('closed', (error) => this.#stop(error?.message ?? 'the space was closed', false))
+    space.on('closed', (error) => {
+      const reason = error?.message ?? 'the space was closed'
+      this.#stop(reason, false).catch((failure: unknown) => this.#log(getMessage(failure)))
+    })
     space.serve(async (request) => {
       const { payload } = request
       return payload.method === 'tools/call' ? approvals.answer(request) : this.#introduce(payload)
     })
     space.control({ status: () => this.#status })
+    const { head } = space.welcome.space
+    // Before any turn: its prompt is the next one of this session.
+    const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
+    const answering = space.answer((turn) => this.#answer(turn), {
+      trigger: (message) => (message.seq ?? 0) > head && space.isAsked(message),
+      onError: (error) => this.#log(getMessage(error)),
+    })
+    answering.catch((error: unknown) => this.#log(getMessage(error)))
     try {
-      await approvals.withdrawLeft()
-      await this.#getSession('').open()
+      await ready
     } catch (error) {
       await this.close()
       throw error
     }
     this.#announce()
-    const { head } = space.welcome.space
-    const answering = space.answer((turn) => this.#answer(turn), {
-      trigger: (message) => (message.seq ?? 0) > head && isAsked(message, space),
-      onError: (error) => this.#log(getMessage(error)),
-    })
-    answering.catch((error: unknown) => this.#log(getMessage(error)))
   }
 
   async close(): Promise<void> {
     if (this.#isClosing) return void (await this.ended)
     this.#isClosing = true
+    this.#starting.abort()
     const sessions = [...this.#sessions.values()]
     await Promise.all(sessions.map((session) => session.close()))
     const process = await this.#process?.catch(() => undefined)
@@ -137,18 +161,23 @@ class Bridge implements CodingAgent {
       throw new ConnectionError('closed', 'not connected yet')
     const session = new Session({
       ...{ space, approvals, cwd: this.#command.cwd, mode: this.#options.mode, log: this.#log },
+      startTimeoutMs: this.#command.startTimeoutMs,
       getProcess: () => this.#getProcess(),
       restart: (why) => this.#restart(why),
       onState: (state) => {
         this.#state = { ...this.#state, ...state }
       },
-      onUnasked: (call, turn, run) => void this.#onUnasked(call, turn, run),
+      onUnasked: (call, turn, run) => {
+        this.#onUnasked(call, turn, run).catch((error: unknown) => this.#log(getMessage(error)))
+      },
     })
     this.#sessions.set(key, session)
     const oldest = [...this.#sessions].find(([asker, each]) => asker !== '' && !each.isBusy)
     if (this.#sessions.size > maxSessions && oldest !== undefined) {
-      this.#sessions.delete(oldest[0])
-      oldest[1].close().catch(() => {})
+      const [asker, forgotten] = oldest
+      this.#sessions.delete(asker)
+      this.#forgotten.add(forgotten.id ?? '')
+      forgotten.close().catch((error: unknown) => this.#log(getMessage(error)))
     }
     return session
   }
@@ -157,24 +186,79 @@ class Bridge implements CodingAgent {
     return [...this.#sessions.values()].find((session) => session.isOpenAs(id))
   }
 
+  get #prompts(): Prompt[] {
+    return [...this.#sessions.values()].flatMap(({ prompt }) => prompt ?? [])
+  }
+
+  /** A session that was opened by the agent itself, such as a sub-agent's, belongs to the prompt that runs, if only one does. */
+  #onUpdate(sessionId: string, update: AgentUpdate): void {
+    const session = this.#find(sessionId)
+    const [prompt, ...others] = this.#prompts
+    if (session !== undefined) session.onUpdate(update)
+    else if (update.type === 'mode' || update.type === 'other' || this.#forgotten.has(sessionId)) return
+    else if (prompt !== undefined && others.length === 0) prompt.onUpdate(update, true)
+    else this.#reportUnknown(sessionId, `a ${update.type} was skipped`)
+  }
+
+  /** In the same way: its permission is decided like one of that prompt. */
+  async #onPermission(params: unknown): Promise<RequestPermissionResponse> {
+    const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
+    let request: PermissionRequest
+    try {
+      request = readPermission(params)
+    } catch (error) {
+      for (const prompt of this.#prompts)
+        prompt.report(`a permission cannot be read, and was not given: ${getMessage(error)}`)
+      throw error
+    }
+    const session = this.#find(request.sessionId)
+    if (session !== undefined) return session.onPermission(request)
+    const [prompt, ...others] = this.#prompts
+    if (prompt !== undefined && others.length === 0) return prompt.onPermission(request)
+    const what = `a permission for ${cut(request.call.title ?? request.call.id, maxShownChars)} was not given`
+    for (const each of [prompt, ...others])
+      each?.report(`${what}: it is asked in another session, and several prompts run`)
+    this.#reportUnknown(request.sessionId, what)
+    return cancelled
+  }
+
+  #reportUnknown(sessionId: string, what: string): void {
+    if (this.#unknown.has(sessionId) || this.#unknown.size >= maxUnknown) return
+    this.#unknown.add(sessionId)
+    const running = `${this.#prompts.length} prompts run`
+    this.#log(
+      `it speaks of a session ${JSON.stringify(cut(sessionId, maxShownChars))} that was not opened here: ${what}; ${running}`,
+    )
+  }
+
+  /** An agent that did not start is started again by the next who asks. */
   #getProcess(): Promise<AgentProcess> {
-    this.#process ??= this.#startProcess()
-    return this.#process
+    if (this.#process !== undefined) return this.#process
+    const starting = this.#startProcess()
+    this.#process = starting
+    starting.catch(() => {
+      if (this.#process === starting) this.#process = undefined
+    })
+    return starting
   }
 
   async #startProcess(): Promise<AgentProcess> {
     if (this.#isClosing) throw new ConnectionError('closed', 'the agent is being stopped')
-    const started = await startAgent(this.#command, {
-      onUpdate: ({ sessionId, update }) => this.#find(sessionId)?.onUpdate(update),
-      onPermission: (request) =>
-        this.#find(request.sessionId)?.onPermission(request) ??
-        Promise.resolve({ outcome: { outcome: 'cancelled' } }),
+    this.#starting = new AbortController()
+    this.#forgotten.clear()
+    this.#unknown.clear()
+    const handlers = {
+      onUpdate: (sessionId: string, update: AgentUpdate) => this.#onUpdate(sessionId, update),
+      onPermission: (params: unknown) => this.#onPermission(params),
       log: this.#log,
-    })
+    }
+    const started = await startAgent(this.#command, handlers, this.#starting.signal)
     const { name, title, version } = started.info.agentInfo ?? { name: undefined, version: undefined }
     this.#known = findAgent(name)
     this.#info = name === undefined ? undefined : [title ?? name, version].filter(Boolean).join(' ')
-    void started.ended.then((reason) => this.#onProcessEnded(started, reason))
+    started.ended
+      .then((reason) => this.#onProcessEnded(started, reason))
+      .catch((error: unknown) => this.#log(getMessage(error)))
     return started
   }
 
@@ -190,11 +274,12 @@ class Bridge implements CodingAgent {
   }
 
   async #restart(why: string): Promise<void> {
-    const process = await this.#process
+    const process = this.#process
     this.#process = undefined
+    this.#starting.abort()
     for (const session of this.#sessions.values()) session.onProcessEnded()
     this.#log(`${this.#command.command} is started again: ${why}`)
-    await process?.kill()
+    await (await process?.catch(() => undefined))?.kill()
   }
 
   /** It went past the space: everybody reads it, and it is stopped where that is wanted. */

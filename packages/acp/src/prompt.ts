@@ -1,51 +1,66 @@
-import type {
-  PermissionOption,
-  PermissionOptionKind,
-  Plan,
-  RequestPermissionRequest,
-  RequestPermissionResponse,
-  SessionUpdate,
-  ToolCallUpdate,
-} from '@agentclientprotocol/sdk'
-import { type LiveText, type Reasoning, ThoughtStream } from '@meup/agent-sdk'
+import { createHash } from 'node:crypto'
+import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type { LiveText, Reasoning } from '@meup/agent-sdk'
 import { cut } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
 import { AgentCall } from './agent-call.js'
+import type { AgentUpdate, CallFields, CallStatus, Option, PermissionRequest } from './agent-updates.js'
 import { type KnownAgent, nameTool } from './agents.js'
-import { type Approvals, type Decision, failed, isDenied, type OwnCall } from './approvals.js'
-import type { SpaceToolUses } from './space-tools.js'
+import { AnswerText } from './answer-text.js'
+import { type Approvals, type Decision, failed, getMessage, isDenied, type OwnCall } from './approvals.js'
+import { RunLog } from './run-log.js'
+import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
 
 /** Characters of a reason that is taken from what was said, and of what is said of a call that was not allowed. */
 const [maxReasonChars, maxToldChars] = [300, 2000]
+/** Reasons that the agent reads in its next prompt: the last ones. */
+const maxRejections = 20
 /** Milliseconds in which an agent that has begun a call may still ask whether it may; some ask late. */
 const [askMs, askLateMs] = [1000, 5000]
-/** Milliseconds in which what comes after the answer is gathered into one thought. */
-const lateMs = 500
+/** Calls that are not over, those that are remembered, and characters that are kept of all. */
+const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
+/** Milliseconds without text after which an answer is whole, with text and without any; and how long that is waited for. */
+const [quietMs, silentMs, maxSettleMs] = [60, 500, 1000]
+
+/** Has somebody choose one of the options. `failure`: why nobody did. */
+export type Choose = (
+  question: string,
+  options: readonly Option[],
+  signal: AbortSignal,
+) => Promise<Option | { readonly failure: string }>
 
 export interface PromptParts {
   readonly run: Reasoning
   /** The answer as it is written. */
   readonly live: LiveText
   readonly approvals: Approvals
-  readonly spaceTools: SpaceToolUses
+  readonly arrivals: SpaceToolArrivals
   readonly agent: KnownAgent | undefined
-  /** It ran a tool that it may not, and did not ask. */
+  /** Bytes of an answer, as JSON. */
+  readonly maxAnswerBytes: number
+  readonly choose: Choose
+  /** It ran a tool that it may not, and did not ask. Never rejects. */
   readonly onUnasked: (call: AgentCall) => void
+  /** It said more than is taken: it is to be stopped. Called once. */
+  readonly onExcess: (what: string) => void
   /** A line for the operator. */
   readonly log: (line: string) => void
 }
 
+/** `option`: the one that was chosen, of several ways to allow it. */
+type Answer = Decision & { readonly option?: string }
+
 /** A call, and how far the space has come with it. */
 interface Tracked {
   readonly call: AgentCall
-  /** `space`: it is made through the space, and logged there. `refused`: it was to be left undone. */
+  /** `space`: it came through the space, and is logged there. `refused`: it was to be left undone. */
   state: 'seen' | 'deciding' | 'logged' | 'refused' | 'space'
   /** What was asked for last, and what came of it. */
-  asked?: { readonly arguments: string; readonly decision: Promise<Decision> }
+  asked?: { readonly digest: string; readonly answer: Promise<Answer> }
   /** Ends the wait for a decision. */
   readonly over: AbortController
   readonly result: Promise<McpResponsePayload>
-  readonly end: (result: McpResponsePayload) => void
+  readonly resolve: (result: McpResponsePayload) => void
   timer?: NodeJS.Timeout
 }
 
@@ -53,29 +68,24 @@ interface Tracked {
 export class Prompt {
   readonly #parts: PromptParts
   readonly #calls = new Map<string, Tracked>()
-  readonly #thoughts: ThoughtStream
-  /** Thoughts come in the order in which they were thought, and before the calls that follow them. */
-  #ordered = Promise.resolve()
-  #text = ''
+  readonly #log: RunLog
+  readonly #text: AnswerText
   /** What it wrote before the calls that are being made. */
   #said = ''
-  #plan = ''
-  readonly #rejections: string[] = []
+  /** Characters that are kept of calls. */
+  #callChars = 0
+  #rejections: readonly string[] = []
+  #excess: string | undefined
   #isCancelled = false
   #isOver = false
-  #late: NodeJS.Timeout | undefined
+  /** Text has come. */
+  #onText = (): void => {}
 
   constructor(parts: PromptParts) {
     this.#parts = parts
-    const after = (ms: number, task: () => void): (() => void) => {
-      const timer = setTimeout(task, ms)
-      return () => clearTimeout(timer)
-    }
-    this.#thoughts = new ThoughtStream(
-      (text) => this.#think(text),
-      after,
-      (error) => this.#onError(error),
-    )
+    this.#text = new AnswerText(parts.maxAnswerBytes)
+    const onExcess = (what: string): void => this.#exceed(what)
+    this.#log = new RunLog({ run: parts.run, log: parts.log, onExcess })
   }
 
   /** Why calls were rejected, for the next prompt. */
@@ -83,53 +93,73 @@ export class Prompt {
     return this.#rejections
   }
 
+  /** Why it was stopped, if it said more than is taken. */
+  get excess(): string | undefined {
+    return this.#excess
+  }
+
   /** Whether a tool still runs, as far as the agent says. */
   get hasRunning(): boolean {
     return [...this.#calls.values()].some(({ state, call }) => state === 'logged' && !call.isOver)
   }
 
-  /** Takes what the agent says, also what comes after its answer. */
-  onUpdate(update: SessionUpdate): void {
-    switch (update.sessionUpdate) {
-      case 'agent_thought_chunk':
-        if (update.content.type === 'text') this.#pushThought(update.content.text)
+  /** Takes what the agent says, also what comes after its answer. `isNested`: another session says it, such as a sub-agent's. */
+  onUpdate(update: AgentUpdate, isNested = false): void {
+    switch (update.type) {
+      case 'thought':
+        this.#think(update.text)
         return
-      case 'agent_message_chunk':
-        if (update.content.type === 'text') this.#write(update.content.text)
+      case 'text':
+        if (isNested || this.#isOver) this.#think(update.text)
+        else this.#write(update.text, update.messageId)
         return
       case 'plan':
-        this.#onPlan(update)
+        if (!isNested && this.#excess === undefined) this.#log.plan(update.entries)
         return
-      case 'tool_call':
-      case 'tool_call_update':
-        this.#onCall(update)
+      case 'call':
+        this.#onCall(update.fields)
         return
     }
   }
 
-  /** Answers whether a tool may run: as the space decides. */
-  async onPermission(request: RequestPermissionRequest): Promise<RequestPermissionResponse> {
-    const { options, toolCall } = request
-    const tracked = this.#track(toolCall)
+  /** Answers whether a tool may run: as the space decides, whatever the call says of itself. */
+  async onPermission({ call: fields, options }: PermissionRequest): Promise<RequestPermissionResponse> {
+    const tracked = this.#track(fields, true)
+    if (tracked === undefined) return cancelled
     clearTimeout(tracked.timer)
-    const once = pick(options, 'allow_once')
-    if (once === undefined) {
-      const offered = options.map(({ kind }) => kind).join(', ') || 'nothing'
-      this.#report(`${tracked.call.name} cannot be allowed once: the agent offers ${offered}`)
+    const once = options.filter(({ kind }) => kind === 'allow_once')
+    const [first] = once
+    if (first === undefined) {
+      const offered = cut(options.map(({ kind }) => kind).join(', '), maxReasonChars) || 'nothing'
+      this.#log.report(`${tracked.call.name} cannot be allowed once: the agent offers ${offered}`)
       tracked.state = 'refused'
       return cancelled
     }
-    if (tracked.state === 'space') return select(once)
-    const decision = await this.#decide(tracked)
-    if (decision.state === 'allowed') return select(once)
-    const reject = pick(options, 'reject_once')
-    return decision.state === 'rejected' && reject !== undefined ? select(reject) : cancelled
+    const answer = await this.#decide(tracked, once)
+    if (answer.state === 'allowed') return select(answer.option ?? first.id)
+    const reject = options.find(({ kind }) => kind === 'reject_once')
+    return answer.state === 'rejected' && reject !== undefined ? select(reject.id) : cancelled
+  }
+
+  /** Something of this run that everybody is to know. */
+  report(text: string): void {
+    this.#log.report(text)
   }
 
   /** Nothing is decided any more. */
   cancel(): void {
     this.#isCancelled = true
     for (const { over } of this.#calls.values()) over.abort()
+  }
+
+  /** The agent says that it is done. Resolves once it is quiet: the end of its text may come behind that. */
+  async settle(): Promise<void> {
+    const lateAt = Date.now() + maxSettleMs
+    for (;;) {
+      const quiet = this.#text.isEmpty ? silentMs : quietMs
+      const waitMs = Math.min(quiet, lateAt - Date.now())
+      if (waitMs <= 0 || this.#isCancelled || !(await this.#comesText(waitMs))) return
+    }
   }
 
   /** The prompt has ended. Returns the text of its answer, which may be none. `ending`: why calls have no result. */
@@ -139,148 +169,206 @@ export class Prompt {
       clearTimeout(tracked.timer)
       tracked.over.abort()
       if (tracked.state === 'seen' && tracked.call.hasBegun) await this.#logUnasked(tracked)
-      tracked.end(tracked.call.getResult(ending))
+      this.#end(tracked, ending)
     }
-    await this.#flush()
-    return this.#text.trim()
+    await this.#log.close()
+    return this.#text.toString()
   }
 
-  #write(text: string): void {
-    if (this.#isOver) this.#pushThought(text)
-    else {
-      this.#text += text
-      this.#parts.live.push(text)
-    }
+  #think(text: string): void {
+    if (this.#excess === undefined) this.#log.push(text)
   }
 
-  /** What comes after the answer has no end that would show that it is whole. */
-  #pushThought(text: string): void {
-    this.#thoughts.push(text)
-    if (!this.#isOver || this.#late !== undefined) return
-    this.#late = setTimeout(() => {
-      this.#late = undefined
-      void this.#flush()
-    }, lateMs)
-    this.#late.unref()
+  #write(text: string, messageId: string | undefined): void {
+    if (this.#excess !== undefined) return
+    const taken = this.#text.add(text, messageId)
+    this.#parts.live.push(taken)
+    if (this.#text.isFull) this.#exceed(`it wrote more than ${this.#text.length} characters`)
+    this.#onText()
   }
 
-  #onPlan({ entries }: Plan): void {
-    const marks = { completed: '☑', in_progress: '◐', pending: '☐' }
-    const plan = entries.map(({ content, status }) => ({ content, status }))
-    const text = plan.map(({ content, status }) => `${marks[status] ?? '☐'} ${content}`).join('\n')
-    if (text === this.#plan) return
-    this.#plan = text
-    this.#inOrder(async () => {
-      await this.#thoughts.end()
-      await this.#parts.run.thought(text, { phase: 'plan', metadata: { plan } })
+  #comesText(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms)
+      this.#onText = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
     })
   }
 
-  #onCall(fields: ToolCallUpdate): void {
+  #exceed(what: string): void {
+    if (this.#excess !== undefined) return
+    this.#excess = what
+    this.#parts.onExcess(what)
+  }
+
+  #onCall(fields: CallFields): void {
     const tracked = this.#track(fields)
+    if (tracked === undefined) return
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
-    if (tracked.state === 'logged' && call.isOver)
-      tracked.end(call.getResult(this.#isCancelled ? 'after cancel' : undefined))
-    if (tracked.state === 'space' && call.isOver) this.#onSpaceCallOver(tracked)
+    if (tracked.state === 'logged' && call.isOver) {
+      // It may have asked, and then have called a tool of the space: that call shows no other one.
+      this.#parts.arrivals.take(call)
+      this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
+    }
     // Where a call was to be left undone, its end shows whether it was.
     const hasRun = tracked.state === 'refused' ? call.isCompleted && !this.#isCancelled : call.isOver
     const isUnlogged = tracked.state === 'seen' || tracked.state === 'refused'
-    if (isUnlogged && hasRun) void this.#logUnasked(tracked)
+    if (isUnlogged && hasRun) this.#onUnlogged(tracked)
     else if (tracked.state === 'seen' && call.hasBegun)
-      tracked.timer ??= setTimeout(
-        () => void this.#logUnasked(tracked),
-        this.#parts.agent?.asksLate ? askLateMs : askMs,
-      )
+      tracked.timer ??= setTimeout(() => this.#onUnlogged(tracked), this.#getAskMs(call))
     if (![...this.#calls.values()].some(({ call }) => !call.isOver)) this.#said = ''
   }
 
-  #track(fields: ToolCallUpdate): Tracked {
-    const { toolCallId: id } = fields
+  /** A call of a tool of the space may take a while to come. */
+  #getAskMs(call: AgentCall): number {
+    return this.#parts.agent?.asksLate || readToolUse(call) !== undefined ? askLateMs : askMs
+  }
+
+  /** `undefined`: it has more calls than are taken. */
+  #track(fields: CallFields, isAsked = false): Tracked | undefined {
+    const { id, status } = fields
     const known = this.#calls.get(id)
     // An agent may use an id again once its call is over.
-    const isNext = known?.call.isOver === true && fields.status !== undefined && !isFinal(fields.status)
+    const isNext = known?.call.isOver === true && (isAsked || (status !== undefined && !isFinal(status)))
     const tracked = known === undefined || isNext ? this.#begin(fields) : known
-    tracked.call.update(fields)
+    if (tracked === undefined) return undefined
+    const { call } = tracked
+    this.#callChars -= call.chars
+    call.update(fields)
+    this.#callChars += call.chars
+    if (this.#callChars > maxCallChars) this.#exceed(`it made calls of more than ${maxCallChars} characters`)
     return tracked
   }
 
-  #begin(fields: ToolCallUpdate): Tracked {
-    const { agent, spaceTools } = this.#parts
-    if (this.#text.trim() !== '') {
-      const text = this.#text.trim()
-      this.#said = text
-      this.#text = ''
-      this.#parts.live.restart()
-      this.#inOrder(async () => {
-        await this.#thoughts.end()
-        await this.#think(text)
-      })
+  #begin(fields: CallFields): Tracked | undefined {
+    if (this.#excess !== undefined) return undefined
+    const open = [...this.#calls.values()].filter(({ call }) => !call.isOver)
+    if (open.length >= maxOpenCalls) {
+      this.#exceed(`it had more than ${maxOpenCalls} calls open`)
+      return undefined
     }
-    let end = (_: McpResponsePayload): void => {}
-    const result = new Promise<McpResponsePayload>((resolve) => {
-      end = resolve
+    this.#forgetOldest()
+    if (!this.#text.isEmpty) {
+      this.#said = this.#text.toString()
+      this.#text.clear()
+      this.#parts.live.restart()
+      this.#log.say(this.#said)
+    }
+    let resolve = (_: McpResponsePayload): void => {}
+    const result = new Promise<McpResponsePayload>((resolveResult) => {
+      resolve = resolveResult
     })
     const tracked: Tracked = {
-      call: new AgentCall(fields.toolCallId, nameTool(fields, agent)),
-      state: spaceTools.isSpaceTool(fields) ? 'space' : 'seen',
+      call: new AgentCall(fields.id, nameTool(fields, this.#parts.agent)),
+      state: 'seen',
       over: new AbortController(),
       result,
-      end,
+      resolve,
     }
-    if (this.#isCancelled) tracked.over.abort()
-    this.#calls.set(fields.toolCallId, tracked)
+    // Nobody decides for a prompt that has ended.
+    if (this.#isCancelled || this.#isOver) tracked.over.abort()
+    this.#calls.set(fields.id, tracked)
     return tracked
+  }
+
+  #forgetOldest(): void {
+    if (this.#calls.size < maxCalls) return
+    const [oldest] = [...this.#calls].find(([, { call }]) => call.isOver) ?? []
+    if (oldest !== undefined) this.#calls.delete(oldest)
+  }
+
+  /** The call has its result, and nothing more is kept of it. */
+  #end({ call, resolve }: Tracked, ending: string | undefined): void {
+    resolve(call.getResult(ending))
+    this.#callChars -= call.chars
+    call.release()
+    this.#callChars += call.chars
   }
 
   /** The same question has the same answer. */
-  #decide(tracked: Tracked): Promise<Decision> {
+  #decide(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     const { call, asked } = tracked
-    const args = JSON.stringify(call.arguments)
-    if (asked?.arguments === args) return asked.decision
-    const decision = this.#askSpace(tracked)
-    tracked.asked = { arguments: args, decision }
+    const digest = createHash('sha256')
+      .update(JSON.stringify([call.arguments, once]))
+      .digest('hex')
+    if (asked?.digest === digest) return asked.answer
+    const answer = this.#askSpace(tracked, once).catch((error: unknown): Answer => {
+      tracked.state = 'refused'
+      if (!this.#parts.run.signal.aborted)
+        this.#log.report(`${call.name} could not be decided: ${getMessage(error)}`)
+      return { state: 'cancelled' }
+    })
+    tracked.asked = { digest, answer }
+    return answer
+  }
+
+  /** `once`: ways to allow it. Several are a choice that nobody has made yet. */
+  async #askSpace(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
+    tracked.state = 'deciding'
+    const { call, over } = tracked
+    const own = this.#createOwn(tracked)
+    await this.#log.flush()
+    const decision =
+      once.length > 1
+        ? await this.#chooseAndDecide(own, call.title, once, over.signal)
+        : await this.#parts.approvals.decide(own, over.signal)
+    tracked.state = decision.state === 'allowed' ? 'logged' : 'refused'
+    if (decision.state === 'rejected') {
+      this.#rejections = [...this.#rejections, `${call.name} was ${decision.reason}`].slice(-maxRejections)
+      if (!decision.reason.startsWith('rejected by')) this.#log.report(`${call.name}: ${decision.reason}`)
+    }
     return decision
   }
 
-  async #askSpace(tracked: Tracked): Promise<Decision> {
-    tracked.state = 'deciding'
-    const own = this.#createOwn(tracked)
-    await this.#flush()
-    const decision = await this.#parts.approvals.decide(own, tracked.over.signal)
-    tracked.state = decision.state === 'allowed' ? 'logged' : 'refused'
-    if (decision.state === 'rejected') {
-      this.#rejections.push(`${tracked.call.name} was ${decision.reason}`)
-      if (!decision.reason.startsWith('rejected by')) this.#report(`${tracked.call.name}: ${decision.reason}`)
+  /** What was chosen is a part of what is decided: whoever chooses need not be one who may allow it. */
+  async #chooseAndDecide(
+    own: OwnCall,
+    title: string,
+    options: readonly Option[],
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const chosen = await this.#parts.choose(cut(`${own.name}: ${title}`, maxToldChars), options, signal)
+    if (signal.aborted) return { state: 'cancelled' }
+    if ('failure' in chosen) {
+      const names = cut(options.map(({ name }) => name).join(', '), maxToldChars)
+      return { state: 'rejected', reason: `a choice between ${names}, which nobody made: ${chosen.failure}` }
     }
-    return decision
+    const call = { ...own, arguments: { ...own.arguments, choice: chosen.name } }
+    return { ...(await this.#parts.approvals.decide(call, signal)), option: chosen.id }
+  }
+
+  #onUnlogged(tracked: Tracked): void {
+    this.#logUnasked(tracked).catch((error: unknown) => this.#log.onError(error))
   }
 
   /** What was run without a question is logged as it stands. */
   async #logUnasked(tracked: Tracked): Promise<void> {
     const { call } = tracked
     clearTimeout(tracked.timer)
+    if (this.#parts.arrivals.take(call)) {
+      tracked.state = 'space'
+      return
+    }
     tracked.state = 'logged'
-    if (call.isOver) tracked.end(call.getResult())
     const own = this.#createOwn(tracked)
-    await this.#flush()
+    const { content } = call.getResult().result as { content: readonly { text: string }[] }
+    const what = `${call.name} ${cut(JSON.stringify(call.arguments), maxToldChars)}`
+    const came = content.map(({ text }) => cut(text, maxToldChars)).join('\n')
+    const isRun = !call.failedUnrun
+    if (call.isOver) this.#end(tracked, undefined)
+    if (!isRun) return this.#log.report(`failed before it ran: ${what}\n${came}`.trim())
+    await this.#log.flush()
     try {
       await this.#parts.approvals.record(own)
     } catch (error) {
-      if (!isDenied(error)) return this.#onError(error)
-      tracked.end(failed('this call was not allowed'))
-      const { content } = call.getResult().result as { content: readonly { text: string }[] }
-      const what = `${call.name} ${cut(JSON.stringify(call.arguments), maxToldChars)}`
-      const came = content.map(({ text }) => cut(text, maxToldChars)).join('\n')
-      this.#report(`ran without asking, and without the capability for it: ${what}\n${came}`.trim())
+      if (!isDenied(error)) return this.#log.onError(error)
+      tracked.resolve(failed('this call was not allowed'))
+      this.#log.report(`ran without asking, and without the capability for it: ${what}\n${came}`.trim())
       this.#parts.onUnasked(call)
     }
-  }
-
-  /** The space's own log has it, if it was made. */
-  #onSpaceCallOver(tracked: Tracked): void {
-    if (this.#parts.spaceTools.hasArrived(tracked.call)) return
-    tracked.state = 'seen'
   }
 
   #createOwn({ call, result }: Tracked): OwnCall {
@@ -291,44 +379,12 @@ export class Prompt {
       ...(rationale !== '' && { rationale }),
     }
   }
-
-  /** Something that everybody is to know. */
-  #report(text: string): void {
-    this.#parts.log(text)
-    this.#inOrder(() => this.#parts.run.thought(text, { phase: 'error' }))
-  }
-
-  /** All that was thought before. */
-  #flush(): Promise<void> {
-    this.#inOrder(() => this.#thoughts.end())
-    return this.#ordered
-  }
-
-  #inOrder(task: () => Promise<unknown>): void {
-    this.#ordered = this.#ordered.then(task).then(
-      () => {},
-      (error: unknown) => this.#onError(error),
-    )
-  }
-
-  #think(text: string): Promise<unknown> {
-    return this.#parts.run.thought(text)
-  }
-
-  #onError(error: unknown): void {
-    if (!this.#parts.run.signal.aborted) this.#parts.log(`a part of the log is missing: ${String(error)}`)
-  }
 }
 
 const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
-const pick = (
-  options: readonly PermissionOption[],
-  kind: PermissionOptionKind,
-): PermissionOption | undefined => options.find((option) => option.kind === kind)
-
-const select = ({ optionId }: PermissionOption): RequestPermissionResponse => ({
+const select = (optionId: string): RequestPermissionResponse => ({
   outcome: { outcome: 'selected', optionId },
 })
 
-const isFinal = (status: string | null): boolean => status === 'completed' || status === 'failed'
+const isFinal = (status: CallStatus): boolean => status === 'completed' || status === 'failed'

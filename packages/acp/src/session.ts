@@ -1,22 +1,31 @@
 import {
   type ContentBlock,
   methods,
+  type NewSessionRequest,
   type NewSessionResponse,
+  type PromptCapabilities,
   type PromptResponse,
-  type SessionUpdate,
   type StopReason,
 } from '@agentclientprotocol/sdk'
 import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { isObject } from '@meup/folds'
+import { settlesWithin } from '@meup/mcp-bridge'
 import type { AgentCall } from './agent-call.js'
 import type { AgentProcess } from './agent-process.js'
+import type { AgentUpdate } from './agent-updates.js'
 import { findAgent } from './agents.js'
 import { type Approvals, getMessage } from './approvals.js'
+import { askForChoice } from './choices.js'
+import { createPrompt } from './create-prompt.js'
 import { Prompt } from './prompt.js'
-import { type SpaceToolServer, SpaceToolUses, serveSpaceTools } from './space-tools.js'
+import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
+import { Stopper } from './stopper.js'
 
-/** Milliseconds after a cancel in which a tool may end, and the agent answer, before both are killed. */
-const [toolGraceMs, answerGraceMs] = [2000, 10_000]
+/** Bytes of an envelope beside the text of an answer. */
+const envelopeBytes = 8 * 1024
+
+/** What an agent says of a session that it opens. */
+type SessionState = Partial<NewSessionResponse>
 
 /** What an agent's sessions are like. */
 export interface AgentState {
@@ -30,6 +39,8 @@ export interface SessionParts {
   readonly cwd: string
   /** The mode in which the agent asks. */
   readonly mode: string | undefined
+  /** Milliseconds that it may take to open a session. */
+  readonly startTimeoutMs: number
   /** The agent as it runs now; starts it where it does not. */
   getProcess(): Promise<AgentProcess>
   /** Kills it with everything that it has started. The next `getProcess` starts it again. */
@@ -43,7 +54,7 @@ export interface SessionParts {
 /** One conversation with the agent. Its prompts run one after another. */
 export class Session {
   readonly #parts: SessionParts
-  readonly #uses = new SpaceToolUses()
+  readonly #arrivals = new SpaceToolArrivals()
   #tools: SpaceToolServer | undefined
   #process: AgentProcess | undefined
   #id: string | undefined
@@ -52,6 +63,7 @@ export class Session {
   /** What the agent reads first, at the next prompt. */
   #notes: string[] = []
   #isLoading = false
+  #isPrompting = false
   #queue = Promise.resolve()
   #waiting = 0
 
@@ -59,22 +71,32 @@ export class Session {
     this.#parts = parts
   }
 
-  /** Whether what the agent says of this session is about this one. */
+  /** Whether the agent, as it runs now, means this session by the id. */
   isOpenAs(id: string): boolean {
-    return this.#process !== undefined && this.#id === id
+    return this.#id === id && (this.#process !== undefined || this.#isLoading)
+  }
+
+  get id(): string | undefined {
+    return this.#id
   }
 
   /** The agent has ended; the next prompt opens the session again. */
   onProcessEnded(): void {
     this.#process = undefined
+    this.#isLoading = false
   }
 
   get isBusy(): boolean {
     return this.#waiting > 0
   }
 
-  onUpdate(update: SessionUpdate): void {
-    if (update.sessionUpdate === 'current_mode_update') this.#parts.onState({ mode: update.currentModeId })
+  /** The prompt that the agent answers. */
+  get prompt(): Prompt | undefined {
+    return this.#isPrompting ? this.#prompt : undefined
+  }
+
+  onUpdate(update: AgentUpdate): void {
+    if (update.type === 'mode') this.#parts.onState({ mode: update.mode })
     // What a session replays was said before.
     if (!this.#isLoading) this.#prompt?.onUpdate(update)
   }
@@ -82,58 +104,16 @@ export class Session {
   onPermission: Prompt['onPermission'] = (request) =>
     this.#prompt?.onPermission(request) ?? Promise.resolve({ outcome: { outcome: 'cancelled' } })
 
-  /** Answers a turn, after those that came before it. */
-  answer(turn: Turn): Promise<void> {
-    const answered = this.#queue.then(() => (turn.signal.aborted ? undefined : this.#answer(turn)))
-    this.#waiting++
-    this.#queue = answered.catch(() => {}).then(() => void this.#waiting--)
-    return answered
+  /** Has the agent know of this session before anybody asks. */
+  ready(): Promise<void> {
+    return this.#enqueue(async () => void (await this.#open()))
   }
 
-  /** Has the agent know of this session, as it runs now. */
-  async open(): Promise<AgentProcess> {
-    const { cwd, getProcess } = this.#parts
-    const process = await getProcess()
-    if (process === this.#process) return process
-    const { agent, info } = process
-    this.#tools ??= await serveSpaceTools({
-      space: this.#parts.space,
-      uses: this.#uses,
-      getRun: () => this.#run(),
+  /** Answers a turn, after those that came before it. */
+  answer(turn: Turn): Promise<void> {
+    return this.#enqueue(async () => {
+      if (!turn.signal.aborted) await this.#answer(turn)
     })
-    const { mcpCapabilities, loadSession, sessionCapabilities } = info.agentCapabilities ?? {}
-    const mcpServers = mcpCapabilities?.http ? [this.#tools.entry] : []
-    const before = this.#id
-    let state: Partial<NewSessionResponse> | undefined
-    if (before !== undefined && (sessionCapabilities?.resume || loadSession)) {
-      const { resume, load } = methods.agent.session
-      const asked = { sessionId: before, cwd, mcpServers }
-      this.#isLoading = true
-      const method = sessionCapabilities?.resume ? resume : load
-      state = await agent.request<Partial<NewSessionResponse>>(method, asked).catch((error: unknown) => {
-        this.#parts.log(`its session could not be loaded: ${getMessage(error)}`)
-        return undefined
-      })
-      this.#isLoading = false
-    }
-    if (state === undefined) {
-      if (before !== undefined) this.#notes.push('You were started again, and what was said before is lost.')
-      const opened = await agent
-        .request(methods.agent.session.new, { cwd, mcpServers })
-        .catch((error: unknown) => {
-          const login = findAgent(info.agentInfo?.name)?.login
-          const ways = (info.authMethods ?? []).map(({ name, description }) => description || name)
-          const how = login ?? ways.join(', or ')
-          throw new Error(
-            `it opens no session: ${getMessage(error)}${how && `; where it wants to know who uses it: ${how}`}`,
-          )
-        })
-      this.#id = opened.sessionId
-      state = opened
-    }
-    this.#process = process
-    await this.#setMode(process, state)
-    return process
   }
 
   async close(): Promise<void> {
@@ -141,105 +121,171 @@ export class Session {
     await this.#tools?.close()
   }
 
-  async #setMode({ agent }: AgentProcess, { modes, ...state }: Partial<NewSessionResponse>): Promise<void> {
+  #enqueue(task: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(task)
+    this.#waiting++
+    this.#queue = done.catch(() => {}).then(() => void this.#waiting--)
+    return done
+  }
+
+  /** Has the agent know of this session, as it runs now. */
+  async #open(): Promise<AgentProcess> {
+    const { getProcess } = this.#parts
+    const process = await getProcess()
+    if (process === this.#process) return process
+    this.#tools ??= await serveSpaceTools({
+      space: this.#parts.space,
+      arrivals: this.#arrivals,
+      getRun: () => this.#run(),
+    })
+    const before = this.#id
+    let state = before === undefined ? undefined : await this.#load(process, before)
+    if (state === undefined) {
+      if (before !== undefined) this.#notes.push('You were started again, and what was said before is lost.')
+      state = await this.#openNew(process)
+    }
+    // It may have ended meanwhile; then there is no session.
+    if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
+    this.#process = process
+    await this.#setMode(process, state)
+    return process
+  }
+
+  /** `undefined`: the agent cannot, or does not know it any more. */
+  async #load(process: AgentProcess, sessionId: string): Promise<SessionState | undefined> {
+    const { loadSession, sessionCapabilities } = process.info.agentCapabilities ?? {}
+    const { resume, load } = methods.agent.session
+    if (!sessionCapabilities?.resume && !loadSession) return undefined
+    this.#isLoading = true
+    try {
+      const method = sessionCapabilities?.resume ? resume : load
+      return await this.#ask(process, method, { sessionId, ...this.#place(process) })
+    } catch (error) {
+      if (!process.isConnected) throw error
+      this.#parts.log(`its session could not be loaded: ${getMessage(error)}`)
+      return undefined
+    } finally {
+      this.#isLoading = false
+    }
+  }
+
+  async #openNew(process: AgentProcess): Promise<SessionState> {
+    const { info } = process
+    const opened = await this.#ask(process, methods.agent.session.new, this.#place(process)).catch(
+      (error: unknown) => {
+        const login = findAgent(info.agentInfo?.name)?.login
+        const ways = (info.authMethods ?? []).map(({ name, description }) => description || name)
+        const how = login ?? ways.join(', or ')
+        throw new Error(
+          `it opens no session: ${getMessage(error)}${how && `; where it wants to know who uses it: ${how}`}`,
+        )
+      },
+    )
+    const { sessionId } = opened
+    if (typeof sessionId !== 'string')
+      throw new Error(`it opens no session: its id is ${JSON.stringify(sessionId)}`)
+    this.#id = sessionId
+    return opened
+  }
+
+  #place({ info }: AgentProcess): Pick<NewSessionRequest, 'cwd' | 'mcpServers'> {
+    const entry = this.#tools?.entry
+    const mcpServers = info.agentCapabilities?.mcpCapabilities?.http && entry ? [entry] : []
+    return { cwd: this.#parts.cwd, mcpServers }
+  }
+
+  /** An agent that does not answer what is no work is started again. */
+  async #ask(process: AgentProcess, method: string, params: object): Promise<SessionState> {
+    const { startTimeoutMs, restart } = this.#parts
+    const answer = process.agent.request<unknown>(method, params)
+    if (!(await settlesWithin(answer, startTimeoutMs))) {
+      const why = `it did not answer ${method} within ${startTimeoutMs / 1000} s`
+      await restart(why)
+      throw new Error(why)
+    }
+    const result = await answer
+    return isObject(result) ? result : {}
+  }
+
+  async #setMode(process: AgentProcess, { modes, ...state }: SessionState): Promise<void> {
     const { mode: wanted, onState, log } = this.#parts
-    const sessionId = this.#id ?? ''
     const model = readModel(state)
     let mode = modes?.currentModeId
     if (wanted !== undefined && modes != null && wanted !== mode) {
-      const offered = modes.availableModes.map(({ id }) => id)
+      const offered = toList(modes.availableModes).map(({ id }) => id)
       if (!offered.includes(wanted)) throw new Error(`it has no mode ${wanted}; it has ${offered.join(', ')}`)
-      await agent.request(methods.agent.session.setMode, { sessionId, modeId: wanted })
+      const { setMode } = methods.agent.session
+      await this.#ask(process, setMode, { sessionId: this.#id, modeId: wanted })
       mode = wanted
     } else if (wanted !== undefined && modes == null) log(`it has no modes: ${wanted} could not be set`)
     onState({ ...(mode !== undefined && { mode }), ...(model !== undefined && { model }) })
   }
 
   async #answer(turn: Turn): Promise<void> {
-    const process = await this.open()
-    const { agent, info } = process
-    const known = findAgent(info.agentInfo?.name)
     const live = turn.write()
-    let text = ''
-    let response: PromptResponse | undefined
+    const stopper = new Stopper(turn.signal, this.#parts)
     try {
+      const process = await this.#open()
+      const { agent, info } = process
+      let text = ''
       await turn.reason(undefined, async (run) => {
-        const { approvals, log, onUnasked } = this.#parts
+        const { approvals, space, log, onUnasked } = this.#parts
+        this.#arrivals.clear()
         const prompt = new Prompt({
-          ...{ run, live, approvals, log, agent: known, spaceTools: this.#uses },
+          ...{ run, live, approvals, log, arrivals: this.#arrivals },
+          agent: findAgent(info.agentInfo?.name),
+          maxAnswerBytes: space.welcome.limits.maxEnvelopeBytes - envelopeBytes,
+          choose: askForChoice(space, turn, run.context),
           onUnasked: (call) => onUnasked(call, turn, run.context),
+          onExcess: (what) => {
+            log(`it is stopped: ${what}`)
+            stopper.stop()
+          },
         })
         this.#prompt = prompt
+        this.#isPrompting = true
         this.#run = () => (run.isClosed ? undefined : run)
-        const stop = this.#stopWhenAborted(turn, prompt, process)
+        stopper.follow(prompt, () =>
+          agent.notify(methods.agent.session.cancel, { sessionId: this.#id ?? '' }),
+        )
+        let response: Partial<PromptResponse> = {}
         try {
-          response = await agent.request(methods.agent.session.prompt, {
+          const result: unknown = await agent.request(methods.agent.session.prompt, {
             sessionId: this.#id ?? '',
             prompt: this.#createContent(turn, info.agentCapabilities?.promptCapabilities ?? {}),
           })
+          response = isObject(result) ? result : {}
+          if (response.stopReason !== 'cancelled') await prompt.settle()
         } catch (error) {
-          await prompt.finish('the agent did not say how it ended')
-          if (process.isConnected) throw error
-          throw new Error(`the agent ended: ${await process.ended}`, { cause: error })
+          if (prompt.excess === undefined) {
+            await prompt.finish('the agent did not say how it ended')
+            if (process.isConnected) throw error
+            throw new Error(`the agent ended: ${await process.ended}`, { cause: error })
+          }
         } finally {
-          stop()
+          this.#isPrompting = false
+          stopper.close()
         }
         text = await prompt.finish('the agent did not say how it ended')
         this.#notes.push(...prompt.rejections)
-        text = getAnswer(text, response.stopReason, prompt.rejections)
+        text = getAnswer(text, response.stopReason, prompt)
         await run.conclude(undefined, {
-          metadata: { stopReason: response.stopReason, ...readUsage(response) },
+          metadata: {
+            ...(response.stopReason && { stopReason: response.stopReason }),
+            ...readUsage(response),
+          },
         })
       })
       live.close()
       await turn.reply(text, { format: 'markdown' })
     } finally {
+      stopper.close()
       live.close()
     }
   }
 
-  /** Tells the agent to stop; what does not stop is killed. */
-  #stopWhenAborted(turn: Turn, prompt: Prompt, { agent }: AgentProcess): () => void {
-    const { log, restart } = this.#parts
-    const timers: NodeJS.Timeout[] = []
-    const stop = (): void => {
-      prompt.cancel()
-      agent.notify(methods.agent.session.cancel, { sessionId: this.#id ?? '' }).catch(() => {}) // It has ended.
-      const kill = (why: string): void => {
-        restart(why).catch((error: unknown) => log(`it could not be stopped: ${getMessage(error)}`))
-      }
-      timers.push(
-        setTimeout(() => prompt.hasRunning && kill('a tool went on after a cancel'), toolGraceMs),
-        setTimeout(() => kill('it did not answer a cancel'), answerGraceMs),
-      )
-    }
-    if (turn.signal.aborted) stop()
-    else turn.signal.addEventListener('abort', stop)
-    return () => {
-      turn.signal.removeEventListener('abort', stop)
-      // A command may go on after the agent has answered.
-      clearTimeout(timers[1])
-      if (!prompt.hasRunning) clearTimeout(timers[0])
-    }
-  }
-
-  #createContent(
-    { text, from, trigger }: Turn,
-    { image, embeddedContext }: { image?: boolean; embeddedContext?: boolean },
-  ): ContentBlock[] {
-    const notes = this.#notes.splice(0)
-    const said = trigger.to === undefined ? `${from}: ${text}` : text
-    const { content } = trigger.payload as { readonly content?: unknown }
-    const attached = Array.isArray(content) ? (content as ContentBlock[]) : []
-    const taken = attached.filter(
-      (block) =>
-        isObject(block) &&
-        (block.type === 'text' ||
-          block.type === 'resource_link' ||
-          (block.type === 'image' && image) ||
-          (block.type === 'resource' && embeddedContext)),
-    )
-    return [{ type: 'text', text: [...notes, said].join('\n') }, ...taken]
+  #createContent(turn: Turn, accepted: PromptCapabilities): ContentBlock[] {
+    return createPrompt({ turn, notes: this.#notes.splice(0), takesImages: accepted.image === true })
   }
 }
 
@@ -250,8 +296,12 @@ const endings: Readonly<Partial<Record<StopReason, string>>> = {
 }
 
 /** What a prompt came to. Throws where that is nothing. */
-function getAnswer(text: string, stopReason: StopReason, rejections: readonly string[]): string {
-  const ending = endings[stopReason]
+function getAnswer(
+  text: string,
+  stopReason: StopReason | null | undefined,
+  { rejections, excess }: Prompt,
+): string {
+  const ending = excess === undefined ? endings[stopReason ?? 'end_turn'] : `${excess}, and was stopped`
   if (ending !== undefined) return text === '' ? `There is no answer: ${ending}.` : `${text}\n\n(${ending})`
   const last = rejections.at(-1)
   if (text !== '' && (stopReason !== 'cancelled' || last !== undefined)) return text
@@ -259,7 +309,7 @@ function getAnswer(text: string, stopReason: StopReason, rejections: readonly st
   throw new Error(stopReason === 'cancelled' ? 'the agent cancelled it' : 'the agent gave no answer')
 }
 
-function readUsage(response: PromptResponse): object {
+function readUsage(response: object): object {
   const { usage } = response as { readonly usage?: unknown }
   if (!isObject(usage)) return {}
   const { inputTokens, outputTokens } = usage
@@ -268,8 +318,13 @@ function readUsage(response: PromptResponse): object {
 }
 
 /** Agents give it as an option of the session, or as they did before there were any. */
-function readModel({ configOptions, ...rest }: Partial<NewSessionResponse>): string | undefined {
-  const option = configOptions?.find(({ category, id }) => category === 'model' || id === 'model')
-  const { models } = rest as { readonly models?: { readonly currentModelId?: string } }
-  return typeof option?.currentValue === 'string' ? option.currentValue : models?.currentModelId
+function readModel({ configOptions, ...rest }: SessionState): string | undefined {
+  const option = toList(configOptions).find(({ category, id }) => category === 'model' || id === 'model')
+  const { models } = rest as { readonly models?: { readonly currentModelId?: unknown } | null }
+  const model: unknown = option?.currentValue ?? models?.currentModelId
+  return typeof model === 'string' ? model : undefined
 }
+
+/** The objects of a list, if it is one. */
+const toList = <Each extends object>(list: readonly Each[] | null | undefined): readonly Each[] =>
+  Array.isArray(list) ? (list as readonly Each[]).filter((each) => isObject(each)) : []

@@ -1,7 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { McpServer as McpServerEntry, ToolCallUpdate } from '@agentclientprotocol/sdk'
+import { isDeepStrictEqual } from 'node:util'
+import type { McpServer as McpServerEntry } from '@agentclientprotocol/sdk'
 import { getRequestListener } from '@hono/node-server'
 import {
   type CallableTool,
@@ -19,43 +20,62 @@ import { getMessage } from './approvals.js'
 /** What agents call the server of the space's tools. */
 const serverName = 'space'
 
-/** Agents write the server's name before the tool's, each in its own way. */
-const prefix = new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`)
+/** Agents write the server's name before the tool's, each in its own way, or behind it. */
+const [prefix, suffix] = [new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`), ` (${serverName} MCP Server)`]
+/** Calls that are remembered, and characters of their arguments; the oldest are forgotten. */
+const [maxArrivals, maxArrivalChars] = [1000, 4 * 1024 * 1024]
 
-/** Which calls of an agent go through the space: they are logged there, and need no permission of their own. */
-export class SpaceToolUses {
-  #names: ReadonlySet<string> = new Set()
-  /** Calls that have come and were not shown by the agent yet, by the tool. */
-  readonly #arrived = new Map<string, number>()
+interface ToolUse {
+  readonly tool: string
+  readonly arguments: unknown
+}
 
-  offered(names: readonly string[]): void {
-    this.#names = new Set(names)
+/**
+ * Calls that have come to the server of the space's tools, and were logged under the tools' own names. What an agent shows as one
+ * of them needs no second entry in the log. It allows nothing: names and arguments are written by a model, so permissions are
+ * decided as for any call.
+ */
+export class SpaceToolArrivals {
+  #waiting: (ToolUse & { readonly chars: number })[] = []
+  #chars = 0
+
+  add(use: ToolUse): void {
+    const arrival = { ...use, chars: JSON.stringify(use).length }
+    this.#chars += arrival.chars
+    this.#waiting.push(arrival)
+    while (this.#waiting.length > maxArrivals || this.#chars > maxArrivalChars) this.#remove(0)
   }
 
-  arrived(name: string): void {
-    this.#arrived.set(name, (this.#arrived.get(name) ?? 0) + 1)
+  /** Whether a call has come with the name and the arguments that are shown. Each counts once. */
+  take(call: AgentCall): boolean {
+    const shown = readToolUse(call)
+    if (shown === undefined) return false
+    const index = this.#waiting.findIndex(
+      (each) => each.tool === shown.tool && isDeepStrictEqual(each.arguments, shown.arguments),
+    )
+    if (index >= 0) this.#remove(index)
+    return index >= 0
   }
 
-  isSpaceTool({ name, title, rawInput }: ToolCallUpdate): boolean {
-    if (isObject(rawInput) && rawInput.server === serverName) return true
-    return [name, title].some((each) => each != null && this.#find(each) !== undefined)
+  clear(): void {
+    this.#waiting = []
+    this.#chars = 0
   }
 
-  /** Whether a call came that this one shows. It counts once. */
-  hasArrived({ title, name }: AgentCall): boolean {
-    const tool = this.#find(name) ?? this.#find(title)
-    const found = tool ?? [...this.#arrived.keys()][0]
-    const count = found === undefined ? 0 : (this.#arrived.get(found) ?? 0)
-    if (found === undefined || count === 0) return false
-    this.#arrived.set(found, count - 1)
-    return true
+  #remove(index: number): void {
+    for (const { chars } of this.#waiting.splice(index, 1)) this.#chars -= chars
   }
+}
 
-  #find(text: string): string | undefined {
-    const [first = ''] = text.split(/[\s(]/)
-    const rest = prefix.test(first) ? first.replace(prefix, '') : undefined
-    return rest !== undefined && this.#names.has(rest) ? rest : undefined
+/** The tool of the space that a call is shown as. */
+export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | undefined {
+  if (isObject(rawInput) && rawInput.server === serverName && typeof rawInput.tool === 'string')
+    return { tool: rawInput.tool, arguments: rawInput.arguments ?? {} }
+  for (const text of [name, title]) {
+    if (prefix.test(text)) return { tool: text.replace(prefix, ''), arguments: rawInput ?? {} }
+    if (text.endsWith(suffix)) return { tool: text.slice(0, -suffix.length), arguments: rawInput ?? {} }
   }
+  return undefined
 }
 
 export interface SpaceToolServer {
@@ -66,7 +86,7 @@ export interface SpaceToolServer {
 
 interface Served {
   readonly space: SpaceClient
-  readonly uses: SpaceToolUses
+  readonly arrivals: SpaceToolArrivals
   /** The run that calls are a part of; `undefined`: nobody has asked for anything. */
   readonly getRun: () => Reasoning | undefined
 }
@@ -74,17 +94,18 @@ interface Served {
 /** Serves the tools that the agent may call or propose to it alone, over HTTP on this machine. */
 export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> {
   const token = randomBytes(24).toString('base64url')
-  const http = createServer(
-    getRequestListener(async (request) => {
-      if (!isSame(request.headers.get('authorization') ?? '', `Bearer ${token}`))
-        return Response.json({ error: 'this server is for one agent alone' }, { status: 403 })
-      // Each request is served by itself: there is nothing that the server would have to say unasked.
-      const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-      const server = createToolServer(served)
-      await server.connect(transport)
-      return transport.handleRequest(request)
-    }),
-  )
+  const listener = getRequestListener(async (request) => {
+    if (!isSame(request.headers.get('authorization') ?? '', `Bearer ${token}`))
+      return Response.json({ error: 'this server is for one agent alone' }, { status: 403 })
+    // Each request is served by itself: there is nothing that the server would have to say unasked.
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    const server = createToolServer(served)
+    await server.connect(transport)
+    return transport.handleRequest(request)
+  })
+  const http = createServer((request, response) => {
+    listener(request, response).catch(() => response.destroy())
+  })
   await new Promise<void>((resolve, reject) => http.once('error', reject).listen(0, '127.0.0.1', resolve))
   const { port } = http.address() as AddressInfo
   const headers = [{ name: 'authorization', value: `Bearer ${token}` }]
@@ -98,13 +119,11 @@ export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> 
   }
 }
 
-function createToolServer({ space, uses, getRun }: Served): Server {
+function createToolServer({ space, arrivals, getRun }: Served): Server {
   const server = new Server({ name: serverName, version: PROTOCOL }, { capabilities: { tools: {} } })
   const list = async (): Promise<Map<string, CallableTool>> => {
     const tools = await (getRun()?.tools() ?? space.tools())
-    const named = new Map(tools.map((tool) => [nameOf(tool), tool]))
-    uses.offered([...named.keys()])
-    return named
+    return new Map(tools.map((tool) => [nameOf(tool), tool]))
   }
   server.setRequestHandler('tools/list', async () => ({
     tools: [...(await list())].map(([name, { description, inputSchema }]) => ({
@@ -114,7 +133,7 @@ function createToolServer({ space, uses, getRun }: Served): Server {
     })),
   }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }) => {
-    uses.arrived(name)
+    arrivals.add({ tool: name, arguments: args })
     const tool = (await list()).get(name)
     if (tool === undefined) return failure(`there is no tool ${name} in this space`)
     try {

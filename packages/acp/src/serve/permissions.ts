@@ -5,11 +5,12 @@ import {
   type RequestPermissionResponse,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
-import type { OpenProposal, Settlement, SpaceClient } from '@meup/agent-sdk'
-import { ProtocolError } from '@meup/protocol'
+import { getAlwaysCapability, type OpenProposal, type Settlement, type SpaceClient } from '@meup/agent-sdk'
+import { capabilitySentence, isObject } from '@meup/folds'
+import { type Capability, ProtocolError } from '@meup/protocol'
 import { textContent, thoughtChunk } from './content.js'
 import { formatError } from './errors.js'
-import { describeProposal, formatSettlement } from './tool-calls.js'
+import { describePermission, describeProposal, formatSettlement } from './tool-calls.js'
 
 /** The result is for the proposer: it may take as long as it takes. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
@@ -73,8 +74,10 @@ export class Permissions {
   async #decide(session: string, proposal: OpenProposal, signal: AbortSignal): Promise<void> {
     const { space, client, notify } = this.#parts
     const { id, from } = proposal
-    const toolCall = { ...describeProposal(proposal), status: 'pending' } as const
-    const options = this.#options(proposal, toolCall.title)
+    const { toolCall: shown, isWhole } = describePermission(proposal)
+    const toolCall = { ...shown, status: 'pending' } as const
+    const options = this.#options(proposal, isWhole)
+    if (options.length === 0) return
     const asked: Promise<RequestPermissionResponse> = client.request(
       methods.client.session.requestPermission,
       { sessionId: session, toolCall, options },
@@ -85,6 +88,8 @@ export class Permissions {
       throw error
     })
     if (outcome.outcome === 'cancelled' || signal.aborted) return
+    if (options.every(({ optionId }) => optionId !== outcome.optionId))
+      return this.#parts.log(`${id} was not decided: ${outcome.optionId} was not offered`)
     if (outcome.optionId === 'reject_once') await space.proposals.reject(id, { reason: 'disagree' })
     else if (outcome.optionId === 'allow_once') await space.proposals.approve(id, unhurried)
     else if (outcome.optionId === 'allow_always') {
@@ -93,12 +98,14 @@ export class Permissions {
     }
   }
 
-  #options({ id, from }: OpenProposal, title: string): PermissionOption[] {
+  /** What was not shown whole can be rejected alone. */
+  #options(proposal: OpenProposal, isWhole: boolean): PermissionOption[] {
+    const { id, from } = proposal
     const { proposals } = this.#parts.space
-    const always = `Always allow ${from} to use ${title}, with any arguments`
+    const capability = isWhole && proposals.mayAllowAlways(id) ? getAlwaysCapability(proposal) : undefined
     return [
-      option('allow_once', 'Allow'),
-      ...(proposals.mayAllowAlways(id) ? [option('allow_always', always)] : []),
+      ...(isWhole ? [option('allow_once', 'Allow')] : []),
+      ...(capability === undefined ? [] : [option('allow_always', nameAlways(from, capability))]),
       ...(proposals.mayReject(id) ? [option('reject_once', 'Reject')] : []),
     ]
   }
@@ -112,6 +119,14 @@ export class Permissions {
     const content = [textContent(formatSettlement(settlement))]
     this.#parts.notify(session, { sessionUpdate: 'tool_call_update', toolCallId: id, status, content })
   }
+}
+
+/** Exactly what is granted. */
+function nameAlways(from: string, capability: Capability): string {
+  const payload = isObject(capability) && 'payload' in capability ? capability.payload : undefined
+  const params = isObject(payload) && isObject(payload.params) ? payload.params : {}
+  const args = params.arguments === undefined ? ', with any arguments' : ''
+  return `Always allow ${from} to ${capabilitySentence(capability)}${args}`
 }
 
 const option = (kind: PermissionOption['kind'], name: string): PermissionOption => ({

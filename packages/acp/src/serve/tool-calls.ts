@@ -2,11 +2,15 @@ import type { ToolCall, ToolCallContent, ToolKind } from '@agentclientprotocol/s
 import type { OpenProposal, Settlement, SpaceClient } from '@meup/agent-sdk'
 import {
   defaultGuard,
+  exactText,
   getParameters,
   guarded,
   guardedToolName,
+  inertMarkdown,
   isObject,
+  keepOffMargin,
   onOneLine,
+  printable,
   redact,
 } from '@meup/folds'
 import { readDiffs, textContent } from './content.js'
@@ -29,7 +33,6 @@ type ShownCall = Pick<ToolCall, 'toolCallId' | 'title' | 'rawInput'> & { readonl
 /** What a client shows of a call: arguments as all views of the space have them, changes of files whole. */
 export function describeCall({ id, proposer, to, tool, rationale, parameters }: CallFields): ShownCall {
   const { value } = redact(parameters, defaultGuard)
-  const isWhole = JSON.stringify(value) === JSON.stringify(parameters)
   const asks = proposer === undefined ? 'Why' : `${proposer} asks`
   const why = rationale ?? (proposer === undefined ? '' : 'no reason given')
   return {
@@ -37,11 +40,9 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
     title: onOneLine([...(to === undefined ? [] : [to.join(',')]), tool].join('/')),
     rawInput: value,
     content: [
-      ...(why === '' ? [] : [textContent(`${asks}: ${why}`)]),
+      // Editors draw Markdown. A further line must not pass for one of ours.
+      ...(why === '' ? [] : [textContent(`${asks}: ${keepOffMargin(inertMarkdown(printable(why)), '> ')}`)]),
       ...readDiffs(parameters),
-      ...(proposer === undefined || isWhole
-        ? []
-        : [textContent('Arguments are masked or cut here; the page of the space shows all of them.')]),
     ],
   }
 }
@@ -55,6 +56,26 @@ export const describeProposal = ({ id, from, to, rationale, ...payload }: OpenPr
     rationale,
     parameters: getParameters(payload),
   })
+
+/** Characters of what is approved that a client shows at once. */
+const maxExactChars = 16_000
+
+/** The same for a client whose user decides: all that is carried out, unmasked; `isWhole`: it may be approved. */
+export function describePermission(proposal: OpenProposal): { toolCall: ShownCall; isWhole: boolean } {
+  const { content, ...call } = describeProposal(proposal)
+  const { text, isWhole } = exactText(proposal, maxExactChars)
+  const exact = isWhole
+    ? `All that is carried out, exactly:\n\`\`\`json\n${text}\n\`\`\``
+    : `It is too long to be shown here, and cannot be approved here. \`meup proposals show ${proposal.id}\` and the page of the space show all of it.`
+  return {
+    isWhole,
+    toolCall: {
+      ...call,
+      ...(isWhole && { rawInput: getParameters({ ...proposal }) }),
+      content: [...content, textContent(exact)],
+    },
+  }
+}
 
 /** What became of a proposal, and who decided. */
 export function formatSettlement(settlement: Settlement): string {
@@ -89,14 +110,16 @@ export class ToolKinds {
 
   get(participant: string, tool: string): ToolKind {
     const tools = this.#known.get(participant)
-    if (tools === undefined) void this.#ask(participant)
+    if (tools === undefined) this.#ask(participant)
     return tools?.get(tool) ?? 'other'
   }
 
-  async #ask(participant: string): Promise<void> {
+  #ask(participant: string): void {
     this.#known.set(participant, new Map())
-    const tools = await this.#space.tools([participant]).catch(() => [])
-    this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
+    const keep = (tools: Awaited<ReturnType<SpaceClient['tools']>>): void => {
+      this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
+    }
+    this.#space.tools([participant]).then(keep, () => {}) // Without kinds, icons are missing, and nothing else.
   }
 }
 

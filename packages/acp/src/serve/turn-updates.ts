@@ -112,7 +112,8 @@ export class TurnUpdates {
   /** Also what others think in the runs of the turn, with their names. */
   #onThought({ kind, from, payload }: AnyEnvelope): SessionUpdate[] {
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningThought) || kind === Kind.reasoningCancel) return []
-    const plan = readPlan({ ...payload })
+    // The editor has one plan: what others plan in the run is a thought of theirs.
+    const plan = from === this.#question.agent ? readPlan({ ...payload }) : undefined
     if (plan !== undefined) return [{ sessionUpdate: 'plan', entries: plan }]
     const text = isWithheld({ ...payload }) ? '' : getMessage({ ...payload }).trim()
     if (text === '' || this.#answer.has(text)) return []

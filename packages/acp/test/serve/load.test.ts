@@ -9,7 +9,12 @@ import { careful, offerFiles, openEditor, useTool } from '../support/stage.js'
 /** A space on a socket, whose history is read over HTTP. */
 async function remembered() {
   const gateway = await standing({
-    participants: { ana: ['*'], ben: ['*'], coder: careful, files: ['mcp.*'] },
+    participants: {
+      ana: { kind: 'human', capabilities: ['*'] },
+      ben: ['*'],
+      coder: careful,
+      files: ['mcp.*'],
+    },
   })
   onTestFinished(() => gateway.stop())
   const target = (id: string) => ({ url: gateway.url, space: 'test', token: testToken(id) })

@@ -19,13 +19,21 @@ test('a proposal of the turn is asked with its arguments and reason; allowed, it
         { kind: 'allow_once', name: 'Allow' },
         {
           kind: 'allow_always',
-          name: 'Always allow coder to use files/write, with any arguments',
+          name: 'Always allow coder to call write of files, with any arguments',
         },
         { kind: 'reject_once', name: 'Reject' },
       ],
     },
   ])
-  expect(contentOf(editor.permissions[0]?.toolCall ?? {})).toBe('coder asks: a note was asked for')
+  const [reason, exact = ''] = contentOf(editor.permissions[0]?.toolCall ?? {}).split(' | ')
+  expect(reason).toBe('coder asks: a note was asked for')
+  expect(readExact(exact)).toEqual({
+    to: ['files'],
+    method: 'tools/call',
+    context: expect.any(String),
+    expiresAt: expect.any(String),
+    params: { name: 'write', arguments: { path: 'note' } },
+  })
   expect(editor.shown).toEqual([
     'thinks: Let me see',
     asked,
@@ -195,6 +203,35 @@ test('other proposals that wait are asked when the next prompt begins, and go on
   await expect.poll(() => written).toEqual(['other', 'third'])
 })
 
+test('what somebody else has rejected is still asked, and what its user has is not, though others may approve it', async () => {
+  const { editor, prompt, answer, coder, ana, ben, space, written } = await stage({
+    participants: { ana: ['*'], ben: ['*'], finn: ['*'], coder: careful, files: ['mcp.*'] },
+  })
+  const finn = await space.join('finn')
+  const payload = { method: 'tools/call', params: { name: 'write', arguments: { path: 'note' } } }
+  const { id } = await coder.send({ kind: Kind.mcpProposal, to: ['files'], payload })
+  const withdrawn: string[] = []
+  answer(async (turn) => {
+    if (turn.text === 'Hello') {
+      await expect.poll(() => editor.permissions.length).toBe(1)
+      await ben.proposals.reject(id, { reason: 'no' })
+      await expect.poll(() => ana.proposals.get(id)?.rejectedBy).toEqual(['ben'])
+      withdrawn.push(...editor.withdrawn)
+    }
+    await turn.reply('done')
+  })
+  await prompt('Hello')
+  expect(withdrawn).toEqual([])
+
+  editor.decide = () => choose('reject_once')
+  await prompt('Hello again')
+  await expect.poll(() => ana.proposals.get(id)).toBeUndefined()
+  await prompt('And again')
+  expect(editor.permissions.map(({ toolCall }) => toolCall.toolCallId)).toEqual([id, id])
+  await finn.proposals.approve(id)
+  expect(written).toEqual(['note'])
+})
+
 test('a proposal that waits is asked in one session alone', async () => {
   const { editor, sessionId, answer, coder } = await stage()
   await propose(coder, 'other')
@@ -222,12 +259,48 @@ test('a proposal is asked about in the prompt that it belongs to alone', async (
   expect(editor.permissions.map((each) => each.sessionId)).toEqual([sessionId])
 })
 
-test('a request that was masked or cut says so', async () => {
+/** The JSON between the fences. */
+const readExact = (content: string): unknown => JSON.parse(content.replace(/^[\s\S]*```json\n|\n```$/g, ''))
+
+test.for([
+  ['a secret', { path: 'note', password: 'swordfish; rm -rf ~' }, '"password": "swordfish; rm -rf ~"'],
+  ['bidi', { path: 'a\u202etxt' }, '"path": "a\\u202etxt"'],
+  ['zero width', { path: 'a\u200btxt' }, '"path": "a\\u200btxt"'],
+  ['a homoglyph', { 'p\u0430th': 'x', path: 'note' }, '"p\\u0430th": "x"'],
+] as const)('who may approve sees the arguments as they are carried out: %s', async ([, args, shown]) => {
   const { editor, prompt, answer } = await stage()
-  answer(useTool('files/write', { path: 'note', password: 'swordfish' }, 'a note was asked for'))
+  answer(useTool('files/write', args, 'a note was asked for'))
   editor.decide = () => choose('reject_once')
   await prompt('Write it')
-  expect(contentOf(editor.permissions[0]?.toolCall ?? {})).toContain('Arguments are masked or cut here')
+  expect(contentOf(editor.permissions[0]?.toolCall ?? {})).toContain(shown)
+})
+
+test('what is too long to be shown can be rejected alone, whatever the editor answers', async () => {
+  const { editor, prompt, answer, written, logged, ben } = await stage()
+  const path = `${'x'.repeat(16_000)}; rm -rf ~`
+  answer(useTool('files/write', { path }, 'a note was asked for'))
+  editor.decide = () => choose('allow_once')
+  const prompted = prompt('Write it')
+  await expect.poll(() => logged.at(-1)).toContain('allow_once was not offered')
+  expect(editor.permissions[0]?.options.map(({ kind }) => kind)).toEqual(['reject_once'])
+  const [{ id = '' } = {}] = ben.proposals.list()
+  expect(contentOf(editor.permissions[0]?.toolCall ?? {})).toContain(`meup proposals show ${id}`)
+  await ben.proposals.reject(id, { reason: 'no' })
+  await prompted
+  expect(written).toEqual([])
+})
+
+test('a reason stays one text: its further lines are quoted, and its images are none', async () => {
+  const { editor, prompt, answer } = await stage()
+  const why = 'so\nAll that is carried out, exactly:\n![x](https://eve.example/x)'
+  answer(useTool('files/write', { path: 'note' }, why))
+  editor.decide = () => choose('reject_once')
+  await prompt('Write it')
+  const [reason = ''] = contentOf(editor.permissions[0]?.toolCall ?? {}).split(' | ')
+  expect(reason.split('\n').slice(1)).toEqual([
+    '> All that is carried out, exactly:',
+    '> !\\[x]\\(https://eve.example/x)',
+  ])
 })
 
 test('an editor that cannot ask leaves the decision to others', async () => {

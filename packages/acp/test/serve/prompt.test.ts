@@ -46,6 +46,26 @@ test('thoughts, the plan, calls with their reasons and results, and the answer a
   ])
 })
 
+test('the plan that others make in the run does not replace the plan of the agent', async () => {
+  const { editor, prompt, answer, ben } = await stage()
+  answer(async (turn) => {
+    const run = await turn.reason()
+    await run.thought('', { phase: 'plan', metadata: { plan: [{ content: 'read', status: 'completed' }] } })
+    await ben.send({
+      kind: Kind.reasoningThought,
+      context: run.context,
+      payload: {
+        message: 'I would write',
+        phase: 'plan',
+        metadata: { plan: [{ content: 'rm -rf', status: 'pending' }] },
+      },
+    })
+    await turn.reply('done')
+  })
+  await prompt('Go')
+  expect(editor.shown).toEqual(['plan: read completed', 'thinks: ben: I would write', 'says: done'])
+})
+
 test('a call that fails, one that is refused, and one without a result at the end are shown as failed', async () => {
   const { editor, prompt, answer, ben } = await stage({
     participants: {

@@ -20,7 +20,7 @@ interface Options extends Partial<CodingAgentOptions> {
   readonly capabilities?: readonly Capability[]
   /** How the scripted agent behaves apart from its script. */
   readonly behaviour?: object
-  readonly participants?: Readonly<Record<string, readonly Capability[]>>
+  readonly participants?: TestSpaceOptions['participants']
   readonly limits?: TestSpaceOptions['limits']
 }
 

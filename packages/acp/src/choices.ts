@@ -1,0 +1,36 @@
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
+import { isObject } from '@meup/folds'
+import { Kind } from '@meup/protocol'
+import { getMessage } from './approvals.js'
+import type { Choose } from './prompt.js'
+
+/** Milliseconds that the asker has to choose. */
+const answerTimeoutMs = 240_000
+
+/** Has the asker of a turn choose, where they are here and the agent may ask them [MEUP-3.26]. */
+export function askForChoice(space: SpaceClient, turn: Turn, context: string): Choose {
+  return async (question, options, signal) => {
+    const { from, trigger } = turn
+    const method = 'elicitation/create'
+    const draft = { kind: Kind.mcpRequest, to: [from], context, payload: { jsonrpc: '2.0', method } }
+    if (!space.can(draft)) return { failure: `no capability to ask ${from} (${method})` }
+    if (!space.participants.some(({ id, status }) => id === from && status === 'present'))
+      return { failure: `${from} is away` }
+    const names = options.map(({ name }) => name)
+    const choice = { type: 'string', title: 'Choice', enum: options.map(({ id }) => id), enumNames: names }
+    const form = { type: 'object', properties: { choice }, required: ['choice'] }
+    try {
+      const { action, content } = await space.request(
+        from,
+        method,
+        { message: question, requestedSchema: form },
+        { signal, timeoutMs: answerTimeoutMs, propose: false, correlationId: trigger.id, context },
+      )
+      if (action !== 'accept' || !isObject(content)) return { failure: `${from} did not choose` }
+      const chosen = options.find(({ id, name }) => [id, name].includes(String(content.choice)))
+      return chosen ?? { failure: `${from} chose ${JSON.stringify(content.choice)}, which is none of them` }
+    } catch (error) {
+      return { failure: getMessage(error) }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { getMessage } from './approvals.js'
+import type { Prompt } from './prompt.js'
+
+/** Milliseconds after a cancel in which a tool may end, and the agent answer, before both are killed. */
+const [toolGraceMs, answerGraceMs] = [2000, 10_000]
+
+interface Parts {
+  /** Kills the agent with everything that it has started. */
+  restart(why: string): Promise<void>
+  readonly log: (line: string) => void
+}
+
+/** Tells an agent to stop when its turn is aborted, or `stop` is called; what does not stop is killed. */
+export class Stopper {
+  readonly #signal: AbortSignal
+  readonly #parts: Parts
+  #prompt: Prompt | undefined
+  #cancel: (() => Promise<void>) | undefined
+  #tool: NodeJS.Timeout | undefined
+  #answer: NodeJS.Timeout | undefined
+  #isStopping = false
+  readonly #onAbort = (): void => this.stop()
+
+  constructor(signal: AbortSignal, parts: Parts) {
+    this.#signal = signal
+    this.#parts = parts
+    if (signal.aborted) this.stop()
+    else signal.addEventListener('abort', this.#onAbort)
+  }
+
+  /** The prompt has begun, and is cancelled in this way. */
+  follow(prompt: Prompt, cancel: () => Promise<void>): void {
+    this.#prompt = prompt
+    this.#cancel = cancel
+    if (this.#isStopping) this.#stopPrompt()
+  }
+
+  stop(): void {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    this.#stopPrompt()
+    this.#tool = setTimeout(
+      () => this.#prompt?.hasRunning && this.#kill('a tool went on after a cancel'),
+      toolGraceMs,
+    )
+    this.#answer = setTimeout(() => this.#kill('it did not answer a cancel'), answerGraceMs)
+  }
+
+  /** The agent has answered. A command may go on after that. */
+  close(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    clearTimeout(this.#answer)
+    if (this.#prompt?.hasRunning !== true) clearTimeout(this.#tool)
+  }
+
+  #stopPrompt(): void {
+    this.#prompt?.cancel()
+    this.#cancel?.().catch(() => {}) // It has ended.
+  }
+
+  #kill(why: string): void {
+    const { restart, log } = this.#parts
+    restart(why).catch((error: unknown) => log(`it could not be stopped: ${getMessage(error)}`))
+  }
+}
