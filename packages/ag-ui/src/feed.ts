@@ -2,7 +2,15 @@ import type { AGUIEvent } from '@ag-ui/core'
 import type { Guard } from '@meup/folds'
 import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
 import { type Caller, readHistory, type Selection, type SseFeed, yieldNow } from '@meup/gateway/routes'
-import { checkMetered, type Envelope, Kind, namespaceOf, WorkError, WorkMeter } from '@meup/protocol'
+import {
+  checkMetered,
+  type Envelope,
+  Kind,
+  namespaceOf,
+  type Subject,
+  WorkError,
+  WorkMeter,
+} from '@meup/protocol'
 import type { Run } from './run.js'
 
 /** A run that owes more work than this is ended [milliseconds]. */
@@ -97,6 +105,7 @@ export interface WorkAccount {
   readonly guard: Guard
   /** Whether the client may do what a proposal asks for, and so approve it. */
   mayApprove(proposal: Envelope): boolean
+  mayReject(proposal: Envelope): boolean
   /** Charges for a folded envelope of so many bytes. Returns the milliseconds until everything is paid. */
   settle(bytes: number): number
 }
@@ -105,17 +114,18 @@ export interface WorkAccount {
 export function createWorkAccount({ space, participant, rateLimitKey }: Caller): WorkAccount {
   const newMeter = () => new WorkMeter(space.config.limits.work)
   let meter = newMeter()
+  const maySend = (envelope: Subject): boolean => {
+    try {
+      return checkMetered(meter, () => space.state.participants.allows(participant, envelope))
+    } catch (error) {
+      if (error instanceof WorkError) return false
+      throw error
+    }
+  }
   return {
     guard: (text) => space.safety.guard(text, meter),
-    mayApprove(proposal) {
-      const request = { ...proposal, kind: Kind.mcpRequest }
-      try {
-        return checkMetered(meter, () => space.state.participants.allows(participant, request))
-      } catch (error) {
-        if (error instanceof WorkError) return false
-        throw error
-      }
-    },
+    mayApprove: (proposal) => maySend({ ...proposal, kind: Kind.mcpRequest }),
+    mayReject: ({ from }) => maySend({ kind: Kind.mcpReject, to: [from], payload: {} }),
     settle(bytes) {
       const now = space.clock.now()
       space.rates.charge(rateLimitKey, 'work', meter.spent + cost.envelope + bytes / cost.bytesPerUnit, now)
@@ -147,11 +157,12 @@ export async function follow(
   const selection = selectTurn(question)
   let isGone = false
   let connection: ConnectionHandle | undefined
-  void ended.then(() => {
+  const { space } = visitor
+  const leave = (): void => {
     isGone = true
     connection?.closed()
-  })
-  const { space } = visitor
+  }
+  ended.then(leave).catch((err: unknown) => space.logger.error({ err }, 'a run of AG-UI did not end'))
   let place = after
   for (let isAll = false; !isAll && !isGone; ) {
     const reader = { ...space.getReader(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }

@@ -24,18 +24,10 @@ import {
 } from '@meup/gateway/routes'
 import { errorCodes, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
+import { encodeDecisions, readExactText } from './decisions.js'
 import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
-import {
-  createIdMaker,
-  defaultTimeoutSeconds,
-  encodeCancellation,
-  encodeDecisions,
-  encodeQuestion,
-  maxAnswers,
-  maxTimeoutSeconds,
-  type RunInput,
-  readRunInput,
-} from './input.js'
+import { createIdMaker, encodeCancellation, encodeQuestion } from './frames.js'
+import { defaultTimeoutSeconds, maxAnswers, maxTimeoutSeconds, type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
@@ -120,10 +112,13 @@ async function postRun(
   const input = readRunInput(body)
   if (isRefusal(input)) return refused(input)
   const agent = resolveAgent(input.settings.agent ?? query.agent, visitor)
-  if (typeof agent !== 'string') return refused(agent)
+  if (typeof agent !== 'string')
+    return refused(agent, input.settings.agent === undefined ? {} : { path: '/forwardedProps/agent' })
   const connectRequest = readConnectRequest(context, options)
   const makeId = createIdMaker(connectRequest.token ?? '') // Posting requires a token.
-  const decided = encodeDecisions(makeId, input.answers, visitor)
+  const account = createWorkAccount(visitor)
+  const { mayApprove } = account
+  const decided = encodeDecisions(makeId, input.answers, { ...visitor, mayApprove })
   if (isRefusal(decided)) return refused(decided)
   const grant = await options.gateway.admit(connectRequest)
   if (isRefusal(grant)) return refused(grant)
@@ -140,7 +135,6 @@ async function postRun(
   }
   if (!(await space.committed(last))) return notCommitted()
 
-  const account = createWorkAccount(visitor)
   const run = createRun(input, { visitor, id: chat.id, agent, after: decided.latest }, account)
   const events = openFeed(context, options)
   const feed = new RunFeed(run, events, account)
@@ -148,11 +142,19 @@ async function postRun(
   const late = `No answer came in ${timeoutSeconds} s. Send the same message again to go on waiting.`
   const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
   const { ended } = events
-  void ended.then(() => {
+  const cancel = async (): Promise<void> => {
     stop()
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
-    void accept(space, createSender(visitor), encodeCancellation(makeId, chat.id, agent).bytes)
-  })
+    const outcome = await accept(
+      space,
+      createSender(visitor),
+      encodeCancellation(makeId, chat.id, agent).bytes,
+    )
+    if (isRefusal(outcome)) throw new Error(outcome.message)
+  }
+  ended
+    .then(cancel)
+    .catch((err: unknown) => options.logger.warn({ participant, err }, 'a run of AG-UI was not cancelled'))
   follow(feed, { visitor, question: { id: chat.id, agent }, grant, after: asked.seq - 1, ended }).catch(
     (err: unknown) => {
       options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
@@ -188,7 +190,7 @@ interface Question {
 function createRun(
   { threadId, runId, known }: RunInput,
   { visitor, id, agent, after }: Question,
-  { guard, mayApprove }: WorkAccount,
+  { guard, mayApprove, mayReject }: WorkAccount,
 ): Run {
   const { space, participant } = visitor
   return new Run({
@@ -202,5 +204,7 @@ function createRun(
     question: { id, from: participant, agent },
     now: () => space.clock.now(),
     mayApprove,
+    mayReject,
+    readExactText: (proposal) => readExactText(visitor, proposal),
   })
 }

@@ -4,6 +4,7 @@ import {
   cancelledText,
   createProposalFoldWith,
   cut,
+  type ExactText,
   type Guard,
   getMessage,
   guarded,
@@ -14,14 +15,16 @@ import {
   type ProposalFold,
   type ProposalView,
   type Question,
+  quoteReason,
+  quoteToolName,
   readResult,
-  reasonText,
   redact,
   type ToolDecision,
   type TurnRecord,
 } from '@meup/folds'
 import { type Envelope, isThought, Kind } from '@meup/protocol'
 import { AnswerMessage } from './answer-message.js'
+import { maxAnswers } from './input.js'
 
 interface RunOptions extends RunName {
   readonly space: string
@@ -37,6 +40,9 @@ interface RunOptions extends RunName {
   now(): number
   /** Whether the client may do what is proposed here. */
   mayApprove(proposal: Envelope): boolean
+  mayReject(proposal: Envelope): boolean
+  /** The text that the user must see to approve a proposal; `undefined` = the proposal can no longer be read. */
+  readExactText(proposal: string): ExactText | undefined
 }
 
 /** Characters of a tool result. */
@@ -50,7 +56,8 @@ export class Run {
   readonly #options: RunOptions
   readonly #turn: AskedTurn
   readonly #proposals: ProposalFold
-  readonly #approvable = new Set<string>()
+  /** Proposals that the client may approve, and whether it may reject them. */
+  readonly #decidable = new Map<string, { readonly mayReject: boolean }>()
   /** Calls that were sent, and calls whose result was. */
   readonly #called = new Set<string>()
   readonly #settled = new Set<string>()
@@ -62,7 +69,7 @@ export class Run {
   constructor(options: RunOptions) {
     this.#options = options
     this.#turn = new AskedTurn(options.question, options)
-    this.#proposals = createProposalFoldWith(options.guard)
+    this.#proposals = createProposalFoldWith(options.guard, () => options.question.from)
     const { known, question } = options
     this.#message = new AnswerMessage({ known, question: question.id, agent: question.agent })
   }
@@ -77,11 +84,12 @@ export class Run {
 
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
+    // Before the texts of a long proposal are redacted, which may cost all that an envelope may.
+    if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
+      this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
+    }
     this.#proposals.apply(envelope)
     const hasChanged = this.#turn.apply(envelope)
-    if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
-      this.#approvable.add(envelope.id)
-    }
     if (this.#turn.isTakenBack) return this.#finish({ type: 'cancelled' })
     const turn = this.#turn.record
     if (turn === undefined || !hasChanged) return []
@@ -107,12 +115,27 @@ export class Run {
     if (state === 'cancelled' || state === 'abandoned') {
       return this.fail(state, onOneLine(`${agent} has given up${reason === null ? '' : `: ${reason}`}`))
     }
-    const ours = new Set(turn.decisions.filter(({ outcome }) => outcome === null).map(({ id }) => id))
-    const interrupts = this.#proposals
+    const ours = new Set(turn.decisions.map(({ id }) => id))
+    const asked = this.#proposals
       .open(this.#options.now())
-      .filter(({ id, fulfilments }) => ours.has(id) && this.#approvable.has(id) && fulfilments.length === 0)
-      .map(interruptFor)
+      .filter(({ id, fulfilments }) => ours.has(id) && fulfilments.length === 0)
+    const interrupts: Interrupt[] = []
+    for (const proposal of asked) {
+      if (interrupts.length === maxAnswers) break // The next run has the others.
+      interrupts.push(...this.#interrupt(proposal))
+    }
     return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
+  }
+
+  /** None if the client could not decide the proposal: others do. What it does not see whole it can only reject. */
+  #interrupt(proposal: ProposalView): Interrupt[] {
+    const { id } = proposal
+    const rights = this.#decidable.get(id)
+    if (rights === undefined) return []
+    const exact = this.#options.readExactText(id)
+    if (exact !== undefined && (exact.isWhole || rights.mayReject)) return [interruptFor(proposal, exact)]
+    this.#decidable.delete(id)
+    return []
   }
 
   /** Ends the run with an error; the turn may go on. */
@@ -213,20 +236,38 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
   metadata: { outcome },
 })
 
-/** The interrupt that asks for the approval of a proposal. */
-const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView): Interrupt => ({
-  id,
-  reason: 'tool_call',
-  // On one line: of several, one could be taken for somebody else's, or for the page's own.
-  message: onOneLine(`${source.from} asks to call ${tool}: ${reasonText(rationale)}`),
-  toolCallId: id,
-  responseSchema: {
-    type: 'object',
-    properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
-    required: ['approved'],
-  },
-  ...(expiresAt !== null && { expiresAt }),
-})
+/**
+ * The interrupt that asks for the decision about a proposal. Its message has all that is approved, since that is what every client
+ * shows; `metadata` has the same for clients with a place of their own for it.
+ */
+function interruptFor(
+  { id, source, tool, rationale, expiresAt }: ProposalView,
+  { text, isWhole }: ExactText,
+): Interrupt {
+  const shown = isWhole
+    ? `All that is carried out, exactly:\n${text}`
+    : `It is too long to be shown here, and can only be rejected here. \`meup proposals show ${id}\` and the page of the space show all of it.`
+  return {
+    id,
+    reason: 'tool_call',
+    message: [
+      `${source.from} asks to call ${quoteToolName(tool)}.`,
+      `Why: ${quoteReason(rationale)}`,
+      shown,
+    ].join('\n'),
+    toolCallId: id,
+    responseSchema: {
+      type: 'object',
+      properties: {
+        approved: { type: 'boolean', ...(!isWhole && { enum: [false] }) },
+        reason: { type: 'string' },
+      },
+      required: ['approved'],
+    },
+    ...(expiresAt !== null && { expiresAt }),
+    metadata: { isWhole, ...(isWhole && { exact: text }) },
+  }
+}
 
 /** The ids that the client gave a run. */
 interface RunName {

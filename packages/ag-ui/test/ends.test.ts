@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { presence } from '../../gateway/test/client.js'
 import { bearer, EventReader } from '../../gateway/test/http-client.js'
 import { call, conclude, thought } from '../../gateway/test/turns.js'
-import { answer, beginTurn, Page, propose, stage } from './stage.js'
+import { answer, beginTurn, outside, Page, propose, stage } from './stage.js'
 
 const visibility = (reasoningVisible: boolean) => ({
   kind: 'observe.visibility',
@@ -102,7 +102,7 @@ test('a run that is hidden shows no thoughts; what is called and answered goes o
 
 test('a run shows what its user may read, and nothing of other turns', async () => {
   const { ben, connect, page, question, end } = await underWay({}, { mcp: { visibility: 'addressees' } })
-  await ben.accepted(call('c1', 'run', 'look', 'to know'))
+  await ben.accepted(outside(call('c1', 'run', 'look', 'to know'), question))
   await ben.accepted({ ...thought('run', 'for the tool alone'), to: ['tool'] })
   const { id } = await (await connect('eve')).accepted({ kind: 'chat', payload: { message: 'and me?' } })
   await ben.accepted({

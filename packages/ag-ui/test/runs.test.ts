@@ -130,7 +130,12 @@ describe('a proposal', () => {
     const { url, ben, tool, page, question, running } = await interrupted()
     await running
     expect(page.agent.pendingInterrupts).toMatchObject([
-      { id: 'p1', reason: 'tool_call', toolCallId: 'p1', message: 'ben asks to call act: to do it' },
+      {
+        id: 'p1',
+        reason: 'tool_call',
+        toolCallId: 'p1',
+        message: expect.stringMatching(/^ben asks to call act\.\nWhy: "to do it"\n/),
+      },
     ])
     expect(page.shown).toEqual(received)
 

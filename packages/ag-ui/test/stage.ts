@@ -8,14 +8,14 @@ import { begin, call } from '../../gateway/test/turns.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
 /** Ana asks, ben answers; eve may ask, and approve nothing. */
-const participants: Record<string, Capability[]> = {
+export const participants: Record<string, Capability[]> = {
   ana: ['*'],
   eve: ['chat', 'chat.cancel', 'mcp.reject'],
   ben: agent,
   tool: ['mcp.*'],
   mute: [],
 }
-const humans = ['ana', 'eve', 'tool', 'mute']
+export const humans = ['ana', 'eve', 'tool', 'mute']
 
 type Props = Record<string, unknown>
 
@@ -83,6 +83,11 @@ export const propose = (id: string, more: Sent = {}): Sent => ({
   payload: { method: 'tools/call', params: { name: 'act', arguments: { amount: 12.0, apiKey: 'hush' } } },
   ...more,
 })
+
+/** The same about a question, outside of its private run: there all who take part would read it. */
+export function outside({ context: _, ...envelope }: Sent, question: string): Sent {
+  return { ...envelope, correlationId: question }
+}
 
 /** Answers a question. */
 export const answer = (question: string, message = 'done'): Sent => ({

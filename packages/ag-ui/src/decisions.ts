@@ -1,0 +1,101 @@
+import { type ExactText, exactText, type ProposedCall } from '@meup/folds'
+import type { Entry } from '@meup/gateway'
+import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
+import { type EnvelopeOf, Kind } from '@meup/protocol'
+import type { WorkAccount } from './feed.js'
+import { encodeFrame, type Frame, type MakeId } from './frames.js'
+import type { Answer } from './input.js'
+
+/** Characters of what is approved that an interrupt shows at once. */
+const maxExactChars = 16_000
+
+type Reader = Pick<Caller, 'space' | 'participant'>
+
+/** Who decides, and what it may approve. */
+type Decider = Reader & Pick<WorkAccount, 'mayApprove'>
+
+/**
+ * The text that a client must show before its user may approve a proposal. An interrupt sends it, and an approval is checked
+ * against it: a proposal never changes, so nothing has to be remembered. `undefined` = the caller can read no such proposal.
+ */
+export function readExactText(reader: Reader, id: string): ExactText | undefined {
+  const proposal = findProposal(reader, id)
+  return proposal && exactText(readCall(proposal), maxExactChars)
+}
+
+/**
+ * Frames for decisions about proposals, and the seq of the latest proposal. Refused as a whole if one approval is of what no
+ * interrupt shows whole, or of what the decider may not do. Settled proposals are skipped. Each frame is made on demand, since
+ * all of them together may be large.
+ */
+export function encodeDecisions(
+  makeId: MakeId,
+  answers: readonly Answer[],
+  decider: Decider,
+): { readonly frames: Iterable<Frame>; readonly latest: number } | Refusal {
+  let latest = 0
+  for (const [index, answer] of answers.entries()) {
+    const proposal = checkAnswer(answer, index, decider)
+    if (isRefusal(proposal)) return proposal
+    latest = Math.max(latest, proposal.seq)
+  }
+  return { frames: encodeFrames(makeId, answers, decider), latest }
+}
+
+/** The proposal that is answered. */
+function checkAnswer({ proposal: id, isApproved }: Answer, index: number, decider: Decider): Entry | Refusal {
+  const proposal = findProposal(decider, id)
+  if (proposal === undefined) {
+    const message = `resume answers ${id.slice(0, 100)}, which is not a proposal of this space. Check the interruptId.`
+    return { ...refuse('proposal_not_found', message), path: `/resume/${index}/interruptId` }
+  }
+  if (!isApproved) return proposal
+  const path = `/resume/${index}/payload/approved`
+  if (!decider.mayApprove(parse(proposal))) {
+    const message = `You may not make the request that ${id} proposes. Leave the decision to others, or ask for a grant.`
+    return { ...refuse('capability_violation', message), path }
+  }
+  if (exactText(readCall(proposal), maxExactChars).isWhole) return proposal
+  const message = `No interrupt shows all of ${id}, so it cannot be approved here. Reject it, or approve it where all of it is shown: with \`meup proposals show ${id}\`, or on the page of the space.`
+  return { ...refuse('invalid_request', message), path }
+}
+
+function findProposal({ space, participant }: Reader, id: string): Entry | undefined {
+  const entry = space.log.find(id)
+  if (entry?.kind !== Kind.mcpProposal) return undefined
+  return mayRead(space.getReader({ participant }), space.decideAudience(entry)) ? entry : undefined
+}
+
+function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reader): Generator<Frame> {
+  const { space, participant } = reader
+  for (const answer of answers) {
+    const { proposal: id, isApproved } = answer
+    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    const proposal = findProposal(reader, id)
+    if (proposal === undefined) continue
+    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
+    yield isApproved ? approval(decisionId, proposal) : rejection(decisionId, proposal, answer)
+  }
+}
+
+const parse = ({ body }: Entry): EnvelopeOf<typeof Kind.mcpProposal> =>
+  JSON.parse(Buffer.from(body).toString())
+
+/** The proposed call, with its params as bytes [MEUP-4.17]. */
+function readCall(proposal: Entry): ProposedCall {
+  const { to, context, payload } = parse(proposal)
+  const { method, params, uses: usesLeft, expiresAt } = payload
+  return { to, context, method, params, json: Buffer.from(proposal.body).toString(), usesLeft, expiresAt }
+}
+
+/** The gateway makes the request that was proposed [MEUP-4.20]; why, only its proposer has said [MEUP-13.11]. */
+const approval = (id: string, { id: correlationId }: Entry): Frame =>
+  encodeFrame(id, { kind: Kind.mcpRequest, correlationId })
+
+const rejection = (id: string, { id: proposal, from }: Entry, { reason = 'not approved' }: Answer): Frame =>
+  encodeFrame(id, {
+    kind: Kind.mcpReject,
+    to: [from],
+    correlationId: proposal,
+    payload: { reason },
+  })

@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto'
+import { Kind } from '@meup/protocol'
+import type { RunInput } from './input.js'
+
+/** An envelope that is yet to be submitted, and its id. */
+export interface Frame {
+  readonly id: string
+  readonly bytes: Uint8Array
+}
+
+/** Returns the same id for the same parts. */
+export type MakeId = (...parts: readonly string[]) => string
+
+/**
+ * Ids that repeat when a participant repeats a request. They depend on its token, which no log has, so that nobody else can use
+ * them first.
+ */
+export const createIdMaker =
+  (token: string): MakeId =>
+  (...parts) =>
+    `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
+
+/** The same message of the same thread becomes the same chat, so that a repeated request finds it. */
+export function encodeQuestion(
+  makeId: MakeId,
+  { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
+  agent: string,
+  asker: string,
+): Frame {
+  return encodeFrame(makeId('ask', asker, agent, threadId, id), {
+    kind: Kind.chat,
+    to: [agent],
+    payload: { message: text },
+  })
+}
+
+export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
+  encodeFrame(makeId('cancel', questionId), {
+    kind: Kind.chatCancel,
+    to: [agent],
+    correlationId: questionId,
+    payload: { reason: 'the client went away' },
+  })
+
+export const encodeFrame = (id: string, fields: object): Frame => ({
+  id,
+  bytes: Buffer.from(JSON.stringify({ id, ...fields })),
+})
