@@ -15,6 +15,7 @@ import {
   addBackup,
   addDoctor,
   addInit,
+  addRestart,
   addRunCommands,
   addSpace,
   addStats,
@@ -47,6 +48,7 @@ const program = new Command('meup')
 
 addInit(program)
 addRunCommands(program)
+addRestart(program)
 addJoin(program)
 addOpen(program)
 addWatch(program)

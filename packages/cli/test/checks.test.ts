@@ -1,12 +1,27 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sqliteStore } from '@meup/gateway'
+import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
+import {
+  createGateway,
+  type EnvelopeLog,
+  type LogStore,
+  memoryStore,
+  serve,
+  sqliteStore,
+  tokenAuthenticator,
+} from '@meup/gateway'
+import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { logPath } from '../src/config/storage.js'
+import { createToken, ensureTokens } from '../src/config/tokens.js'
 import { findCommand } from '../src/lib/executables.js'
+import { writeGatewayFile } from '../src/lib/running-gateway.js'
 import {
   clockCheck,
+  diskCheck,
   gatewayChecks,
   logCheck,
   modeChecks,
@@ -16,6 +31,7 @@ import {
   programChecks,
   tokenChecks,
 } from '../src/operator/checks.js'
+import type { Address } from '../src/operator/settings.js'
 import { configIn, folderWith } from './support/folder.js'
 
 const text = `
@@ -227,18 +243,174 @@ describe('tokens', () => {
   })
 })
 
-test('a gateway that is none of ours, or not there', async () => {
-  const server = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const value = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+describe('gateway', () => {
   const nothing = { from: 'nothing says it' }
-  const address = { url: { value, from: 'flag --url' }, space: nothing, participant: nothing, token: nothing }
-  expect((await gatewayChecks(address, undefined)).checks).toMatchObject([
-    { ...wrong, detail: `${value}/healthz says 404` },
-  ])
-  await new Promise((resolve) => server.close(resolve))
-  expect((await gatewayChecks(address, undefined)).checks).toMatchObject([
-    { ...wrong, detail: expect.stringContaining('ECONNREFUSED') },
-  ])
-  expect((await gatewayChecks({ ...address, url: nothing }, undefined)).checks).toMatchObject([{ ok: true }])
+  const at = (value: string, more: Partial<Address> = {}): Address => ({
+    url: { value, from: 'flag --url' },
+    space: nothing,
+    participant: nothing,
+    token: nothing,
+    ...more,
+  })
+  const recorded = (url: string) => ({ url, spaces: ['test'], pid: process.pid, people: {} })
+
+  async function listening(answer: RequestListener) {
+    const server = createServer(answer).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const close = (): Promise<unknown> =>
+      new Promise((resolve) => server.close(resolve).closeAllConnections())
+    onTestFinished(() => void close())
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+  }
+
+  /** A real gateway on a log. */
+  async function serving(store: LogStore) {
+    const config = testSpaceConfig({ participants: { ana: ['*'] } })
+    const authenticator = tokenAuthenticator({ test: { ana: testToken('ana') } })
+    const gateway = await createGateway({ spaces: [config], store, authenticator })
+    const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
+    onTestFinished(() => served.close())
+    const space = { value: 'test', from: 'flag --space' }
+    const token = { value: testToken('ana'), from: 'flag --token-file' }
+    return { gateway, address: at(served.url, { space, token }) }
+  }
+
+  test('none is fine, one that is none of ours, or not there, is told', async () => {
+    const { url, close } = await listening((_, response) => response.writeHead(404).end())
+    expect((await gatewayChecks(at(url), undefined, undefined)).checks).toMatchObject([
+      { ...wrong, detail: `${url}/healthz says 404` },
+    ])
+    await close()
+    expect((await gatewayChecks(at(url), undefined, undefined)).checks).toMatchObject([
+      { ...wrong, detail: expect.stringContaining('ECONNREFUSED') },
+    ])
+    expect((await gatewayChecks({ ...at(url), url: nothing }, undefined, undefined)).checks).toMatchObject([
+      { ok: true },
+    ])
+  })
+
+  test('one that was killed is told from one whose process lives and does not answer', async () => {
+    const { url, close } = await listening(() => {})
+    const live = recorded(url)
+    const advise = async (process: typeof live | undefined) => {
+      const { checks } = await gatewayChecks(at(url), live, process)
+      expect(checks).toMatchObject([{ ...wrong, name: 'gateway' }])
+      return checks[0]?.advice
+    }
+    expect(await advise(live)).toContain(`kill ${live.pid}`)
+    const port = Number(new URL(url).port)
+    const { config } = configIn(
+      '/srv',
+      text.replace('space: demo', `space: demo\ngateway: { listen: "127.0.0.1:${port}" }`),
+    )
+    expect(await portCheck(config, undefined, live)).toMatchObject({
+      ...wrong,
+      detail: expect.stringContaining('does not answer'),
+      advice: expect.stringContaining(`kill ${live.pid}`),
+    })
+    await close()
+    expect(await advise(undefined)).toBe('it was killed; start it again with meup up')
+  })
+
+  test('one that answers, takes envelopes and knows the token is fine', async () => {
+    const { address } = await serving(memoryStore())
+    const { checks, time } = await gatewayChecks(address, undefined, undefined)
+    expect(checks.map(({ name, ok }) => [name, ok])).toEqual([
+      ['gateway', true],
+      ['ready', true],
+      ['entry', true],
+    ])
+    expect(time).toBeGreaterThan(Date.UTC(2026, 0))
+    const other = { ...address, token: { value: 'no-token-of-anybody', from: 'a file' } }
+    expect((await gatewayChecks(other, undefined, undefined)).checks[2]).toMatchObject(wrong)
+  })
+
+  test('one whose log cannot be written is told, with the reason that /readyz gives', async () => {
+    const inner = memoryStore()
+    let isFull = false
+    const open = async (name: string): Promise<EnvelopeLog> => {
+      const log = await inner.open(name)
+      const fail = async (): Promise<void> => {
+        throw new Error('ENOSPC')
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, {
+        append: (...batch: Parameters<EnvelopeLog['append']>) => (isFull ? fail() : log.append(...batch)),
+        recover: () => (isFull ? fail() : log.recover()),
+      })
+    }
+    const { gateway, address } = await serving({ ...inner, open })
+    isFull = true
+    gateway.setProgram('test', 'ana', { state: 'starting' })
+    await expect.poll(() => gateway.report()[0]?.stopped).toBeDefined()
+    const { checks } = await gatewayChecks(address, undefined, undefined)
+    expect(checks.filter(({ ok }) => !ok)).toMatchObject([
+      { ...wrong, name: 'ready', detail: expect.stringContaining('test: the log cannot be written') },
+    ])
+    isFull = false
+  })
+
+  test('one whose /readyz is no problem of a gateway is told by its status', async () => {
+    const { url } = await listening((request, response) =>
+      response.writeHead(request.url === '/healthz' ? 200 : 502).end('<html>'),
+    )
+    const { checks } = await gatewayChecks(at(url), undefined, undefined)
+    expect(checks[1]).toMatchObject({ ...wrong, detail: expect.stringContaining(`${url}/readyz says 502`) })
+  })
 })
+
+describe('disk', () => {
+  const path = join(tmpdir(), 'not-there', 'yet', 'space.db')
+  const room = { bavail: 1e6, bsize: 4096, files: 1000, ffree: 10 }
+
+  test.for([
+    ['has room', {}, true],
+    ['has next to none', { bavail: 100 }, false],
+    ['is full', { bavail: 0 }, false],
+    ['takes no more files', { ffree: 0 }, false],
+    ['has no limit of files', { files: 0, ffree: 0 }, true],
+  ] as const)('that %s', ([, found, ok]) => {
+    expect(diskCheck(path, () => ({ ...room, ...found }))).toMatchObject(ok ? { ok } : wrong)
+  })
+
+  test('is that of the folder that is there, of this machine', () => {
+    const asked: string[] = []
+    diskCheck(path, (folder) => {
+      asked.push(folder)
+      return room
+    })
+    expect(asked).toEqual([tmpdir()])
+    expect(diskCheck(path).name).toBe('disk')
+  })
+})
+
+/** Everything that programs of this project write into `.meup`, while new files are for whom the umask says. */
+test.skipIf(process.platform === 'win32').for([0o022, 0o002, 0o000])(
+  'what is written under umask %o is found private',
+  async (mask) => {
+    const before = process.umask(mask)
+    onTestFinished(() => void process.umask(before))
+    const folder = folderWith()
+    chmodSync(folder, 0o755)
+    const { config } = configIn(folder, text)
+    ensureTokens(folder, ['ana', 'ben'])
+    ensureTokens(folder, ['ana'], { space: 'other' })
+    createToken(join(folder, '.meup/mcp-token'))
+    writeGatewayFile(folder, { url: 'http://127.0.0.1:1', spaces: ['demo'], pid: 1, people: {} })
+    const path = logPath(config.storage) ?? ''
+    const store = await sqliteStore({ path })
+    onTestFinished(() => store.close())
+    const [space] = config.spaces
+    if (space === undefined) throw new Error('no space')
+    const gateway = await createGateway({
+      spaces: [space.config],
+      store,
+      authenticator: tokenAuthenticator({}),
+    })
+    onTestFinished(() => gateway.close())
+    const transcript = await TranscriptFile.open(join(folder, '.meup/transcripts/ben.db'))
+    onTestFinished(() => transcript.close())
+    await expect.poll(() => readdirSync(join(folder, '.meup'))).toContain('space.db.index.db')
+    expect(readdirSync(join(folder, '.meup/transcripts'))).toContain('.gitignore')
+    expect(modeChecks(folder, path)).toEqual([{ name: 'modes', ok: true, detail: 'nobody else can read' }])
+  },
+)

@@ -24,6 +24,7 @@ space: demo
 gateway:
   listen: 0.0.0.0:9000
   origins: ["https://app.example", "http://localhost:5173"]
+  hosts: [box.example]
   trustProxy: true
 storage: { kind: sqlite, path: data/space.db, durability: power }
 auth: { jwt: { issuer: "https://id.example", audience: meup, jwks: keys/id.json } }
@@ -92,6 +93,7 @@ describe('a file that says everything', () => {
       host: '0.0.0.0',
       port: 9000,
       origins: ['https://app.example', 'http://localhost:5173'],
+      hosts: ['box.example'],
       trustProxy: true,
     })
     expect(config.spaces).toHaveLength(1)
@@ -153,6 +155,7 @@ describe('a file that says everything', () => {
         args: ['-y', '@modelcontextprotocol/server-filesystem', './repo'],
         cwd: '/srv/demo',
         env: {},
+        startTimeoutMs: 120_000,
       },
       tools: {
         kind: 'mcp',
@@ -160,8 +163,14 @@ describe('a file that says everything', () => {
         args: [],
         cwd: '/srv/demo/repo',
         env: { KEY: 'k1' },
+        startTimeoutMs: 120_000,
       },
-      remote: { kind: 'mcp', url: 'https://tools.example/mcp', headers: { authorization: 'Bearer k1' } },
+      remote: {
+        kind: 'mcp',
+        url: 'https://tools.example/mcp',
+        headers: { authorization: 'Bearer k1' },
+        startTimeoutMs: 120_000,
+      },
       worker: {
         kind: 'process',
         command: 'node',
@@ -180,7 +189,7 @@ test('a file that says as little as it may', () => {
     file: '/srv/demo/space.yaml',
     directory: '/srv/demo',
     several: false,
-    gateway: { host: '127.0.0.1', port: 8080, origins: [], trustProxy: false },
+    gateway: { host: '127.0.0.1', port: 8080, origins: [], hosts: [], trustProxy: false },
     storage: { kind: 'sqlite', path: '/srv/demo/.meup/space.db', durability: 'process' },
     auth: {},
     spaces: [

@@ -7,6 +7,8 @@ import { configIn, folderWith } from './support/folder.js'
 const names = { space: 'demo', person: 'ana', agent: 'reviewer', listen: '127.0.0.1:0' }
 const taken = ['ana', 'reviewer', 'files']
 
+const of = (name: string): string => `\${${name}}`
+
 /** The servers of a file, and what runs when they stand in a space.yaml. */
 function imported(mcpServers: object, env: NodeJS.ProcessEnv = {}) {
   const folder = folderWith({ 'mcp.json': JSON.stringify({ mcpServers }) })
@@ -36,8 +38,14 @@ test('servers become participants that run as they did', () => {
       args: ['-y', '@example/search', '--depth', '3'],
       cwd: '/opt',
       env: { REGION: 'eu' },
+      startTimeoutMs: 120_000,
     },
-    remote: { kind: 'mcp', url: 'https://tools.example/mcp', headers: { 'X-Team': 'blue' } },
+    remote: {
+      kind: 'mcp',
+      url: 'https://tools.example/mcp',
+      headers: { 'X-Team': 'blue' },
+      startTimeoutMs: 120_000,
+    },
   })
   expect(servers.notices).toEqual([
     'off is left out: it is disabled there',
@@ -76,11 +84,42 @@ test('what looks like a secret stays out of space.yaml: the environment has it',
 })
 
 test('variables stay variables, and what only looks like one stays text', () => {
-  const of = (name: string): string => `\${${name}}`
   const env = { API_KEY: of('KEY'), HOST: of('env:HOST'), B: of('input:input'), C: of('a b') }
   const { programs, servers } = imported({ a: { command: 'x', env } }, { KEY: 'k', HOST: 'h', INPUT: 'i' })
   expect(programs).toMatchObject({ a: { env: { API_KEY: 'k', HOST: 'h', B: 'i', C: of('a b') } } })
   expect(servers.secrets).toEqual({})
+})
+
+describe('what a server gets of the environment is listed', () => {
+  const usesOf = (server: object) => imported({ a: server }, { K: 'k', H: 'h' }).servers.uses[0]
+
+  test.for<[name: string, server: object, variables: string[]]>([
+    ['in the address', { url: `https://evil.example/?k=${of('K')}` }, ['K']],
+    [
+      'in a header, in the form of another program',
+      { url: 'https://a.example', headers: { x: of('env:K') } },
+      ['K'],
+    ],
+    [
+      'with a default',
+      { url: 'https://a.example', headers: { x: `${of('K:-none')} ${of('H')}` } },
+      ['K', 'H'],
+    ],
+    ['in an argument', { command: 'x', args: [`--to=${of('K')}`] }, ['K']],
+    ['in its environment', { command: 'x', env: { Y: of('input:k') } }, ['K']],
+    [
+      'but not what the file itself has',
+      { url: 'https://a.example', headers: { 'x-api-key': 'hush-1' } },
+      [],
+    ],
+    ['but not a text that only looks like it', { command: 'x', args: [of('a b')] }, []],
+  ])('%s', ([, server, variables]) => {
+    expect(usesOf(server)).toMatchObject({ isRemote: 'url' in server, variables })
+  })
+
+  test('with the whole command', () => {
+    expect(usesOf({ command: 'npx', args: ['-y', 'x'] })).toMatchObject({ target: 'npx -y x' })
+  })
 })
 
 test('relative paths are those of the folder of the file', () => {

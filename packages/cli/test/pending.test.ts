@@ -9,6 +9,13 @@ const proposal = (seq: number) =>
     payload: { method: 'tools/call', params: { name: 'read' } },
   })
 
+/** Of ana, who may approve all that she is asked. `proposals`: what her connection knows of them. */
+const createPending = (proposals: object = {}): PendingProposals =>
+  new PendingProposals({
+    id: 'ana',
+    proposals: { get: () => undefined, mayApprove: () => true, ...proposals },
+  } as never)
+
 test.for([
   ['whose proposer is kicked', envelope(3, 'space.kick', 'ana', { payload: { participantId: 'ben' } })],
   [
@@ -16,7 +23,7 @@ test.for([
     envelope(3, 'system.space', 'system:gateway', { payload: { event: 'pruned', through: 2 } }),
   ],
 ] as const)('a proposal %s waits no more', async ([, end]) => {
-  const pending = new PendingProposals({ id: 'ana', can: () => true })
+  const pending = createPending()
   await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
   for (const each of [proposal(1), proposal(2)]) pending.onEnvelope(each)
   expect(pending.list()).toHaveLength(2)
@@ -31,13 +38,13 @@ const proposes = (id: number, name: string, args: object) =>
   })
 
 async function waiting(can = true) {
-  const pending = new PendingProposals({ id: 'ana', can: () => can })
+  const pending = createPending({ mayApprove: () => can })
   await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
   return pending
 }
 
-test('what is asked for is a change, a few arguments, or JSON; secrets are masked', async () => {
-  const pending = await waiting()
+test('what is asked for is a change, a few arguments, or JSON; secrets are masked for who does not decide', async () => {
+  const [pending, onlooker] = [await waiting(), await waiting(false)]
   const edits = [{ oldText: 'port 80', newText: 'port 8080' }]
   const cards = [
     proposes(1, 'edit_file', { path: 'a.txt', edits }),
@@ -45,13 +52,15 @@ test('what is asked for is a change, a few arguments, or JSON; secrets are maske
     proposes(3, 'refund', { order: { id: 4711 } }),
   ].map((each) => {
     pending.onEnvelope(each)
+    onlooker.onEnvelope(each)
     return pending.card(each.id)
   })
   expect(cards).toEqual([
     ['    edit a.txt, 1 line', '    -port 80', '    +port 8080'],
-    ['    order     4711', '    password  [redacted]'],
-    [expect.stringContaining('{"name":"refund","arguments":{"order":{"id":4711}}}')],
+    ['    order     4711', '    password  hunter2'],
+    expect.arrayContaining(['            "id": 4711']),
   ])
+  expect(onlooker.card('e2')).toEqual(['    order     4711', '    password  [redacted]'])
 })
 
 test('y and n are for the one that waits longest, once all of it was shown, to who may decide it', async () => {
@@ -65,7 +74,6 @@ test('y and n are for the one that waits longest, once all of it was shown, to w
   for (const args of [
     { path: 'a', content: `${'x'.repeat(9000)}EVIL` },
     { path: 'a', content: `a\n${'b'.repeat(4000)}\n${'c'.repeat(4200)}\nrm -rf /` },
-    { password: 'rm -rf /', user: 'bob' },
     { text: 'x'.repeat(5000) },
     { order: 2 ** 60 },
     { deep: { order: 2 ** 60 } },
@@ -93,4 +101,77 @@ test('the next proposal is offered when one is withdrawn, and since when is know
   )
   expect(pending.offer(3000)).toMatchObject({ proposal: { id: 'e2' }, since: 3000 })
   expect(pending.endedAt).toBe(3000)
+})
+
+const readShown = (lines: readonly string[]): unknown => JSON.parse(lines.join('\n'))
+
+test.for([
+  ['a secret in a list', { list: [{ token: 'rm -rf ~' }] }, '"token": "rm -rf ~"'],
+  ['bidi', { command: 'ls \u202e', deep: {} }, '"command": "ls \\u202e"'],
+  ['zero width', { 'pa\u200bth': 'a' }, '"pa\\u200bth": "a"'],
+  ['an escape sequence', { command: 'ls\u001b[2K', deep: {} }, '"command": "ls\\u001b[2K"'],
+] as const)('what a card shows is what is sent: %s', async ([, args, shown]) => {
+  const pending = await waiting()
+  pending.onEnvelope(proposes(1, 'run', args))
+  const card = pending.card('e1')
+  expect(card.join('\n')).toContain(shown)
+  expect(readShown(card)).toMatchObject({ to: ['files'], params: { name: 'run', arguments: args } })
+  expect(pending.isShown('e1')).toBe(true)
+})
+
+test('what does not fit a card is shown whole where all of it is asked for, and then counts as shown', async () => {
+  const pending = await waiting()
+  pending.onEnvelope(proposes(1, 'run', { comment: '-'.repeat(8000), command: 'rm -rf ~', deep: {} }))
+  pending.card('e1')
+  expect(pending.isShown('e1')).toBe(false)
+  expect(pending.lines().join('\n')).toContain('"command": "rm -rf ~"')
+  expect([pending.isShown('e1'), pending.offer()?.since]).toEqual([true, expect.any(Number)])
+})
+
+test('what is longer than a terminal shows is never shown here, and the card says where it is', async () => {
+  const pending = await waiting()
+  pending.onEnvelope(proposes(1, 'run', { comment: '-'.repeat(20_000), command: 'rm -rf ~', deep: {} }))
+  expect(pending.lines().join('\n')).toContain('meup proposals show e1')
+  expect([pending.isShown('e1'), pending.offer()?.since]).toEqual([false, undefined])
+})
+
+test('a card says in which context, how often and until when', async () => {
+  const pending = await waiting()
+  const expiresAt = '2999-01-02T03:04:05.000Z'
+  pending.onEnvelope(
+    envelope(1, 'mcp.proposal', 'ben', {
+      to: ['files'],
+      context: 'run',
+      payload: { method: 'tools/call', params: { name: 'read', arguments: { n: 1 } }, uses: 3, expiresAt },
+    }),
+  )
+  expect(pending.card('e1')).toEqual(['    n  1', `    in run · 3 times · until ${expiresAt}`])
+})
+
+test('numbers keep their digits where this connection has received the proposal', async () => {
+  const json = '{"payload":{"params":{"name":"refund","arguments":{"order":12345678901234567890}}}}'
+  const known = {
+    ...proposes(1, 'refund', {}),
+    method: 'tools/call',
+    json,
+    usesLeft: 1,
+    rejectedBy: [],
+  }
+  const pending = createPending({ get: () => ({ ...known, to: ['files'] }) })
+  await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
+  pending.onEnvelope(proposes(1, 'refund', { order: JSON.parse('12345678901234567890') }))
+  expect(pending.card('e1').join('\n')).toContain('12345678901234567890')
+  expect(pending.isShown('e1')).toBe(true)
+})
+
+test('what comes while the log is read is shown whole, and may be decided when it was read', async () => {
+  const known = { ...proposes(1, 'refund', { order: 7 }), method: 'tools/call', usesLeft: 1, rejectedBy: [] }
+  const pending = createPending({
+    get: () => ({ ...known, to: ['files'], params: { name: 'refund', arguments: { order: 7 } } }),
+  })
+  pending.onEnvelope(proposes(1, 'refund', { order: 7 }))
+  expect(pending.card('e1').join('\n')).toContain('order')
+  expect(pending.isShown('e1')).toBe(true)
+  await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
+  expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: expect.any(Number) })
 })

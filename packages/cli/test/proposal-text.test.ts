@@ -1,6 +1,6 @@
-import { createProposalFold, type ProposalView } from '@meup/folds'
+import { createProposalFold, isOpenProposal, type ProposalView } from '@meup/folds'
 import { expect, test } from 'vitest'
-import { findOpenProposal, formatProposal, isOpenProposal, toProposalJson } from '../src/lib/proposals.js'
+import { findOpenProposal, formatProposal, toProposalJson } from '../src/lib/proposals.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const now = Date.parse(ts)

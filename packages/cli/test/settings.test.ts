@@ -28,6 +28,7 @@ function settings(yaml = text) {
 
 test.for([
   ['gateway.listen', '127.0.0.1:9090', 'space.yaml:3, environment PORT'],
+  ['gateway.hosts', 'none', 'default'],
   ['gateway.trustProxy', 'true', 'space.yaml:3'],
   ['gateway.origins', 'none', 'default'],
   ['storage.kind', 'memory', 'space.yaml:4'],

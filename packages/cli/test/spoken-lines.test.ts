@@ -37,6 +37,11 @@ test('what happens is told in sentences, without signs and without what cannot b
     envelope(13, 'system.presence', 'system:gateway', {
       payload: { event: 'join', participant: { id: 'ben' } },
     }),
+    ...['pause', 'grant', 'proposal'].map((what) =>
+      envelope(14, 'system.presence', 'system:gateway', {
+        payload: { event: 'update', participant: { id: 'bot' }, ended: { what, id: 'e8' } },
+      }),
+    ),
   ]
   const lines = all.flatMap(speak)
   expect(lines).toEqual([
@@ -53,6 +58,9 @@ test('what happens is told in sentences, without signs and without what cannot b
     'bot stops thinking: enough',
     'bot thinks, late: oh',
     'ben is here',
+    'bot is no longer paused',
+    'bot no longer has what e8 granted',
+    'bot no longer waits: its proposal e8 has expired',
   ])
   expect(lines.join('\n')).not.toMatch(/[┄∎·→←○●▸✗✓⚠]/)
 })

@@ -30,6 +30,10 @@ test.for<[Partial<AuditStep>, string]>([
     `${at}  helper turn 3  execute: read -> four (tool_call: c1)`,
   ],
   [
+    { phase: 'execute', content: 'read -> four', linked_tool_call: 'c1', right: "by ana's grant" },
+    `${at}  helper turn 3  execute: read -> four (tool_call: c1) · by ana's grant`,
+  ],
+  [
     { phase: 'waiting_approval', linked_policy_decision: 'd1', linked_approval_request: 'p1' },
     `${at}  helper turn 3  waiting_approval: It may be late (policy: d1) (approval: p1)`,
   ],

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProcessProgram } from '../src/config/config.js'
 import type { OperatorLog } from '../src/lib/logger.js'
-import { startProgram } from '../src/run/supervisor.js'
+import { type ProgramAssignment, Supervisor } from '../src/run/supervisor.js'
 import { folderWith } from './support/folder.js'
 
 /** Runs scripts of a folder as `meup up` does, and gathers what they print and what is said of them. */
@@ -13,18 +13,20 @@ function running(files: Readonly<Record<string, string>>) {
   const said: string[] = []
   const say = (_fields: object, message: string): void => void said.push(message)
   const log: OperatorLog = {
-    info: say,
+    info: () => {},
     notice: say,
     warn: say,
     error: say,
+    program: (_, fields, message) => say(fields, message),
     output: ({ participant, stream, text }) => void printed.push(`${participant} ${stream} ${text}`),
   }
+  const spaces = { isPresent: () => false, findKick: () => undefined, setProgram: () => {} }
   return {
     printed,
     said,
     getLines: (participant: string) => printed.filter((line) => line.startsWith(`${participant} `)),
-    save: (name: string, text: string) => writeFileSync(join(directory, name), text),
-    async start(participant: string, more: Partial<ProcessProgram> = {}): Promise<void> {
+    save: (name: string, text: string) => writeFileSync(join(directory, name), text, { mode: 0o700 }),
+    start(participant: string, more: Partial<ProcessProgram> = {}): void {
       const program: ProcessProgram = {
         kind: 'process',
         command: process.execPath,
@@ -35,10 +37,20 @@ function running(files: Readonly<Record<string, string>>) {
         watch: true,
         ...more,
       }
-      const seat = { url: 'http://127.0.0.1:9', space: 'demo', participant, token: 'a-token-of-this-test' }
-      const { started, close } = startProgram(program, { ...seat, directory, log })
-      onTestFinished(close)
-      await started
+      const connection = {
+        url: 'http://127.0.0.1:9',
+        space: 'demo',
+        participant,
+        token: 'a-token-of-this-test',
+      }
+      const assignment: ProgramAssignment = {
+        program,
+        label: participant,
+        connection: { ...connection, directory, log },
+      }
+      const supervisor = new Supervisor({ spaces, log, random: () => 0 })
+      onTestFinished(() => supervisor.close())
+      supervisor.start([assignment])
     },
   }
 }
@@ -53,8 +65,8 @@ test('a program is started again when a file that it imports is saved; nothing e
     'word.mjs': `export const word = 'one'`,
     'b.mjs': script('b'),
   })
-  await start('a')
-  await start('b')
+  start('a')
+  start('b')
   await expect.poll(() => getLines('a')).toContain('a stdout one')
   await expect.poll(() => getLines('b')).toHaveLength(1)
   save('word.mjs', `export const word = 'two'`)
@@ -65,11 +77,13 @@ test('a program is started again when a file that it imports is saved; nothing e
 
 test('a program that cannot be loaded says so once, and is started by the next save alone', async () => {
   const { start, getLines, save, said, printed } = running({ 'a.mjs': script('good') })
-  await start('a')
+  start('a')
   await expect.poll(() => getLines('a')).toHaveLength(1)
   const errors = () => printed.filter((line) => line.startsWith('a stderr SyntaxError')).length
   const waiting = () =>
-    said.filter((line) => line === 'a ended: exit 1; restarting when its files change').length
+    said.filter(
+      (line) => line.startsWith('a ended: exit 1') && line.includes('restarting when its files change'),
+    ).length
   for (const times of [1, 2, 3]) {
     save('a.mjs', 'const =') // Twice as it was: whoever saves it wants it to be tried.
     await expect.poll(waiting).toBe(times)
@@ -80,31 +94,53 @@ test('a program that cannot be loaded says so once, and is started by the next s
   expect([errors(), waiting()]).toEqual([3, 3])
 })
 
+test('the same error is reported with how often it came, and when it is tried again', async () => {
+  const { start, said } = running({ 'a.mjs': 'process.exit(3)' })
+  start('a')
+  await expect
+    .poll(() => said[2])
+    .toMatch(/^a ended: exit 3 \(3rd time in [\d.]+ s, same error\) · next try in 2 s$/)
+})
+
+test('a program whose command is not there is reported once with the cause, and found when it is', async () => {
+  const { start, said, save, getLines } = running({})
+  start('a', { command: './tool', args: [] })
+  await expect.poll(() => said.length).toBe(2)
+  expect(said[0]).toMatch(/^a: cannot start "\.\/tool": .* · next try in 0\.5 s$/)
+  expect(said[1]).toMatch(/^a did not start \(2nd time in .*, same error\) · next try in 1 s$/)
+  save('tool', '#!/bin/sh\necho here; exec sleep 60\n')
+  await expect.poll(() => getLines('a')).toEqual(['a stdout here'])
+})
+
 test('a program that fails without having been changed follows its restart policy', async () => {
   const { start, getLines, said } = running({ 'a.mjs': `console.log('here'); process.exit(3)` })
-  await start('a')
+  start('a')
   await expect.poll(() => getLines('a').length).toBeGreaterThanOrEqual(2)
-  expect(said[0]).toBe('a ended: exit 3; restarting')
+  expect(said[0]).toBe('a ended: exit 3 · next try in 0.5 s')
 })
 
 test('a program that ends for its configuration is started by the next save alone', async () => {
   const { start, getLines, save, said } = running({ 'a.mjs': `console.error('no key'); process.exit(78)` })
-  await start('a')
+  start('a')
   await expect
     .poll(() => said)
-    .toEqual(['a ended: exit 78, a setting of it is wrong; restarting when its files change'])
+    .toEqual([
+      'a ended: exit 78, a setting of it is wrong · restarting when its files change, or with meup restart a',
+    ])
   save('a.mjs', script('mended'))
   await expect
     .poll(() => getLines('a'))
     .toEqual(['a stderr no key', expect.stringMatching(/^a stdout mended/)])
   const unwatched = running({ 'b.mjs': 'process.exit(78)' })
-  await unwatched.start('b', { watch: false, restart: 'always' })
-  await expect.poll(() => unwatched.said).toEqual(['b ended: exit 78, a setting of it is wrong'])
+  unwatched.start('b', { watch: false, restart: 'always' })
+  await expect
+    .poll(() => unwatched.said)
+    .toEqual(['b ended: exit 78, a setting of it is wrong · restarting with meup restart b'])
 })
 
 test('a program that has ended as it should is started again by a save', async () => {
   const { start, getLines, save } = running({ 'a.mjs': `console.log('one')` })
-  await start('a', { restart: 'never' })
+  start('a', { restart: 'never' })
   await expect.poll(() => getLines('a')).toEqual(['a stdout one'])
   save('a.mjs', `console.log('two')`)
   await expect.poll(() => getLines('a')).toEqual(['a stdout one', 'a stdout two'])
@@ -113,7 +149,7 @@ test('a program that has ended as it should is started again by a save', async (
 test('a program that does not end is killed after five seconds', async () => {
   const stubborn = `process.on('SIGTERM', () => console.log('asked')); ${script('old')}`
   const { start, getLines, save } = running({ 'a.mjs': stubborn })
-  await start('a')
+  start('a')
   await expect.poll(() => getLines('a')).toHaveLength(1)
   const began = Date.now()
   save('a.mjs', script('new'))
@@ -130,10 +166,10 @@ test('with watch: false, or when it writes beside itself, a program is left alon
     'writing.mjs': writing,
     'other.mjs': script('other'),
   })
-  await start('left', { watch: false })
-  await start('writing')
-  await start('other')
-  await expect.poll(() => getLines('other')).toHaveLength(1)
+  start('left', { watch: false })
+  start('writing')
+  start('other')
+  for (const name of ['left', 'writing', 'other']) await expect.poll(() => getLines(name)).toHaveLength(1)
   save('left.mjs', script('changed'))
   save('other.mjs', script('changed'))
   await expect.poll(() => getLines('other')).toHaveLength(2)
@@ -145,6 +181,6 @@ test('with watch: false, or when it writes beside itself, a program is left alon
 
 test('a token that a program prints is not shown', async () => {
   const { start, getLines } = running({ 'a.mjs': `console.error('token', process.env.MEUP_TOKEN)` })
-  await start('a')
+  start('a')
   await expect.poll(() => getLines('a')).toEqual(['a stderr token [token]'])
 })

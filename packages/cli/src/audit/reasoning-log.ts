@@ -1,5 +1,6 @@
 import {
   createUlids,
+  inertMarkdown,
   type ParsedStep,
   parseThinking,
   phaseLabels,
@@ -174,9 +175,9 @@ export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepR
   return links.map(([label, id]) => (id === null ? '' : ` (${label}: ${id})`)).join('')
 }
 
-/** Quotes lines that look like the next turn or the next step. */
+/** Quotes lines that look like the next turn or the next step; a viewer fetches nothing. */
 const quoted = (content: string): string =>
-  printable(content)
+  inertMarkdown(printable(content))
     .trim()
     .split('\n')
     .map((line, index) => (index > 0 && looksLikeOurs(line) ? `\\${line.trimStart()}` : line))

@@ -1,8 +1,13 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, createHttpClient, withTarget } from '../lib/connection.js'
+import {
+  announceConnection,
+  type ConnectionFlags,
+  createHttpClient,
+  enterSpace,
+  withTarget,
+} from '../lib/connection.js'
 import { omitUndefined } from '../lib/options.js'
 import { printNotice } from '../lib/output.js'
-import { enterWithProposals } from '../lib/proposals.js'
 
 interface AcpFlags extends ConnectionFlags {
   readonly to?: string
@@ -21,7 +26,8 @@ async function serveAcp({ to, ...flags }: AcpFlags): Promise<void> {
   const http = createHttpClient(flags)
   // Loaded first, because replayed envelopes are delivered as soon as the space is entered; no other command needs it.
   const server = await import('@meup/acp/serve')
-  const space = await enterWithProposals(http, flags)
+  const space = await enterSpace(flags, { openProposals: true })
+  announceConnection(space, printNotice)
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })

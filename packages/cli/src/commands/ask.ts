@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { LiveAnswers, printable } from '@meup/folds'
+import { keepOffMargin, LiveAnswers, printable } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
 import { parseTimeSpan } from '../lib/options.js'
-import { print, printJson, printNotice } from '../lib/output.js'
+import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
 
 interface AskFlags extends ConnectionFlags {
-  readonly to?: string[]
+  readonly private?: boolean
   readonly timeout: string
 }
 
 /** `meup ask`: asks a question and prints the answer; in a terminal, as it is written. */
 export function addAsk(program: Command): void {
   withConnection(program.command('ask'), 'print the envelope of the answer')
-    .description('ask a question, and print the answer')
-    .argument('<question>', 'what to ask')
-    .option('--to <participant...>', 'ask these alone; the first answer is printed')
+    .description('ask a question, and print the answer: the first one, where several are asked')
+    .argument('<question...>', 'what to ask, in quotes; names before it: who is asked (default: everyone)')
+    .usage('[name...] <question> [options]')
+    .option('--private', 'only those who are asked read the question and its answer')
     .option('--timeout <duration>', 'how long to wait', '5m')
-    .action(async (question: string, { to, timeout, ...flags }: AskFlags) => {
+    .action(async (words: string[], { private: isPrivate, timeout, ...flags }: AskFlags) => {
+      const [question = '', ...names] = words.toReversed()
+      if (isPrivate && names.length === 0)
+        throw new UsageError('--private needs a name: meup ask <name> <question> --private')
       const timeoutMs = parseTimeSpan(timeout, '--timeout')
       const space = await enterSpace(flags)
       const id = randomUUID()
@@ -31,11 +36,12 @@ export function addAsk(program: Command): void {
         if (isLive && answer === undefined) writer.apply(envelope)
       })
       try {
-        await whenHere(space, to, timeoutMs)
-        const { text } = await space.ask(question, { id, timeoutMs, ...(to && { to }) })
+        await whenHere(space, names, timeoutMs)
+        const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
+        const { text } = await space.ask(question, { id, timeoutMs, ...asked })
         if (flags.json) printJson(answer)
         else if (isLive) writer.end(text)
-        else print(printable(text))
+        else printText(text)
       } finally {
         space.close()
       }
@@ -43,7 +49,7 @@ export function addAsk(program: Command): void {
 }
 
 /** Agents answer what is asked while they are here. */
-async function whenHere(space: SpaceClient, ids: readonly string[] = [], timeoutMs: number): Promise<void> {
+async function whenHere(space: SpaceClient, ids: readonly string[], timeoutMs: number): Promise<void> {
   mustKnow(space, ids)
   const away = space.participants.flatMap(({ id, status }) =>
     ids.includes(id) && status === 'away' ? [id] : [],
@@ -89,7 +95,7 @@ class AnswerWriter {
   }
 
   #append(text: string): void {
-    process.stdout.write(text.slice(this.#written.length))
+    process.stdout.write(keepOffMargin(text.slice(this.#written.length), furtherLine))
     this.#written = text
   }
 

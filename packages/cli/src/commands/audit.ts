@@ -161,12 +161,13 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
 
 const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
-/** Formats a step: time, turn, phase, content, links. */
+/** Formats a step: time, turn, phase, content, links, and which right let the call pass. */
 export function trailLine(step: AuditStep): string {
-  const { created_at, thread_id, turn_number, phase, content } = step
+  const { created_at, thread_id, turn_number, phase, content, right } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
   const turn = turn_number === null ? 'job' : `turn ${turn_number}`
-  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${formatLinks(step)}`
+  const allowed = right === undefined ? '' : ` · ${onOneLine(right)}`
+  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${formatLinks(step)}${allowed}`
 }
 
 export interface ExportFlags extends ConnectionFlags {

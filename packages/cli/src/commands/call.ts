@@ -1,10 +1,10 @@
-import { printable } from '@meup/folds'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
 import { parseObject, parseSeconds } from '../lib/options.js'
-import { print, printJson, printNotice } from '../lib/output.js'
+import { printJson, printNotice, printText } from '../lib/output.js'
+import { getResultText } from '../lib/result-text.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string
@@ -36,15 +36,16 @@ export function addCall(program: Command): void {
       process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
         mustKnow(space, [owner])
-        const { content, data, text } = await space.call(tool, args, {
+        const { content, data } = await space.call(tool, args, {
           ...times,
           ...(flags.why && { why: flags.why }),
           signal: interruption.signal,
           ...(onElicitation && { onElicitation }),
           onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
         })
-        if (flags.json) printJson({ content, ...(data !== undefined && { structuredContent: data }) })
-        else print(printable(text))
+        const result = { content, ...(data !== undefined && { structuredContent: data }) }
+        if (flags.json) printJson(result)
+        else printText(getResultText(result) || 'done; the tool gave back nothing')
       } finally {
         space.close()
       }

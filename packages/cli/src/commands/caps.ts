@@ -1,6 +1,7 @@
 import {
   brief,
   capabilitySentence,
+  describeState,
   explainCapability,
   findCapabilityWarnings,
   formatCapabilities,
@@ -107,14 +108,13 @@ async function explainAttempt(
   const { participants } = await createHttpClient(flags).readParticipants()
   mustKnow({ participants }, [participant])
   const all = getGrantedCapabilities(participants, await readGrants(flags), Date.now())
-  const paused = participants.find(({ id }) => id === participant)?.paused
   for (const granted of all.filter(({ id }) => id === participant)) {
     const { isAllowed, sentences, missing } = explainCapability(granted, attempt)
+    const { kicked, paused } = granted
     const all = [
       ...sentences,
-      ...(paused === undefined
-        ? []
-        : [`${paused.by} has paused it: until it is resumed, it may only answer.`]),
+      ...(kicked ? [`${kicked.by} has kicked it: until it is invited again, it may not come in.`] : []),
+      ...(paused ? [`${paused.by} has paused it: until it is resumed, it may only answer.`] : []),
     ]
     if (flags.json) {
       printJson({ participant, allowed: isAllowed, sentences: all, ...(missing && { missing }) })
@@ -186,7 +186,9 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
 }
 
 /** Sentences with the origin of each list of capabilities. */
-function capabilityLines({ id, configured, grants, others }: GrantedCapabilities): string[] {
+function capabilityLines(granted: GrantedCapabilities): string[] {
+  const { id, configured, grants, others } = granted
+  const state = describeState(granted, Date.now())
   const line = (capabilities: readonly Capability[], origin: string): string[] =>
     capabilities.length === 0
       ? []
@@ -196,7 +198,10 @@ function capabilityLines({ id, configured, grants, others }: GrantedCapabilities
     ...grants.flatMap((grant) => line(grant.capabilities, grantText(grant))),
     ...line(others, 'of unknown origin'),
   ]
-  return lines.length > 0 ? lines : [`${id} may do nothing but answer`]
+  return [
+    ...(lines.length > 0 ? lines : [`${id} may do nothing but answer`]),
+    ...(state.name === 'here' || state.name === 'away' ? [] : [`${id}: ${state.text}`]),
+  ]
 }
 
 function grantText({ id, grantor, expiresAt, reason }: LoggedGrant): string {

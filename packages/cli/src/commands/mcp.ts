@@ -3,10 +3,15 @@ import { dirname, resolve } from 'node:path'
 import type { ServedSpace, Serving } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
-import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
+import {
+  announceConnection,
+  type ConnectionFlags,
+  createHttpClient,
+  enterSpace,
+  withConnection,
+} from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
-import { enterWithProposals } from '../lib/proposals.js'
 
 /** `meup mcp serve`: the space as an MCP server. */
 export function addMcp(program: Command): void {
@@ -44,7 +49,8 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
   const http = createHttpClient(flags)
   // Loaded first, because replayed envelopes are delivered as soon as the space is entered.
   const server = await loadServer()
-  const space = await enterWithProposals(http, flags)
+  const space = await enterSpace(flags, { openProposals: true })
+  announceConnection(space, printNotice)
   const served = { space, http, log: printNotice }
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))

@@ -3,6 +3,7 @@ import { withConnection } from '../lib/connection.js'
 import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
 import type { InitFlags } from '../operator/init.js'
+import type { RestartFlags } from '../operator/restart.js'
 import type { StatsFlags } from '../operator/stats.js'
 import { providers, templates } from '../operator/templates.js'
 import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
@@ -16,7 +17,7 @@ const descriptions = {
 /** `meup gateway` and `meup up`. Their implementation is loaded when they run, so that other commands start fast. */
 export function addRunCommands(program: Command): void {
   for (const name of ['gateway', 'up'] as const) {
-    program
+    const command = program
       .command(name)
       .description(descriptions[name])
       .option('--config <file>', 'configuration', 'space.yaml')
@@ -25,7 +26,29 @@ export function addRunCommands(program: Command): void {
       .option('--watch', 'reload when the configuration or a token changes, not only on SIGHUP')
       .option('--verbose', 'log everything, not only what goes wrong')
       .action(async (flags: RunFlags) => (await import('../run/run.js')).run(name, flags))
+    if (name === 'up')
+      command.option(
+        '--require <participants>',
+        'exit with 1 if one of these does not start: a name, or several with commas; may be repeated',
+        collectNames,
+      )
   }
+}
+
+const collectNames = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  ...text.split(',').map((name) => name.trim()),
+]
+
+/** `meup restart`. Loaded when it runs. */
+export function addRestart(program: Command): void {
+  const command = program
+    .command('restart')
+    .description('start programs of the running meup up anew, also those that wait or rest')
+    .argument('<participant...>', 'which; <space>/<participant> where the configuration has several spaces')
+  withConfig(command).action(async (names: readonly string[], flags: RestartFlags) =>
+    (await import('../operator/restart.js')).restart(names, flags),
+  )
 }
 
 /** `meup init`: creates a space with a first agent in an empty folder. Loaded when it runs. */

@@ -1,19 +1,14 @@
-import { ConnectionError, type Grant, type SpaceClient, ToolError } from '@meup/agent-sdk'
-import { type ProposalView, printable } from '@meup/folds'
+import { ConnectionError, type Grant, type OpenProposal, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { brief, capabilitySentence, exactText, isOpenProposal, reasonText } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
+import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { promptForms } from '../lib/fill-form.js'
-import { omitUndefined, parseSeconds } from '../lib/options.js'
-import { print, printJson, printNotice } from '../lib/output.js'
-import {
-  findOpenProposal,
-  formatProposal,
-  getContentText,
-  isOpenProposal,
-  readProposals,
-  toProposalJson,
-} from '../lib/proposals.js'
+import { findByPrefix, omitUndefined, parseSeconds } from '../lib/options.js'
+import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
+import { findOpenProposal, formatProposal, readProposals, toProposalJson } from '../lib/proposals.js'
+import { getResultText } from '../lib/result-text.js'
 
 /** `meup proposals …`. */
 export function addProposals(program: Command): void {
@@ -25,8 +20,12 @@ export function addProposals(program: Command): void {
     .description('show what waits for a decision')
     .option('--all', 'show what was decided as well, and how it ended')
     .action(listProposals)
+  withId(group.command('show'))
+    .description('show all that a proposal would carry out, unmasked, whatever its length')
+    .action(showProposal)
   withId(group.command('approve'))
-    .description('do what was proposed, and print what it gives back')
+    .description('do what was proposed, and print what it gives back; in a terminal, show it and ask first')
+    .option('--yes', 'do not show it, and do not ask')
     .option('--why <rationale>', 'why, for everyone to read')
     .option('--always', 'also grant the proposer to do the same alone from now on')
     .option('--timeout <seconds>', 'how long to wait for the result', '60')
@@ -55,6 +54,7 @@ const withId = (command: Command): Command =>
 interface ApproveFlags extends ConnectionFlags {
   readonly why?: string
   readonly always?: boolean
+  readonly yes?: boolean
 }
 
 interface RefuseFlags extends ConnectionFlags {
@@ -74,11 +74,43 @@ async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?
   if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
 }
 
+/** `meup proposals show` */
+function showProposal(id: string, flags: ConnectionFlags): Promise<void> {
+  return decide(id, flags, async (_, proposal) => {
+    if (flags.json) print(exactText(proposal).text)
+    else for (const line of describeExactly(proposal)) print(line)
+  })
+}
+
+/** Characters of a reason. */
+const maxReasonChars = 2000
+
+const describeExactly = (proposal: OpenProposal): string[] => [
+  `${proposal.id}  ${proposal.from} asks: ${brief(reasonText(proposal.rationale ?? null), maxReasonChars)}`,
+  ...exactText(proposal)
+    .text.split('\n')
+    .map((line) => `    ${line}`),
+]
+
+/**
+ * Shows a person all that is carried out, and asks. A script that names an id has decided itself; so has `--yes`. Resolves to
+ * whether to go on.
+ */
+async function isWanted(proposal: OpenProposal, flags: ApproveFlags): Promise<boolean> {
+  if (flags.yes || !process.stdin.isTTY || !process.stderr.isTTY) return true
+  for (const line of describeExactly(proposal)) printNotice(line)
+  const what = flags.always ? 'Do it, and let its proposer do the like from now on?' : 'Do it?'
+  if (await confirm(what)) return true
+  printNotice(`${proposal.id} stays open`)
+  process.exitCode = exitCodes.error
+  return false
+}
+
 /** `meup proposals approve`: sends the proposed request and prints its result. */
 function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
-    mustNotBeRejected(proposal, space.id)
-    const onElicitation = promptForms(space, proposal.source.to?.join(', ') ?? 'a tool')
+    if (!(await isWanted(proposal, flags))) return
+    const onElicitation = promptForms(space, proposal.to?.join(', ') ?? 'a tool')
     const options = omitUndefined({ why: flags.why, onElicitation })
     if (!flags.always) {
       printResult(await space.proposals.approve(proposal.id, { ...options, timeoutMs }), flags.json)
@@ -93,13 +125,11 @@ function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Pr
 
 /** `meup proposals reject` */
 function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
-  return decide(id, flags, async (space, proposal) => {
-    mustNotBeRejected(proposal, space.id)
-    const { id, source } = proposal
+  return decide(id, flags, async (space, { id, from }) => {
     const reasons = omitUndefined({ reason, message })
     await space.proposals.reject(id, reasons)
     if (flags.json) printJson({ id, state: 'rejected', by: space.id, ...reasons })
-    else printNotice(`${id} is rejected; ${source.from} is told why`)
+    else printNotice(`${id} is rejected; ${from} is told why`)
   })
 }
 
@@ -113,36 +143,29 @@ function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags
   })
 }
 
-function mustNotBeRejected({ id, rejections }: ProposalView, by: string): void {
-  if (rejections.every((each) => each.by !== by)) return
-  throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
-}
+const printGrant = ({ id, recipient, capabilities }: Grant): boolean =>
+  printNotice(
+    `${recipient} may ${capabilities.map(capabilitySentence).join('; ')} (grant ${id}); meup caps revoke ${id} takes it back`,
+  )
 
-const printGrant = ({ id, recipient }: Grant): boolean =>
-  printNotice(`${recipient} has the grant ${id}; meup caps revoke ${id} takes it back`)
-
-/** Resumes before the proposal, so that this connection receives its exact envelope. */
 async function decide(
   start: string,
   flags: ConnectionFlags,
-  act: (space: SpaceClient, proposal: ProposalView) => Promise<void>,
+  act: (space: SpaceClient, proposal: OpenProposal) => Promise<void>,
 ): Promise<void> {
-  const proposal = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
-  const space = await enterSpace(flags, { after: proposal.source.seq - 1 })
+  const space = await enterSpace(flags, { openProposals: true })
   try {
-    await isShown(space, proposal)
-    await act(space, proposal)
+    const proposal = findByPrefix(space.proposals.list(), start, 'proposal')
+    await act(space, proposal ?? (await explainMissing(start, space.id, flags)))
   } finally {
     space.close()
   }
 }
 
-/** Resolves when this connection has received the proposal. */
-async function isShown(space: SpaceClient, { id, source }: ProposalView): Promise<void> {
-  if (space.welcome.resume.from > source.seq) {
-    throw new ProtocolError('proposal_not_found', `the proposal ${id} is no longer in the log`)
-  }
-  for await (const envelope of space.envelopes()) if (envelope.id === id) return
+/** Throws why there is no such proposal to be decided by this participant. */
+async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
+  const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
+  throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
 }
 
 type Result = Readonly<Record<string, unknown>>
@@ -183,9 +206,8 @@ function printResult(
   json: boolean | undefined,
   extra: object = {},
 ): void {
-  const { content, isError } = result
-  const text = getContentText(content, '\n')
-  if (isError === true) throw new ToolError(text || 'the tool failed without saying why')
-  if (json || text === undefined) printJson({ ...result, ...extra })
-  else print(printable(text))
+  const text = getResultText(result)
+  if (result.isError === true) throw new ToolError(text || 'the tool failed without saying why')
+  if (json || text === '') printJson({ ...result, ...extra })
+  else printText(text)
 }

@@ -1,11 +1,12 @@
 import type { SearchHit } from '@meup/agent-sdk/http'
-import { onOneLine, printable } from '@meup/folds'
+import { keepOffMargin, onOneLine, printable } from '@meup/folds'
 import { type Command, Option } from 'commander'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { parseCount, parsePastTime } from '../lib/options.js'
 import {
   createDimmer,
   createHighlighter,
+  furtherLine,
   getStdoutStyle,
   print,
   printJson,
@@ -72,7 +73,7 @@ function formatHit({ ts, seq, from, kind, tool, snippet, ranges }: SearchHit): s
   const style = getStdoutStyle()
   const [dim, name] = [createDimmer(style), createHighlighter(style)]
   const what = tool === undefined ? kind : `${kind} ${style.tool(onOneLine(tool))}`
-  return `${dim(`${ts}  #${seq}`)}  ${name(onOneLine(from), from)}  ${dim(what)}  ${markWords(snippet, ranges, style.tool)}`
+  return `${dim(`${ts}  #${seq}`)}  ${name(onOneLine(from), from)}  ${dim(what)}  ${keepOffMargin(markWords(snippet, ranges, style.tool), furtherLine)}`
 }
 
 function markWords(text: string, ranges: SearchHit['ranges'], mark: (word: string) => string): string {

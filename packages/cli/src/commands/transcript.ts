@@ -47,7 +47,7 @@ export function addTranscript(program: Command): void {
     )
     .argument('<turn>', 'an envelope of the turn, or the hash of a commit; its prompts must have been kept')
     .option('--model <name>', 'another model: vendor/name, or its name at --base-url')
-    .option('--base-url <url>', 'a server as OpenAI’s; MODEL_API_KEY is its key')
+    .option('--base-url <url>', 'a server as OpenAI’s; MODEL_API_KEY is its key, and goes to no other')
     .action(async (name: string, { model, baseUrl: baseURL, ...flags }: ReplayFlags) => {
       const { MODEL_API_KEY: apiKey } = process.env
       await (await load()).replay(name, omitUndefined({ model, baseURL, apiKey }), flags)

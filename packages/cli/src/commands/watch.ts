@@ -2,7 +2,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JoinFlags } from '../join/join.js'
-import { createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
+import { announceConnection, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { parseCount } from '../lib/options.js'
 import { createPrinter } from '../render/conversation.js'
 import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
@@ -50,9 +50,7 @@ async function follow(flags: WatchFlags): Promise<void> {
     from !== undefined ? { after: from - 1 } : tail !== undefined ? { tail } : {},
   )
   const view = openView(space, flags, { echoes: false, filter })
-  space.on('reconnecting', (inMs, reason) =>
-    view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
-  )
+  announceConnection(space, (line) => view.notify(line))
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   try {
     const envelopes = space.envelopes()

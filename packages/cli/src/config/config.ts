@@ -33,6 +33,7 @@ interface GatewaySettings {
   /** 0 = any free port. */
   readonly port: number
   readonly origins: readonly string[]
+  readonly hosts: readonly string[]
   readonly trustProxy: boolean
 }
 
@@ -64,13 +65,18 @@ interface Command {
   readonly env: Readonly<Record<string, string>>
 }
 
+interface StartLimit {
+  /** Milliseconds that it has to answer after it was started. */
+  readonly startTimeoutMs: number
+}
+
 /** An MCP server over stdio. */
-export interface McpProgram extends Command {
+export interface McpProgram extends Command, StartLimit {
   readonly kind: 'mcp'
 }
 
 /** An MCP server over HTTP. */
-export interface RemoteProgram {
+export interface RemoteProgram extends StartLimit {
   readonly kind: 'mcp'
   readonly url: string
   /** Sent with each request; may contain secrets. */
@@ -83,10 +89,12 @@ export interface ProcessProgram extends Command {
   readonly restart: 'never' | 'on-failure' | 'always'
   /** Whether `meup up` starts it again when its files change. */
   readonly watch: boolean
+  /** Milliseconds until it is reported as late; absent = the usual time. It is never given up. */
+  readonly startTimeoutMs?: number
 }
 
 /** A coding agent that speaks ACP. */
-export interface AcpProgram extends Command {
+export interface AcpProgram extends Command, StartLimit {
   readonly kind: 'acp'
   /** The mode of its sessions. */
   readonly mode?: string
@@ -96,6 +104,9 @@ export interface AcpProgram extends Command {
   /** The npm package that it is in, where that is known. */
   readonly package?: string
 }
+
+/** A first start may install packages or pull an image. */
+const defaultStartTimeout = '120s'
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
 /** Capabilities of an MCP server: results, notifications about its work, and questions about a call [MEUP-3]. */
@@ -115,9 +126,10 @@ const codingCapabilities: readonly Capability[] = [
 export function toGateway({
   listen = '127.0.0.1:8080',
   origins = [],
+  hosts = [],
   trustProxy = false,
 }: NonNullable<FileShared['gateway']>): GatewaySettings {
-  return { ...parseListen(listen), origins, trustProxy }
+  return { ...parseListen(listen), origins, hosts, trustProxy }
 }
 
 export function toAuth({ jwt }: NonNullable<FileShared['auth']>, directory: string): AuthSettings {
@@ -176,9 +188,11 @@ function toParticipant(
 function toProgram(participant: FileParticipant, directory: string): Program | undefined {
   if (participant.kind === 'acp') return toCodingAgent(participant, directory)
   if (participant.kind !== 'mcp' && participant.kind !== 'process') return undefined
+  const { startTimeout } = participant
+  const startTimeoutMs = parseDuration(startTimeout ?? defaultStartTimeout)
   if ('url' in participant) {
     const { url, headers = {} } = participant
-    return { kind: 'mcp', url, headers }
+    return { kind: 'mcp', url, headers, startTimeoutMs }
   }
   const { args = [], cwd = '.', env = {} } = participant
   const common = {
@@ -187,10 +201,13 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
     cwd: resolve(directory, cwd),
     env,
   }
-  if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
+  if (participant.kind === 'mcp') return { kind: 'mcp', ...common, startTimeoutMs }
   const { restart = 'on-failure', watch = true, transcript } = participant
   const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }
-  return { kind: 'process', ...common, env: { ...env, ...settings }, restart, watch }
+  return {
+    ...{ kind: 'process', ...common, env: { ...env, ...settings }, restart, watch },
+    ...(startTimeout !== undefined && { startTimeoutMs }),
+  }
 }
 
 /** What is not given is as the agent that is named has it. */
@@ -198,12 +215,13 @@ function toCodingAgent(
   participant: Extract<FileParticipant, { kind: 'acp' }>,
   directory: string,
 ): AcpProgram {
-  const { sessions = 'shared', unasked = 'stop', cwd = '.', env = {} } = participant
+  const { sessions = 'shared', unasked = 'stop', cwd = '.', env = {}, startTimeout } = participant
   const known: KnownAgent | undefined = 'agent' in participant ? knownAgents[participant.agent] : undefined
   const { command = known?.command ?? '', args = known?.args ?? [], mode = known?.mode } = participant
   return {
     kind: 'acp',
     ...{ command: toCommand(command, directory), args, sessions, unasked },
+    startTimeoutMs: parseDuration(startTimeout ?? defaultStartTimeout),
     env: { ...known?.env, ...env },
     cwd: resolve(directory, cwd),
     ...(mode !== undefined && { mode }),

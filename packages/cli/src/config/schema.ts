@@ -123,10 +123,15 @@ const origin = Type.String({
   pattern: '^[a-z][a-z0-9+.-]*://[^/\\sA-Z]+$',
   description: 'an origin in lower case and without a path, such as https://app.example',
 })
+const hostName = Type.String({
+  pattern: '^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$',
+  description: 'the name of a host in lower case, without a port, such as box.example',
+})
 const gateway = Type.Optional(
   map({
     listen: Type.Optional(listen),
     origins: Type.Optional(list(origin)),
+    hosts: Type.Optional(list(hostName)),
     trustProxy: Type.Optional(flag),
   }),
 )
@@ -154,16 +159,26 @@ const classes = {
   results: rate,
   work: rate,
   frames: rate,
+  log: rate,
 }
 const rates = map(classes satisfies Record<RateClass, TProperties[string]>)
+
+const duration = Type.String({
+  pattern: durationPattern,
+  description: 'a duration of some days at most, such as 500ms, 60s, 5m or 2h',
+})
 
 const common = {
   capabilities: Type.Optional(capabilities),
   limits: Type.Optional(map({ rates: Type.Optional(rates) })),
 }
 
+/** Of every participant that `meup up` starts. */
+const started = { startTimeout: Type.Optional(duration) }
+
 const variable = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })
 const program = {
+  ...started,
   command: word,
   args: Type.Optional(list(text)),
   cwd: Type.Optional(word),
@@ -209,6 +224,7 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
   map({
     kind: oneOf('mcp'),
     ...common,
+    ...started,
     url,
     headers: Type.Optional(headers),
     command: refused('cannot stand beside url; keep one of them'),
@@ -252,10 +268,6 @@ const limits = map({
 })
 export type FileLimits = Static<typeof limits>
 
-const duration = Type.String({
-  pattern: durationPattern,
-  description: 'a duration of some days at most, such as 500ms, 60s, 5m or 2h',
-})
 const capabilityHolder = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
 
 /** Settings of one space. */

@@ -154,6 +154,26 @@ export const failures = {
     remedy: 'start it with `meup up`, or correct `--url` or `MEUP_URL` (`meup doctor` shows which counts)',
     exit: exitCodes.unreachable,
   },
+  no_programs: {
+    when: 'connect',
+    says: 'no meup up runs in {folder}',
+    cause: 'It was stopped, or runs in another folder.',
+    remedy: 'start it with `meup up`, or choose its folder with `-C`',
+    exit: exitCodes.unreachable,
+  },
+  gateway_alone: {
+    when: 'connect',
+    says: 'only meup gateway runs at {url}, which has no programs',
+    cause: 'Its programs were started by something else, or not at all.',
+    remedy: 'run `meup up` instead to have them started here',
+  },
+  no_program: {
+    when: 'connect',
+    says: '{name} is of kind {kind}, and no program of meup up',
+    cause: 'Participants of kind `mcp`, `acp` and `process` are programs.',
+    remedy: 'choose one of: {programs}',
+    exit: exitCodes.usage,
+  },
   no_token: {
     when: 'connect',
     says: 'A token is required',
@@ -209,7 +229,7 @@ export const failures = {
   failed_server: {
     when: 'agents',
     says: 'the tool server "{participant}" did not start: {reason}',
-    cause: 'Its command ends at once, or speaks no MCP. What it printed stands above.',
+    cause: 'Its command ends at once, or speaks no MCP. What it printed stands above. It is tried again.',
     remedy: 'run the command by hand in the folder of `space.yaml` to see why',
   },
   failed_agent: {
@@ -227,15 +247,17 @@ export const failures = {
   waiting: {
     when: 'agents',
     says: 'still waiting for {participants}',
-    cause: 'A tool server does not answer, or an agent does not connect. `meup up` goes on waiting.',
+    cause:
+      'A tool server does not answer, or an agent does not connect. The others work. A server or coding agent is stopped and tried again after its `startTimeout`.',
     remedy: 'run its command by hand to see what it waits for',
   },
   ended_program: {
     when: 'agents',
     says: '{participant} ended: {reason}',
     cause:
-      'The program ended or crashed. What it printed stands above. It is started again after 0.5 to 30 seconds.',
-    remedy: 'correct it: `meup up` starts it again when you save it',
+      'The program ended or crashed. What it printed stands above. It is tried again after 0.5 to 60 seconds, and rests after ten failures within ten minutes.',
+    remedy:
+      'correct it: `meup up` starts it again when you save it; `meup restart {participant}` starts it at once',
   },
   wrong_setting: {
     when: 'agents',
@@ -243,6 +265,12 @@ export const failures = {
     cause:
       'It lacks a setting, such as the key of a model, and says which above. It starts again when its files change.',
     remedy: 'set that in the environment of `meup up`, and start it again',
+  },
+  kicked_program: {
+    when: 'agents',
+    says: '{participant} was kicked by {by} and rests until {end}',
+    cause: 'Somebody removed it from the space. It starts again when the kick ends, or when it is invited.',
+    remedy: 'invite it again with `meup invite {participant}`',
   },
   missing_key: {
     when: 'agents',

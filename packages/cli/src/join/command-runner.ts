@@ -1,9 +1,11 @@
 import { type Run, type SpaceClient, type ThinkingLevel, thinkingLevels } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { escapePattern } from '@meup/agent-sdk/watch'
+import { escapePattern, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
 import {
   brief,
+  capabilitySentence,
   defaultGuard,
+  describeState,
   findCapabilityWarnings,
   formatCapabilities,
   getParameters,
@@ -12,6 +14,7 @@ import {
   type ProposalView,
   reasoningCommand,
   redact,
+  type StateText,
   type Style,
 } from '@meup/folds'
 import { expiry, terms } from '@meup/observer/model'
@@ -50,12 +53,12 @@ export class CommandRunner {
   constructor(context: CommandContext) {
     this.#context = context
     this.#http = createHttpClient(context.flags)
-    const { space, flags, view } = context
+    const { space, view } = context
     const forms = new FormFiller(space, {
       print: (lines) => view.print(lines),
       prompt: (...asked) => view.prompt(...asked),
     })
-    this.#decisions = new ProposalDecider({ space, flags, http: this.#http, forms })
+    this.#decisions = new ProposalDecider({ space, http: this.#http, forms })
   }
 
   async runCommand(command: CommandName, argument: string): Promise<void> {
@@ -65,7 +68,7 @@ export class CommandRunner {
       case '/reasoning':
         return view.print(await inspect(argument, this.#http, live, getStdoutStyle()))
       case '/participants':
-        return view.print(participantLines(space, argument))
+        return view.print(await this.#participants(argument))
       case '/replay':
         return view.print(await replayLines(argument, this.#http, view.past()))
       case '/filter':
@@ -99,6 +102,13 @@ export class CommandRunner {
       case '/help':
         return view.print(helpLines())
     }
+  }
+
+  /** As the gateway lists them: who may not read what is addressed to others does not learn of each pause otherwise. */
+  async #participants(start: string): Promise<string[]> {
+    const { space } = this.#context
+    const { participants } = await this.#http.readParticipants()
+    return participantLines({ participants, runs: space.runs, now: space.gatewayTime() }, start)
   }
 
   /** Interrupts the run that answers this participant, or a chosen one; `number` is its position from 1. */
@@ -140,7 +150,11 @@ export class CommandRunner {
 
   async #approve([start = '', ...more]: readonly string[]): Promise<void> {
     if (start === '' || more.length > 0) throw new UsageError('/approve <proposal>; /pending lists them')
-    this.#context.view.notify(await this.#decisions.approve(start))
+    const { view, pending } = this.#context
+    const proposal = findByPrefix(pending.list(), start, 'proposal')
+    if (proposal !== undefined && !pending.isShown(proposal.id)) return view.notify(notShown)
+    // What is not open any more is said by who decides.
+    view.notify(await this.#decisions.approve(proposal?.id ?? start, pending))
   }
 
   /** Whether `y` and `n` are decisions: there is one to decide, or was when the line was begun. */
@@ -155,13 +169,10 @@ export class CommandRunner {
     const offer = pending.offer()
     if (offer === undefined) return view.notify('it was decided meanwhile, or has expired')
     const { proposal, since } = offer
-    if (since === undefined)
-      return view.notify(
-        `not all of it was shown: Ctrl+P shows it; what is masked or too long takes /approve ${proposal.id.slice(0, 8)}`,
-      )
+    if (since === undefined) return view.notify(notShown)
     if (since > (view.typedSince ?? Date.now()))
       return view.notify('this one came while you typed: look at it, then y or n')
-    if (word === 'y') return view.notify(await this.#decisions.approve(proposal.id))
+    if (word === 'y') return view.notify(await this.#decisions.approve(proposal.id, pending))
     const why = await view.prompt('why not? for everyone to read · Enter: no reason · Esc: back')
     if (why !== undefined) view.notify(await this.#decisions.reject(proposal.id, why.trim()))
   }
@@ -175,17 +186,22 @@ export class CommandRunner {
     const offer = pending.offer()
     const proposal = start === undefined ? offer?.proposal : findByPrefix(pending.list(), start, 'proposal')
     if (proposal === undefined) throw new UsageError(`${form}; /pending lists them`)
-    if (start === undefined && offer?.since === undefined)
-      return view.notify('not all of it was shown: Ctrl+P shows it')
+    if (!pending.isShown(proposal.id)) return view.notify(notShown)
     if (given.length === 0 && view.lines === undefined) throw new UsageError(form)
     const options = given.length > 0 ? readTerms(given) : await this.#askTerms(proposal)
     if (options !== undefined) view.notify(await this.#decisions.allowAlways(proposal.id, options))
   }
 
   /** With which arguments, the narrowest first, and until when; `undefined` = not at all. */
-  async #askTerms({ id, source, tool }: ProposalView): Promise<AlwaysOptions | undefined> {
+  async #askTerms({ id, source }: ProposalView): Promise<AlwaysOptions | undefined> {
     const { view, pending } = this.#context
-    const args = getParameters(pending.request(id)?.payload ?? {})
+    const { to, payload } = pending.request(id) ?? { payload: {} }
+    const capability = getAlwaysCapability({ ...(payload as unknown as ProposedRequest), to })
+    if (capability === undefined) {
+      view.notify('this names no tool of somebody: approve it alone')
+      return undefined
+    }
+    const args = getParameters(payload)
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
     const texts = Object.entries(isObject(args) ? args : {}).filter(
@@ -196,7 +212,7 @@ export class CommandRunner {
       ...texts.map(([name, text]) => `only where ${name} is ${brief(text, 60)}`),
       'with any arguments',
     ]
-    const way = await view.ask(`${source.from} may use ${brief(tool, 60)} without asking:`, ways)
+    const way = await view.ask(`${source.from} may ${capabilitySentence(capability)} without asking:`, ways)
     if (way === undefined) return undefined
     const until = await view.ask(
       'until when?',
@@ -277,6 +293,9 @@ export class CommandRunner {
     await this.#context.space.pause(this.#known(ids), timeout)
   }
 }
+
+const notShown =
+  'not all of it was shown, so it cannot be approved yet: Ctrl+P shows it, or says where all of it is shown'
 
 /** Reads `path=report* for:1h`. Throws `UsageError`. */
 function readTerms(words: readonly string[]): AlwaysOptions {
@@ -365,9 +384,21 @@ const maxListed = 50
 /** Columns of a name, and of capabilities. */
 const [maxNameColumns, maxListColumns] = [30, 60]
 
-/** The lines of `/participants`, present ones first. `start`: prefix of their names. */
-function participantLines(
-  { participants, runs }: Pick<SpaceClient, 'participants' | 'runs'>,
+/** Signs before the names, by state. */
+const stateSigns: Readonly<Record<StateText['name'], string>> = {
+  here: '●',
+  away: '○',
+  starting: '○',
+  paused: '‖',
+  kicked: '✗',
+  failed: '✗',
+  restarting: '✗',
+  resting: '✗',
+}
+
+/** The lines of `/participants`, present ones first. `start`: prefix of their names; `now`: by the gateway's clock. */
+export function participantLines(
+  { participants, runs, now }: Pick<SpaceClient, 'participants' | 'runs'> & { readonly now: number },
   start: string,
 ): string[] {
   const isHere = (status: string | undefined): boolean => status === 'present'
@@ -375,14 +406,16 @@ function participantLines(
   if (meant.length === 0)
     return [start === '' ? 'nobody is known' : `nobody's name begins with ${onOneLine(start)}`]
   const sorted = meant.toSorted((one, other) => Number(isHere(other.status)) - Number(isHere(one.status)))
-  const rows = sorted
-    .slice(0, maxListed)
-    .map(({ id, status, capabilities }) => [
-      isHere(status) ? '●' : '○',
+  const rows = sorted.slice(0, maxListed).map((participant) => {
+    const { id, capabilities } = participant
+    const { name, text } = describeState(participant, now)
+    return [
+      stateSigns[name],
       truncate(onOneLine(id), maxNameColumns),
-      isHere(status) ? formatLoad(id, runs) : 'away',
+      name === 'here' ? formatLoad(id, runs) : text,
       truncate(formatCapabilities(capabilities), maxListColumns),
-    ])
+    ]
+  })
   const more = sorted.length - rows.length
   return [
     ...table(rows),

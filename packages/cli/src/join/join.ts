@@ -3,7 +3,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { Bounded, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
-import { createHttpClient, enterSpace } from '../lib/connection.js'
+import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
 import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
 import type { Following } from '../render/agent-lines.js'
@@ -23,7 +23,7 @@ export interface JoinFlags extends ViewFlags {
 
 /** Resolves when the user has left and all typed commands are done. */
 export async function join(flags: JoinFlags): Promise<void> {
-  const space = await enterSpace(flags)
+  const space = await enterSpace(flags, { openProposals: true })
   const http = createHttpClient(flags)
   const pending = new PendingProposals(space)
   const tools = new Bounded<true>(maxTools)
@@ -38,8 +38,8 @@ export async function join(flags: JoinFlags): Promise<void> {
       }),
     pending: () => pending.summary(),
     keys: {
-      'ctrl+p': () => onTyped({ command: '/pending', argument: '' }),
-      escape: () => onTyped({ command: '/interrupt', argument: '' }),
+      'ctrl+p': () => run({ command: '/pending', argument: '' }),
+      escape: () => run({ command: '/interrupt', argument: '' }),
     },
   })
   const atWork = space.runs.map(({ owner }) => owner)
@@ -67,11 +67,13 @@ export async function join(flags: JoinFlags): Promise<void> {
     feed.onEnvelope(envelope)
   })
   space.on('lost', () => pending.restart())
-  announceConnection(space, view)
+  announceConnection(space, (line) => view.notify(line))
+  process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   view.notify(
     `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
   )
-  if (!flags.json) void announcePending(pending, view, space.welcome.space.head, () => pending.read(http))
+  if (!flags.json)
+    announcePending(pending, view, space.welcome.space.head, () => pending.read(http)).catch(complain)
   const lines = view.lines ?? createInterface({ input: process.stdin })
   let lastCommand = Promise.resolve()
   try {
@@ -83,6 +85,15 @@ export async function join(flags: JoinFlags): Promise<void> {
     lines.close()
     view.close()
     space.close()
+  }
+
+  function complain(error: unknown): void {
+    view.notify(`✗ ${formatError(error)}`)
+  }
+
+  /** Runs what a key stands for. */
+  function run(typed: Typed): void {
+    onTyped(typed).catch(complain)
   }
 
   /** Chats are sent at once; commands run in the order in which they were typed. */
@@ -107,7 +118,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     } catch (error) {
       // A chat that could not be sent must not look as if it was sent.
       if ('say' in typed && !(error instanceof ProtocolError)) throw error
-      view.notify(`✗ ${formatError(error)}`)
+      complain(error)
     }
   }
 }
@@ -155,15 +166,6 @@ async function announcePending(
 
 const listOthers = ({ id: own, participants }: SpaceClient): string[] =>
   participants.map(({ id }) => id).filter((id) => id !== own)
-
-function announceConnection(space: SpaceClient, view: View): void {
-  space.on('reconnecting', (inMs, reason) =>
-    view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
-  )
-  space.on('connected', () => view.notify('… connected again'))
-  space.on('lost', () => view.notify('… the log is another one now; this is its beginning'))
-  process.once('SIGINT', () => process.exit(exitCodes.interrupted))
-}
 
 /** Handles lines as they are typed. Resolves when the user leaves and all lines are handled; rejects when one fails. */
 async function readTypedLines(

@@ -2,37 +2,39 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
+  capabilitySentence,
   createProposalFold,
   defaultGuard,
   describeProposal,
+  exactText,
   isObject,
+  onOneLine,
+  type ProposalFold,
   type ProposalView,
-  printableJson,
+  type ProposedCall,
   reasonText,
   redact,
   sentence,
+  spellOut,
 } from '@meup/folds'
-import { describeChange, readSettings } from '@meup/observer/model'
+import { summarize } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
-import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
 import {
   findOpenProposal,
-  formatArguments,
   formatOutcome,
   formatTarget,
-  getContentText,
-  isOpenProposal,
   proposalKinds,
   readProposals,
 } from '../lib/proposals.js'
+import { getResultText } from '../lib/result-text.js'
 
-/** Characters of the arguments and of a text. */
-const maxArgumentChars = 2000
+/** Characters of a reason. */
+const maxReasonChars = 2000
 
-/** Lines of a change that are shown. */
-const maxChangeLines = 40
+/** What is known of the space: the exact text of proposals that this connection has received. */
+type KnownSpace = Pick<SpaceClient, 'id' | 'proposals'>
 
 /** What is asked for, in lines; `isWhole`: nothing of it is left out. */
 interface Card {
@@ -42,9 +44,8 @@ interface Card {
 
 /** Open proposals: those in the log, and those that arrive. */
 export class PendingProposals {
-  readonly #space: Pick<SpaceClient, 'id' | 'can'>
-  #fold = createProposalFold()
-  readonly #proposals = new Map<string, ProposalView>()
+  readonly #space: KnownSpace
+  #fold: ProposalFold
   readonly #requests = new Map<string, AnyEnvelope>()
   /** When each was shown whole, in milliseconds since the epoch: nobody approves what they have not seen. */
   readonly #shown = new Map<string, number>()
@@ -54,8 +55,13 @@ export class PendingProposals {
   /** Envelopes that came before the log was read. */
   #early: AnyEnvelope[] | undefined = []
 
-  constructor(space: Pick<SpaceClient, 'id' | 'can'>) {
+  constructor(space: KnownSpace) {
     this.#space = space
+    this.#fold = this.#createFold()
+  }
+
+  #createFold(): ProposalFold {
+    return createProposalFold(defaultGuard, () => this.#space.id)
   }
 
   /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
@@ -77,14 +83,13 @@ export class PendingProposals {
 
   /** The log was replaced. */
   restart(): void {
-    this.#fold = createProposalFold()
-    for (const kept of [this.#proposals, this.#requests, this.#shown]) kept.clear()
+    this.#fold = this.#createFold()
+    for (const kept of [this.#requests, this.#shown]) kept.clear()
   }
 
   /** Proposals that this participant can still decide, oldest first. */
   list(now = Date.now()): ProposalView[] {
-    const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#space.id)
-    return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
+    return [...this.#fold.open(now)]
   }
 
   /**
@@ -94,7 +99,7 @@ export class PendingProposals {
   offer(
     now = Date.now(),
   ): { readonly proposal: ProposalView; readonly since: number | undefined } | undefined {
-    const proposal = this.list(now).find((each) => this.#mayDecide(each))
+    const proposal = this.list(now).find(({ id }) => this.#space.proposals.mayApprove(id))
     if (proposal?.id !== this.#offered?.id) {
       if (this.#offered !== undefined) this.#endedAt = now
       this.#offered = proposal && { id: proposal.id, since: now }
@@ -126,13 +131,24 @@ export class PendingProposals {
     return `⚠ ${open.length} pending · ${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
-  /** What a proposal asks for, to be printed below its line at once. */
-  card(id: string, now = Date.now()): readonly string[] {
-    const request = this.#requests.get(id)
-    if (request === undefined) return []
-    const { lines, isWhole } = describeRequest(request)
+  /** What a proposal asks for, to be printed below its line at once; `size`: when it comes, or when all of it is asked for. */
+  card(id: string, now = Date.now(), size: CardOptions['size'] = 'card'): readonly string[] {
+    // A proposal that arrives while the log is being read is in neither fold nor map yet.
+    const request = this.#requests.get(id) ?? this.#early?.find((each) => each.id === id)
+    const view = this.#fold.get(id)
+    const call = this.#space.proposals.get(id) ?? (request && view && toCall(request, view))
+    if (request === undefined || call === undefined) return []
+    const { lines, isWhole } = describeRequest(request, call, {
+      mayDecide: this.#space.proposals.mayApprove(id),
+      size,
+    })
     if (isWhole) this.#shown.set(id, now)
     return lines
+  }
+
+  /** Whether all of it was shown: only then it is approved here. */
+  isShown(id: string): boolean {
+    return this.#shown.has(id)
   }
 
   /** Formats each proposal in full, with the commands that decide it. */
@@ -141,8 +157,8 @@ export class PendingProposals {
     if (open.length === 0) return ['no proposal waits for a decision']
     return open.flatMap((each) => [
       `⚠ ${sentence(describeProposal(each, '{}'))}`,
-      ...this.card(each.id, now),
-      `    why: ${brief(reasonText(each.rationale), maxArgumentChars)}`,
+      ...this.card(each.id, now, 'all'),
+      `    why: ${brief(reasonText(each.rationale), maxReasonChars)}`,
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,
       `    /approve ${each.id} · /reject ${each.id} <why> · /always ${each.id}`,
     ])
@@ -153,64 +169,96 @@ export class PendingProposals {
     return this.#requests.get(id)
   }
 
-  #mayDecide({ id, source }: ProposalView): boolean {
-    const request = this.#requests.get(id)
-    if (request === undefined || source.from === this.#space.id) return false
-    const { to, context, payload } = request
-    const draft = { ...(to && { to: [...to] }), ...(context !== undefined && { context }) }
-    return this.#space.can({ kind: Kind.mcpRequest, payload: { ...payload }, ...draft })
-  }
-
   #apply(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.mcpProposal) this.#requests.set(envelope.id, envelope)
-    for (const changed of this.#fold.apply(envelope)) {
-      if (changed.usesLeft > 0 && changed.withdrawal === null) this.#proposals.set(changed.id, changed)
-      else {
-        this.#proposals.delete(changed.id)
-        this.#requests.delete(changed.id)
-        this.#shown.delete(changed.id)
-      }
+    for (const { id, state } of this.#fold.apply(envelope)) {
+      if (state === 'open') continue
+      this.#requests.delete(id)
+      this.#shown.delete(id)
     }
   }
 }
 
-/** Rows of a terminal of 80 columns that a card may take, so that its line stays on the screen. */
-const [maxCardRows, rowChars] = [40, 72]
-
-/** The change that a request makes, its few arguments, or all of them as JSON. Secrets are masked, and then it is not whole. */
-function describeRequest({ payload }: AnyEnvelope): Card {
-  const { value } = redact(payload, defaultGuard)
-  const shown = isObject(value) ? value : {}
-  const { lines, isAll } = cardLines(shown)
-  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / rowChars)), 0)
-  const isSame = JSON.stringify(shown) === JSON.stringify(payload)
-  return { lines, isWhole: isAll && isSame && !hasInexactNumber(payload) && rows <= maxCardRows }
+/** What the log says of a proposal that another connection has received: numbers are those that a double holds. */
+function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: ProposalView): ProposedCall {
+  const { method = '', params } = payload as { readonly method?: string; readonly params?: unknown }
+  return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/** Whether there is a number of which more was sent than a double can hold. */
-const hasInexactNumber = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? Number.isInteger(value) && !Number.isSafeInteger(value)
-    : typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber)
+/** Rows of a terminal of 80 columns that a card may take when it comes, so that its line stays on the screen. */
+const [maxCardRows, rowChars] = [40, 72]
+/** Rows of what is too long, as a first look. */
+const maxCutRows = 12
+/** Characters that a terminal shows of one proposal when it is asked for all of it. */
+const maxExactChars = 16_000
 
-function cardLines(payload: Readonly<Record<string, unknown>>): { lines: readonly string[]; isAll: boolean } {
-  const change = describeChange(payload)
-  if (change?.isAll === true) {
-    const lines = change.lines
-      .slice(0, maxChangeLines)
-      .map(({ sign, text }) => `    ${sign === '@' ? ' ' : sign}${text}`)
-    const left = change.lines.length - lines.length
-    const more = left > 0 ? [`    … ${left} more lines: \`meup open\` shows all`] : []
-    return { lines: [`    ${change.sentence}`, ...lines, ...more], isAll: left === 0 }
+interface CardOptions {
+  /** Only they see what is masked elsewhere. */
+  readonly mayDecide: boolean
+  /** `card`: when it comes; `all`: when all of it is asked for. */
+  readonly size: 'card' | 'all'
+}
+
+/** The change that a request makes, its few arguments, or all of it as JSON. */
+function describeRequest(request: AnyEnvelope, call: ProposedCall, { mayDecide, size }: CardOptions): Card {
+  const { lines, isExact } = mayDecide ? cardLines(request, call) : maskedLines(request, call)
+  const chars = lines.reduce((sum, line) => sum + line.length, 0)
+  const fits = size === 'card' ? countRows(lines) <= maxCardRows : chars <= maxExactChars
+  const indented = (shown: readonly string[]): string[] => shown.map((line) => `    ${line}`)
+  if (fits) return { lines: indented(lines), isWhole: mayDecide && isExact }
+  const more =
+    size === 'card'
+      ? '… cut: Ctrl+P shows all of it'
+      : `… too long to be shown here, so nobody approves it here: reject it, or see all of it with \`meup proposals show ${request.id}\` or on the page (\`meup open\`)`
+  return { lines: indented([...firstRows(lines), more]), isWhole: false }
+}
+
+const countRows = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / rowChars)), 0)
+
+const firstRows = (lines: readonly string[]): string[] =>
+  lines.slice(0, maxCutRows).map((line) => brief(line, rowChars * 3))
+
+interface ExactLines {
+  readonly lines: readonly string[]
+  /** Whether they say what is sent, to the last digit. */
+  readonly isExact: boolean
+}
+
+function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
+  const { change, settings, isAll } = summarize({ ...payload })
+  if (!isAll) {
+    const { text, isWhole } = exactText(call)
+    return { lines: text.split('\n'), isExact: isWhole }
   }
-  const settings = readSettings(payload)
+  const terms = formatTerms(call)
   if (settings !== undefined) {
     const width = Math.max(...settings.map(([name]) => name.length))
-    return { lines: settings.map(([name, text]) => `    ${name.padEnd(width)}  ${text}`), isAll: true }
+    return {
+      lines: [...settings.map(([name, text]) => `${name.padEnd(width)}  ${text}`), ...terms],
+      isExact: true,
+    }
   }
-  const params = isObject(payload.params) ? payload.params : {}
-  const isAll = printableJson(params).length <= maxArgumentChars
-  return { lines: [`    ${formatArguments(params, maxArgumentChars)}`], isAll }
+  const { sentence: what, lines = [] } = change ?? { sentence: '' }
+  const changed = lines.map(({ sign, text }) => `${sign === '@' ? ' ' : sign}${text}`)
+  return { lines: [what, ...changed, ...terms], isExact: true }
+}
+
+/** For those who decide nothing: secrets are masked. */
+function maskedLines({ payload }: AnyEnvelope, { json: _, ...call }: ProposedCall): ExactLines {
+  const { value } = redact(payload, defaultGuard)
+  const masked = isObject(value) ? value : {}
+  return cardLines({ payload: masked } as unknown as AnyEnvelope, { ...call, params: masked.params })
+}
+
+/** In which context, how often, and until when; what is not limited is left out. */
+function formatTerms({ context, usesLeft = 1, expiresAt }: ProposedCall): string[] {
+  const terms = [
+    ...(context === undefined ? [] : [`in ${spellOut(context)}`]),
+    ...(usesLeft > 1 ? [`${usesLeft} times`] : []),
+    ...(typeof expiresAt === 'string' ? [`until ${onOneLine(expiresAt)}`] : []),
+  ]
+  return terms.length === 0 ? [] : [terms.join(' · ')]
 }
 
 /** Time allowed for the tool call of an approved proposal. */
@@ -220,7 +268,6 @@ export type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['all
 
 interface DeciderOptions {
   readonly space: SpaceClient
-  readonly flags: ConnectionFlags
   readonly http: HttpClient
   /** Puts to the user what tools ask while they do what was approved. */
   readonly forms: FormFiller
@@ -229,13 +276,11 @@ interface DeciderOptions {
 /** Approves and rejects proposals for this participant. */
 export class ProposalDecider {
   readonly #space: SpaceClient
-  readonly #flags: ConnectionFlags
   readonly #http: HttpClient
   readonly #forms: FormFiller
 
-  constructor({ space, flags, http, forms }: DeciderOptions) {
+  constructor({ space, http, forms }: DeciderOptions) {
     this.#space = space
-    this.#flags = flags
     this.#http = http
     this.#forms = forms
   }
@@ -243,21 +288,27 @@ export class ProposalDecider {
   /** Approves a proposal, and allows the like from now on. Returns a line for people. */
   allowAlways(start: string, options: AlwaysOptions): Promise<string> {
     return this.#with(start, async (space, id) => {
-      const { recipient, id: grant } = await space.proposals.allowAlways(id, {
+      const {
+        recipient,
+        id: grant,
+        capabilities,
+      } = await space.proposals.allowAlways(id, {
         ...options,
         ...this.#ask(space, id),
       })
-      return `✓ approved; ${recipient} may do the like from now on (grant ${grant})`
+      return `✓ approved; ${recipient} may ${capabilities.map(capabilitySentence).join('; ')} from now on (grant ${grant})`
     })
   }
 
-  /** Returns a line for people. */
-  approve(start: string): Promise<string> {
+  /** Returns a line for people. `pending`: knows what was shown. */
+  approve(start: string, pending: Pick<PendingProposals, 'isShown'>): Promise<string> {
     return this.#with(start, async (space, id) => {
+      if (!pending.isShown(id))
+        throw new ProtocolError('invalid_request', `${id} was not shown: /pending shows it`)
       const options = { timeoutMs: approvalTimeoutMs, ...this.#ask(space, id) }
-      const { content, isError } = await space.proposals.approve(id, options)
-      const text = getContentText(content, ' ') ?? ''
-      return isError === true
+      const result = await space.proposals.approve(id, options)
+      const text = getResultText(result, ' ')
+      return result.isError === true
         ? `✗ the tool failed: ${brief(text, 200)}`
         : `✓ approved: ${brief(text || 'done', 200)}`
     })
@@ -275,19 +326,9 @@ export class ProposalDecider {
     return { onElicitation: this.#forms.answer(to.join(', ')) }
   }
 
-  /** A proposal older than this connection is decided on a second one, which is resumed before it. */
   async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
-    if (known !== undefined) return act(this.#space, known.id)
-    const { id, source } = findOpenProposal(await readProposals(this.#http), start, Date.now())
-    const space = await enterSpace(this.#flags, { after: source.seq - 1 })
-    try {
-      if (space.welcome.resume.from > source.seq)
-        throw new ProtocolError('proposal_not_found', `${id} is pruned`)
-      for await (const envelope of space.envelopes()) if (envelope.id === id) break
-      return await act(space, id)
-    } finally {
-      space.close()
-    }
+    const { id } = known ?? findOpenProposal(await readProposals(this.#http), start, Date.now())
+    return act(this.#space, id)
   }
 }

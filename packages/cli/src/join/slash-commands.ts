@@ -1,5 +1,5 @@
 import { thinkingLevels } from '@meup/agent-sdk'
-import { suggest } from '@meup/folds'
+import { readAddressee, suggest } from '@meup/folds'
 import { table } from '../lib/output.js'
 
 interface SlashCommand {
@@ -119,8 +119,8 @@ export type Typed =
  */
 export function readTyped(line: string, participants: readonly string[] = []): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }
-  const [, name, said] = /^@(\S+?)[,:]?\s+(.+)$/s.exec(line) ?? []
-  if (name !== undefined && said !== undefined && participants.includes(name)) return { say: said, to: name }
+  const addressed = readAddressee(line, participants)
+  if (addressed !== undefined) return { say: addressed.text, to: addressed.to }
   const [, word, argument = ''] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? []
   if (word === undefined) return { say: line }
   const command = slashCommands.find(({ name }) => name === word)

@@ -37,13 +37,22 @@ export const withTarget = (command: Command): Command =>
 /** Enters the space that the flags name. `resume.after` refers to the current log. */
 export async function enterSpace(
   flags: ConnectionFlags,
-  resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
+  resume: Pick<ConnectOptions, 'after' | 'tail' | 'openProposals'> = {},
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
   // Requests in the replayed part were meant for an earlier connection: do not answer them.
-  if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
+  if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
+}
+
+/** Says when the connection is lost, and when it is back. */
+export function announceConnection(space: SpaceClient, notify: (line: string) => void): void {
+  space.on('reconnecting', (inMs, reason) =>
+    notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+  )
+  space.on('connected', () => notify('… connected again'))
+  space.on('lost', () => notify('… the log is another one now; this is its beginning'))
 }
 
 /** The gateway, space and token that the flags select. */
@@ -63,7 +72,8 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
-  return omitUndefined({ url, space, as, token })
+  // Commands show, and answer nothing.
+  return omitUndefined({ url, space, as, token, unhandled: 'decline' as const })
 }
 
 /** Used only if neither a participant nor a token is given. */

@@ -1,11 +1,11 @@
 import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
-import { brief, formatDuration } from '@meup/folds'
+import { brief, formatDuration, keepOffMargin, printable } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import { ConfigError } from '../config/config-error.js'
 import { TokenError } from '../config/tokens.js'
 import { exitCodes } from '../failure/exit-codes.js'
 import { describeFailure, Failure, getRemedy } from '../failure/failure.js'
-import { printNotice } from './output.js'
+import { furtherLine, printNotice } from './output.js'
 
 /** The command was called wrongly. */
 export class UsageError extends Error {
@@ -25,6 +25,7 @@ const byLocalCode: Partial<Record<string, number>> = {
   unreachable: exitCodes.unreachable,
   closed: exitCodes.unreachable,
   timeout: exitCodes.timeout,
+  participant_away: exitCodes.timeout,
   not_configured: exitCodes.usage,
   aborted: exitCodes.interrupted,
 }
@@ -56,7 +57,8 @@ export function getExitCode(error: unknown): number {
 export function formatError(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ProposalError) return brief(error.message, 500)
-  if (error instanceof ToolError) return `the tool failed: ${error.message}`
+  if (error instanceof ToolError)
+    return `the tool failed: ${keepOffMargin(printable(error.message), furtherLine)}`
   if (!(error instanceof Error)) return String(error)
   return describeSystemError(error) ?? error.message
 }

@@ -1,7 +1,16 @@
 import { createInterface } from 'node:readline/promises'
 import type { ElicitResult, OnElicitation, SpaceClient } from '@meup/agent-sdk'
-import { brief, type Filled, type FormField, onOneLine, printable, readFilled, readForm } from '@meup/folds'
-import { printNotice } from './output.js'
+import {
+  brief,
+  type Filled,
+  type FormField,
+  keepOffMargin,
+  onOneLine,
+  printable,
+  readFilled,
+  readForm,
+} from '@meup/folds'
+import { furtherLine, printNotice } from './output.js'
 
 /** Where questions are put. */
 export interface Prompter {
@@ -44,7 +53,7 @@ export class FormFiller {
     const { message, fields } = form
     const isPublic = this.#space.welcome.mcp.visibility === 'everyone'
     // A further line that stood at the margin could be taken for one of somebody else.
-    const asked = printable(message).replaceAll('\n', '\n    ')
+    const asked = keepOffMargin(printable(message), furtherLine)
     print(`? ${who} asks: ${asked}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
     const content: Record<string, unknown> = {}
     for (const field of fields.length > 0 ? fields : [confirmation]) {

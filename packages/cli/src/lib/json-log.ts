@@ -10,7 +10,12 @@ const [blockMs, maxBlockChars] = [20, 64 * 1024]
 export function jsonLog(level: LogLevel): OperatorLog {
   const isSilent = level === 'silent'
   const all = pino(
-    { level: isSilent ? 'silent' : 'info', base: null, redact: secrets },
+    {
+      level: isSilent ? 'silent' : 'info',
+      base: null,
+      redact: secrets,
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
     pino.destination({ dest: 2, sync: true }),
   )
   const blocks = new Map<string, { text: string; readonly timer: NodeJS.Timeout }>()
@@ -30,11 +35,15 @@ export function jsonLog(level: LogLevel): OperatorLog {
       flushAll()
       write(fields, message)
     }
-  return {
-    info: level === 'info' ? inOrder((fields, message) => all.info(fields, message)) : () => {},
+  const write = {
     notice: inOrder((fields, message) => all.info(fields, message)),
     warn: inOrder((fields, message) => all.warn(fields, message)),
     error: inOrder((fields, message) => all.error(fields, message)),
+  }
+  return {
+    ...write,
+    info: level === 'info' ? write.notice : () => {},
+    program: (mark, fields, message) => write[mark](fields, message),
     output({ participant, stream, text }) {
       if (stream === 'stdout') return all.info({ participant, stream, text }, 'output')
       const block = blocks.get(participant)

@@ -16,6 +16,8 @@ export interface OperatorLog extends Logger {
   /** Logged at every level except `silent`. */
   notice(fields: object, message: string): void
   output(line: OutputLine): void
+  /** What has happened to a program: a line with its time, at every level except `silent`. */
+  program(level: 'notice' | 'warn' | 'error', fields: object, message: string): void
 }
 
 export type LogLevel = 'info' | 'warn' | 'silent'
@@ -42,6 +44,10 @@ export function operatorLog(
     notice: writeLine(''),
     warn: writeLine('! '),
     error: writeLine('✗ '),
+    program(mark, { err }: { readonly err?: unknown }, message) {
+      const line = messageLine(err === undefined ? {} : { err }, message, level)
+      process.stderr.write(`${formatLocalTime(Date.now())}  ${marks[mark]}${line}\n`)
+    },
     output({ participant, kind, stream, text }) {
       if (output === 'errors' && (kind !== 'process' || stream !== 'stderr')) return
       width = Math.max(width, participant.length)
@@ -53,12 +59,22 @@ export function operatorLog(
   }
 }
 
+const marks = { notice: '', warn: '! ', error: '✗ ' } as const
+
+/** `18:27:05` */
+export const formatLocalTime = (ms: number): string => {
+  const date = new Date(ms)
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()]
+  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+}
+
 const silent: OperatorLog = {
   info: () => {},
   notice: () => {},
   warn: () => {},
   error: () => {},
   output: () => {},
+  program: () => {},
 }
 
 /** Fields that may hold a token or a key. They are never printed, even if something logs them. */

@@ -1,9 +1,31 @@
 import { readFileSync } from 'node:fs'
-import { colourStyle, plainStyle, printable, printableJson, type Style } from '@meup/folds'
+import { createInterface } from 'node:readline/promises'
+import { colourStyle, keepOffMargin, plainStyle, printable, printableJson, type Style } from '@meup/folds'
 
 /** Data goes to stdout; notices go to stderr, escaped, because they may quote participants. */
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)
 export const printNotice = (line: string): boolean => process.stderr.write(`${printable(line)}\n`)
+
+/** Before the further lines of somebody's text in a terminal. */
+export const furtherLine = '    '
+
+/**
+ * Prints a text of a participant. In a terminal its further lines are indented: at the margin, one could be taken for a notice or
+ * for somebody else's. A pipe or a file gets the text as it is.
+ */
+export const printText = (text: string): boolean =>
+  print(process.stdout.isTTY ? keepOffMargin(printable(text), furtherLine) : printable(text))
+
+/** Asks at the terminal; only `y` and `yes` are a yes. */
+export async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  // At the end of the input, or with Ctrl+C, there is no answer.
+  const left = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
+  const asked = terminal.question(`${question} y/N `).catch(() => '')
+  const answer = await Promise.race([asked, left])
+  terminal.close()
+  return /^y(?:es)?$/i.test(answer.trim())
+}
 
 /** Prints a value as JSON on one line. */
 export const printJson = (value: unknown): boolean => print(printableJson(value))

@@ -1,17 +1,16 @@
-import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
   createProposalFold,
   describeProposal,
   formatDuration,
+  isOpenProposal,
   type ProposalView,
   printableJson,
   reasonText,
   sentence,
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import { type ConnectionFlags, enterSpace } from './connection.js'
 import { findByPrefix } from './options.js'
 
 /** Kinds that open and settle proposals. */
@@ -34,27 +33,6 @@ export async function readProposals(http: HttpClient, { answers = false } = {}):
   }
   return [...proposals.values()]
 }
-
-/** Past envelopes that are replayed to find proposals made since the log was read. */
-const margin = 100
-
-/** Resumes before the oldest open proposal, so that this connection receives its exact envelope. */
-export async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Promise<SpaceClient> {
-  const now = Date.now()
-  const oldest = (await readProposals(http)).find((each) => isOpenProposal(each, now))
-  const space = await enterSpace(
-    flags,
-    oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
-  )
-  const { head } = space.welcome.space
-  // This connection offers no tools. Earlier requests were meant for an earlier connection.
-  space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
-  return space
-}
-
-/** Whether it can still be approved. A rejection binds only its author; a withdrawal closes it. */
-export const isOpenProposal = ({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): boolean =>
-  usesLeft > 0 && withdrawal === null && (expiresAt === null || Date.parse(expiresAt) > now)
 
 /** The open proposal whose id starts with a text. Throws `ProtocolError` if there is none, `UsageError` if there are several. */
 export function findOpenProposal(
@@ -86,7 +64,7 @@ export function formatProposal(proposal: ProposalView, now: number): string[] {
 }
 
 /** Formats the arguments, and states if they are truncated: nobody should approve what they cannot see. */
-export function formatArguments(parameters: unknown, maxChars: number): string {
+function formatArguments(parameters: unknown, maxChars: number): string {
   const text = printableJson(parameters)
   const isCut = text.length > maxChars || text.includes('"…":"…"')
   return `${brief(text, maxChars)}${isCut ? ' (cut; `meup open` shows all)' : ''}`
@@ -132,10 +110,3 @@ export function toProposalJson({ source, ...proposal }: ProposalView, now: numbe
 /** `participant/tool` */
 export const formatTarget = ({ source, tool }: ProposalView): string =>
   [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
-
-/** Joins the texts of a tool result; `undefined` = the result has no content blocks. */
-export function getContentText(content: unknown, separator: string): string | undefined {
-  if (!Array.isArray(content)) return undefined
-  const blocks: readonly ({ text?: unknown } | null)[] = content
-  return blocks.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join(separator)
-}

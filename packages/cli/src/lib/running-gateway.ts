@@ -7,29 +7,50 @@ const localTimeoutMs = 2000
 
 /** The running gateway of this folder. It has to answer, since a killed gateway leaves its file behind. */
 export async function findGateway(directory: string): Promise<GatewayFile | undefined> {
-  const file = readGatewayFile(directory)
-  if (file === undefined || !isAlive(file.pid)) return undefined
-  const answer = await fetchHealth(file.url)
-  return answer instanceof Response && answer.ok ? file : undefined
+  const file = findGatewayProcess(directory)
+  if (file === undefined) return undefined
+  const answer = await fetchProbe(file.url, 'healthz')
+  return !(answer instanceof Error) && answer.ok ? file : undefined
 }
 
-/** The answer of `/healthz`, or an error. */
-export async function fetchHealth(url: string): Promise<Response | Error> {
+/** Whether the gateway that wrote the file still runs. One that is too busy to answer does. */
+export async function isRunning({ pid, url }: GatewayFile): Promise<boolean> {
+  if (!isAlive(pid)) return false
+  const answer = await fetchProbe(url, 'healthz')
+  return answer instanceof Error ? answer.name === 'TimeoutError' : answer.ok
+}
+
+/** What the gateway of this folder has written, if its process lives; it need not answer. */
+export function findGatewayProcess(directory: string): GatewayFile | undefined {
+  const file = readGatewayFile(directory)
+  return file !== undefined && isAlive(file.pid) ? file : undefined
+}
+
+/** The answer of `/healthz` or `/readyz`, or why there is none. */
+export async function fetchProbe(url: string, probe: 'healthz' | 'readyz'): Promise<Response | Error> {
   try {
-    return await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(localTimeoutMs) })
+    return await fetch(new URL(`/${probe}`, url), { signal: AbortSignal.timeout(localTimeoutMs) })
   } catch (error) {
     if (!(error instanceof Error)) throw error
     return error.cause instanceof Error ? error.cause : error
   }
 }
 
-/** Whether a gateway accepts this token: tests it with an empty post. Rejects if no gateway answers. */
-export async function acceptsToken(url: string, space: string, token: string): Promise<boolean> {
+/** Whether a gateway accepts this token. Rejects if no gateway answers. */
+export const acceptsToken = async (url: string, space: string, token: string): Promise<boolean> =>
+  (await findTokenRefusal(url, space, token)) === undefined
+
+/** Why a gateway refuses a token: tests it with an empty post. Rejects if no gateway answers. */
+export async function findTokenRefusal(
+  url: string,
+  space: string,
+  token: string,
+): Promise<ProtocolError | undefined> {
   try {
     await new HttpClient({ url, space, token }, { timeoutMs: localTimeoutMs }).postJson('envelopes', [])
-    return true
+    return undefined
   } catch (error) {
-    if (error instanceof ProtocolError) return false
+    if (error instanceof ProtocolError) return error
     throw error
   }
 }
@@ -51,6 +72,8 @@ export interface GatewayFile {
   readonly pid: number
   /** The people of each space; commands act for the first by default. */
   readonly people: Readonly<Record<string, readonly string[]>>
+  /** The socket by which `meup up` takes commands; a gateway alone has none. */
+  readonly control?: string
 }
 
 const fileIn = (directory: string): string => join(directory, '.meup', 'gateway.json')

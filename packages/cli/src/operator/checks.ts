@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { inspectLog, LogError, type LogReport } from '@meup/gateway'
 import { loadSqlite } from '@meup/gateway/sqlite'
 import { type Check, fail, pass } from '../config/check.js'
@@ -9,42 +9,85 @@ import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
 import { getRemedy } from '../failure/failure.js'
 import { isClockWrong } from '../lib/clock.js'
 import { findCommand } from '../lib/executables.js'
+import { formatBytes } from '../lib/output.js'
 import { tryToListen } from '../lib/ports.js'
-import { acceptsToken, fetchHealth, type GatewayFile } from '../lib/running-gateway.js'
+import { fetchProbe, findTokenRefusal, type GatewayFile } from '../lib/running-gateway.js'
 import type { Address } from './settings.js'
 import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
-/** Checks that the gateway that commands would use answers and accepts the token. `time`: its clock, in milliseconds. */
+/**
+ * Checks that the gateway that commands would use answers, takes envelopes, and accepts the token. `recorded`: what the gateway of
+ * this folder has written; `live`: the same while its process lives. `time`: the gateway's clock, in milliseconds.
+ */
 export async function gatewayChecks(
-  { url, space, participant, token }: Address,
+  address: Address,
   recorded: GatewayFile | undefined,
+  live: GatewayFile | undefined,
 ): Promise<{ checks: Check[]; time?: number }> {
+  const { url } = address
   if (url.value === undefined) {
     return { checks: [pass('gateway', 'none runs here; meup up starts one')] }
   }
-  const health = await fetchHealth(url.value)
+  const health = await fetchProbe(url.value, 'healthz')
   if (health instanceof Error) {
-    const isRecorded = recorded?.url === url.value
-    const advice = isRecorded
-      ? 'it was killed; start it again with meup up'
-      : `is it running, and is this its address? (${url.from})`
-    return { checks: [fail('gateway', `nothing answers at ${url.value}: ${health.message}`, advice)] }
+    const detail = `nothing answers at ${url.value}: ${health.message}`
+    if (live?.url === url.value) return { checks: [fail('gateway', detail, adviseOnSilence(live))] }
+    const advice =
+      recorded?.url === url.value
+        ? 'it was killed; start it again with meup up'
+        : `is it running, and is this its address? (${url.from})`
+    return { checks: [fail('gateway', detail, advice)] }
   }
   if (!health.ok) {
     const detail = `${url.value}/healthz says ${health.status}`
     return { checks: [fail('gateway', detail, `is this the address of a gateway? (${url.from})`)] }
   }
   const date = Date.parse(health.headers.get('date') ?? '')
-  const checks = [pass('gateway', `${url.value} answers`)]
-  if (space.value !== undefined && token.value !== undefined) {
-    const who = participant.value ?? 'whoever has the token'
-    const isIn = await acceptsToken(url.value, space.value, token.value)
-    const refused = `the token of ${who} does not open the space ${space.value} (${token.from})`
-    const advice = 'check the space and the token; meup token list shows what is here'
-    checks.push(isIn ? pass('entry', `${who} may enter ${space.value}`) : fail('entry', refused, advice))
-  }
+  const checks = [
+    pass('gateway', `${url.value} answers`),
+    await readinessCheck(url.value),
+    ...(await entryChecks(url.value, address)),
+  ]
   return { checks, ...(!Number.isNaN(date) && { time: date }) }
+}
+
+const adviseOnSilence = ({ pid }: GatewayFile): string =>
+  `its process ${pid} lives: look at what it prints, or end it with kill ${pid} and start it again with meup up`
+
+/** Checks that every space takes envelopes: a gateway whose disk is full answers, and can be read. */
+async function readinessCheck(url: string): Promise<Check> {
+  const ready = await fetchProbe(url, 'readyz')
+  const advice = 'look at what the gateway prints; once its log can be written it goes on by itself'
+  if (ready instanceof Error) return fail('ready', `${url}/readyz does not answer: ${ready.message}`, advice)
+  if (ready.ok) return pass('ready', 'every space takes envelopes')
+  const reason = readDetail(await ready.text()) ?? `${url}/readyz says ${ready.status}`
+  return fail('ready', `the gateway takes no envelopes: ${reason}`, advice)
+}
+
+/** What a problem [RFC 9457] says. */
+function readDetail(body: string): string | undefined {
+  try {
+    const { detail } = JSON.parse(body) as { readonly detail?: unknown }
+    return typeof detail === 'string' ? detail : undefined
+  } catch {
+    return undefined // It is no problem of a gateway; its status is told instead.
+  }
+}
+
+async function entryChecks(url: string, { space, participant, token }: Address): Promise<Check[]> {
+  if (space.value === undefined || token.value === undefined) return []
+  const who = participant.value ?? 'whoever has the token'
+  const refused = `the token of ${who} does not open the space ${space.value} (${token.from})`
+  try {
+    const refusal = await findTokenRefusal(url, space.value, token.value)
+    if (refusal === undefined) return [pass('entry', `${who} may enter ${space.value}`)]
+    const advice = 'check the space and the token; meup token list shows what is here'
+    return [fail('entry', `${refused}: ${refusal.message}`, advice)]
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return [fail('entry', `${refused}: ${reason}`, 'look at what the gateway prints')]
+  }
 }
 
 /** Checks that the log or its replica can be used, and who has locked it. `newest`: time of its newest envelope (milliseconds). */
@@ -56,9 +99,9 @@ export function logCheck(
   if (path === undefined) return { check: pass('log', 'is kept in memory: it ends with the gateway') }
   try {
     loadSqlite() // Also if there is no file yet.
+    for (const file of logFiles(path)) accessSync(file, constants.R_OK | constants.W_OK)
     const report = inspectLog(path)
     if (report === undefined) return { check: pass('log', `${path} is made at the first start`) }
-    accessSync(path, constants.R_OK | constants.W_OK)
     const newest = Math.max(...report.spaces.map(({ newest }) => Date.parse(newest ?? '') || 0))
     return { check: lockCheck(path, report, running), ...(newest > 0 && { newest }) }
   } catch (error) {
@@ -67,6 +110,35 @@ export function logCheck(
     return { check: fail('log', `${path}: ${String(error)}`, 'make it readable and writable for this user') }
   }
 }
+
+/** What a gateway writes for a log, as far as it is there: its folder, or the one that the folder is made in, first. */
+function logFiles(path: string): string[] {
+  const files = ['', '-wal', '-shm', '.lock', '.index.db', '.index.db-wal'].map((end) => `${path}${end}`)
+  return [existingFolder(path), ...files.filter((file) => existsSync(file))]
+}
+
+function existingFolder(path: string): string {
+  let folder = dirname(path)
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  return folder
+}
+
+/** Bytes below which a disk is as good as full: SQLite needs room to write what is in its write-ahead log. */
+const minFreeBytes = 100_000_000
+
+/** Checks that the disk of a log has room. `read`: asks the system. */
+export function diskCheck(path: string, read: (path: string) => FreeSpace = statfsSync): Check {
+  const folder = existingFolder(path)
+  const { bavail, bsize, files, ffree } = read(folder)
+  const free = bavail * bsize
+  const remedy = 'make room: the gateway takes nothing once the disk is full'
+  if (free < minFreeBytes) return fail('disk', `${formatBytes(free)} are free for ${path}`, remedy)
+  // Some file systems have no limit of files, and say 0 of 0.
+  if (files > 0 && ffree === 0) return fail('disk', `no more files can be made for ${path}`, remedy)
+  return pass('disk', `${formatBytes(free)} are free`)
+}
+
+type FreeSpace = Readonly<Record<'bavail' | 'bsize' | 'files' | 'ffree', number>>
 
 function lockCheck(path: string, report: LogReport, running: GatewayFile | undefined): Check {
   const spaces = report.spaces.map(({ name, head }) => `${name} ${head}`).join(', ')
@@ -141,22 +213,33 @@ export function modeChecks(directory: string, logFile: string | undefined): Chec
   })
 }
 
-/** The folder and all files below it, without `.gitignore`, which has no secret. */
+/** The folder and all files below it, without `.gitignore` in any folder, which has no secret. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   const below = readdirSync(folder, { withFileTypes: true, recursive: true })
   const files = below.map((entry) => join(entry.parentPath, entry.name))
-  return [folder, ...files.filter((file) => file !== join(folder, '.gitignore'))]
+  return [folder, ...files.filter((file) => basename(file) !== '.gitignore')]
 }
 
-/** Checks that the gateway can listen at its address, or does already. */
-export async function portCheck(config: Config, running: GatewayFile | undefined): Promise<Check> {
+/** Checks that the gateway can listen at its address, or does already. `live`: its process lives, whether or not it answers. */
+export async function portCheck(
+  config: Config,
+  running: GatewayFile | undefined,
+  live = running,
+): Promise<Check> {
   const { host, port } = config.gateway
   const address = formatListen(config)
   if (running !== undefined && Number(new URL(running.url).port) === port) {
     return pass('port', `${address} is held by the gateway that runs here (pid ${running.pid})`)
   }
   const error = await tryToListen(host, port)
+  if (error?.code === 'EADDRINUSE' && live !== undefined && Number(new URL(live.url).port) === port) {
+    return fail(
+      'port',
+      `${address} is held by the gateway that runs here, which does not answer`,
+      adviseOnSilence(live),
+    )
+  }
   if (error === undefined) return pass('port', port === 0 ? `${address}: any free one` : `${address} is free`)
   const advice = 'choose another address with gateway.listen or --listen'
   return error.code === 'EADDRINUSE'

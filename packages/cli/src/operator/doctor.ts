@@ -7,9 +7,10 @@ import { exitCodes } from '../failure/exit-codes.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { withListen } from '../lib/options.js'
 import { print, table } from '../lib/output.js'
-import { findGateway, readGatewayFile } from '../lib/running-gateway.js'
+import { findGateway, findGatewayProcess, readGatewayFile } from '../lib/running-gateway.js'
 import {
   clockCheck,
+  diskCheck,
   gatewayChecks,
   logCheck,
   modeChecks,
@@ -60,8 +61,8 @@ async function examine(
   address: Address,
   directory: string,
 ): Promise<Check[]> {
-  const running = await findGateway(directory)
-  const { checks, time: present } = await gatewayChecks(address, readGatewayFile(directory))
+  const [running, live] = [await findGateway(directory), findGatewayProcess(directory)]
+  const { checks, time: present } = await gatewayChecks(address, readGatewayFile(directory), live)
   const node = nodeCheck(process.versions.node)
   if (file instanceof ConfigError) {
     const mistakes = file.message.split('\n').map((line) => fail('config', line, 'correct the file'))
@@ -69,14 +70,16 @@ async function examine(
     return [node, ...mistakes, ...modeChecks(directory, undefined), ...checks, clock]
   }
   const { config } = file
-  const log = logCheck(config, running)
+  const log = logCheck(config, live)
+  const logFile = logPath(config.storage)
   const spaces = config.spaces.map((space) => space.config.name)
   return [
     node,
     pass('config', 'has no mistakes'),
-    ...modeChecks(directory, logPath(config.storage)),
-    await portCheck(config, running),
+    ...modeChecks(directory, logFile),
+    await portCheck(config, running, live),
     log.check,
+    ...(logFile === undefined ? [] : [diskCheck(logFile)]),
     ...(await checkStorage(config.storage, spaces)),
     ...programChecks(config),
     ...tokenChecks(config, running !== undefined),

@@ -10,17 +10,29 @@ export interface ImportedServers {
   readonly participants: Readonly<Record<string, object>>
   /** Values that look like secrets, by the environment variables that stand for them in space.yaml. */
   readonly secrets: Readonly<Record<string, string>>
+  /** What each server runs or is, and what it gets of this machine's environment. */
+  readonly uses: readonly ServerUse[]
   /** What differs from the file, a line each. */
   readonly notices: readonly string[]
 }
 
-export const noServers: ImportedServers = { participants: {}, secrets: {}, notices: [] }
+interface ServerUse {
+  readonly id: string
+  /** The command with its arguments, or the address. */
+  readonly target: string
+  /** Whether it is elsewhere: what it gets leaves this machine. */
+  readonly isRemote: boolean
+  /** Variables of the environment whose values it gets because the file says so. */
+  readonly variables: readonly string[]
+}
+
+export const noServers: ImportedServers = { participants: {}, secrets: {}, uses: [], notices: [] }
 
 /** Reads the servers of a file. `taken`: ids that they may not have. Throws `UsageError`. */
 export function importServers(path: string, taken: readonly string[]): ImportedServers {
   const folder = dirname(resolve(path))
   const secrets = new Secrets()
-  const participants: Record<string, object> = {}
+  const participants: Record<string, McpParticipant> = {}
   const notices: string[] = []
   for (const [name, server] of Object.entries(readServers(path))) {
     const id = chooseId(name, [...taken, ...Object.keys(participants)])
@@ -35,7 +47,28 @@ export function importServers(path: string, taken: readonly string[]): ImportedS
     }
   }
   if (Object.keys(participants).length === 0) throw new UsageError(`${path} has no servers to import`)
-  return { participants, secrets: secrets.values, notices }
+  const uses = Object.entries(participants).map(([id, each]) => toUse(id, each, secrets.values))
+  return { participants, secrets: secrets.values, uses, notices }
+}
+
+/** A participant of kind `mcp` as space.yaml has it. */
+type McpParticipant =
+  | { readonly kind: 'mcp'; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'mcp'
+      readonly command: string
+      readonly args?: readonly string[]
+      readonly cwd?: string
+      readonly env?: Readonly<Record<string, string>>
+    }
+
+/** `secrets`: those of the file, which stand in variables of our own. */
+function toUse(id: string, participant: McpParticipant, secrets: ImportedServers['secrets']): ServerUse {
+  const named = [...JSON.stringify(participant).matchAll(references)].map(([, name = '']) => name)
+  const variables = [...new Set(named)].filter((name) => !Object.hasOwn(secrets, name))
+  const isRemote = 'url' in participant
+  const target = isRemote ? participant.url : [participant.command, ...(participant.args ?? [])].join(' ')
+  return { id, target, isRemote, variables }
 }
 
 function readServers(path: string): Readonly<Record<string, unknown>> {
@@ -62,7 +95,12 @@ function chooseId(name: string, taken: readonly string[]): string {
 
 type Server = Readonly<Record<string, unknown>>
 
-function toParticipant(id: string, server: Server, folder: string, secrets: Secrets): object | undefined {
+function toParticipant(
+  id: string,
+  server: Server,
+  folder: string,
+  secrets: Secrets,
+): McpParticipant | undefined {
   const { command, url = server.serverUrl } = server
   if (typeof url === 'string') {
     const headers = secrets.replaceIn(id, textsIn(server.headers))
@@ -91,7 +129,8 @@ const textsIn = (value: unknown): Readonly<Record<string, string>> =>
 const secretName = /token|secret|passw|api.?key|access.?key|private.?key|credential|authorization|cookie/i
 /** An argument that has a name itself: `--token=…`, `TOKEN=…`, `X-Api-Key: …`. */
 const named = /^([\w.-]+)(=|: *)(.+)$/s
-const isReference = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
+/** `$${` stands for `${`. */
+const references = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}/g
 
 const looksSecret = (name: string, text: string): boolean =>
   text !== '' && (secretName.test(name) || guarded(text, defaultGuard) !== text)
@@ -117,7 +156,7 @@ class Secrets {
   replace(id: string, name: string, given: string): string {
     // Other programs write ${env:NAME}, and ${input:name} for what they ask.
     const text = given.replace(/\$\{(?:env|input):([^}]+)\}/g, (_, of: string) => `\${${toVariable(of)}}`)
-    if (isReference.test(text)) return text
+    if (text.search(references) >= 0) return text
     return looksSecret(name, text) ? `\${${this.#keep(id, name, text)}}` : literal(text)
   }
 
@@ -132,7 +171,6 @@ class Secrets {
   }
 }
 
-/** `$${` stands for `${`. */
 const literal = (text: string): string => text.replaceAll('${', () => '$${')
 
 function toVariable(name: string): string {

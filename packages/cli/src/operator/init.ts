@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { onOneLine } from '@meup/folds'
 import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
+import { askConfirmation } from '../lib/confirm.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { findFreePort } from '../lib/ports.js'
@@ -54,6 +56,7 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     flags.import === undefined
       ? noServers
       : importServers(flags.import, [names.person, names.agent, ...listOthers(template)])
+  await mustBeAgreed(servers.uses, { isAgreed: flags.yes === true, mayAsk })
 
   const { files: filled, packages } = createFiles(template, names, { model, servers, archives })
   const variables = [...(model?.key ? [model.key] : []), ...Object.keys(servers.secrets)]
@@ -252,6 +255,31 @@ export async function proposeNames(folder: string, template: TemplateName): Prom
     // A usual port if possible.
     listen: `127.0.0.1:${(await findFreePort('127.0.0.1', 8080)) ?? 0}`,
   }
+}
+
+/**
+ * Shows what imported servers run, and what they get of the environment, and asks whether they may. Without a terminal, `--yes` agrees
+ * that values of the environment leave this machine.
+ */
+async function mustBeAgreed(
+  uses: ImportedServers['uses'],
+  { isAgreed, mayAsk }: { readonly isAgreed: boolean; readonly mayAsk: boolean },
+): Promise<void> {
+  for (const use of uses) printNotice(`… ${describeUse(use)}`)
+  if (uses.length === 0 || isAgreed) return
+  if (mayAsk) {
+    if (await askConfirmation('Add these servers?')) return
+    throw new UsageError('nothing was written')
+  }
+  const leaking = uses.filter(({ isRemote, variables }) => isRemote && variables.length > 0)
+  if (leaking.length === 0) return
+  const what = leaking.map(({ id, variables }) => `${id} gets ${variables.join(', ')}`).join('; ')
+  throw new UsageError(`values of the environment would leave this machine: ${what}; --yes agrees to that`)
+}
+
+function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'][number]): string {
+  const gets = variables.length === 0 ? '' : `; it gets ${variables.join(', ')} of the environment`
+  return onOneLine(`${id} ${isRemote ? 'is at' : 'runs'} ${target}${gets}`)
 }
 
 /** What is wrong with these names, or `undefined`. */

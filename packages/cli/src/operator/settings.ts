@@ -28,6 +28,7 @@ export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[
   return [
     say(['gateway', 'listen'], formatListen(config)),
     say(['gateway', 'origins'], gateway.origins.join(' ') || 'none'),
+    say(['gateway', 'hosts'], gateway.hosts.join(' ') || 'none'),
     say(['gateway', 'trustProxy'], gateway.trustProxy),
     say(['storage', 'kind'], storage.kind),
     ...Object.entries(storage).flatMap(([key, value]) =>

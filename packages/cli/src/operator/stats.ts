@@ -2,13 +2,16 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConnectionError } from '@meup/agent-sdk'
-import { formatDuration } from '@meup/folds'
+import { HttpClient } from '@meup/agent-sdk/http'
+import { describeState, formatDuration } from '@meup/folds'
 import { inspectLog } from '@meup/gateway'
+import type { ParticipantDetails } from '@meup/protocol'
 import { loadConfig } from '../config/load.js'
 import { logPath } from '../config/storage.js'
 import { UsageError } from '../lib/exit.js'
 import { formatBytes, print, printJson, printNotice, table } from '../lib/output.js'
-import { findGateway } from '../lib/running-gateway.js'
+import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
+import { resolveAddress } from './settings.js'
 
 export interface StatsFlags {
   readonly config: string
@@ -38,7 +41,11 @@ interface SpaceStats {
   readonly unerased: number
   /** Envelopes since the gateway started, by error code. */
   readonly refused: Readonly<Record<string, number>>
+  /** Who belongs to it, without capabilities; `null` = they could not be read. */
+  readonly participants: readonly ParticipantStats[] | null
 }
+
+type ParticipantStats = Omit<ParticipantDetails, 'capabilities'>
 
 interface GatewayStats {
   readonly url: string
@@ -60,8 +67,10 @@ interface FileStats {
 /** `meup stats`: how the gateway of this folder and its spaces are doing; without a gateway, what their log has. */
 export async function stats({ config: path, url, json }: StatsFlags): Promise<void> {
   const file = resolve(path)
-  const address = url ?? (await findGateway(dirname(file)))?.url
-  const gateway = address === undefined ? undefined : await readGateway(address)
+  const directory = dirname(file)
+  const running = url === undefined ? await findGateway(directory) : undefined
+  const address = url ?? running?.url
+  const gateway = address === undefined ? undefined : await readGateway(address, running, directory)
   const log = url === undefined ? readFiles(file) : undefined
   if (gateway === undefined && log === undefined)
     throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
@@ -74,14 +83,19 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
 const sampleMs = 1000
 const requestMs = 5000
 
-async function readGateway(url: string): Promise<GatewayStats> {
+/** `running`: what the gateway of this folder has written; absent = it is another one. */
+async function readGateway(
+  url: string,
+  running: GatewayFile | undefined,
+  directory: string,
+): Promise<GatewayStats> {
   const first = await fetchMetrics(url)
   const start = performance.now()
   await pause(sampleMs)
   const last = await fetchMetrics(url)
   const seconds = (performance.now() - start) / 1000
   const uptimeMs = Date.now() - last.sum('process_start_time_seconds') * 1000
-  const spaces = last.spaces.map((space): SpaceStats => {
+  const read = last.spaces.map(async (space): Promise<SpaceStats> => {
     const sum = (name: string): number => last.sum(`meup_${name}`, space)
     const head = sum('log_head')
     return {
@@ -102,9 +116,29 @@ async function readGateway(url: string): Promise<GatewayStats> {
       waiting: sum('waiting_envelopes'),
       unerased: sum('unerased_envelopes'),
       refused: last.by('code', 'meup_envelopes_refused_total', space),
+      participants: await readParticipants({ url, space }, running, directory),
     }
   })
+  const spaces = await Promise.all(read)
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
+}
+
+/** Metrics have no names: these are read with the token that commands in this folder use. `null` = that is told on stderr. */
+async function readParticipants(
+  target: { readonly url: string; readonly space: string },
+  running: GatewayFile | undefined,
+  directory: string,
+): Promise<ParticipantStats[] | null> {
+  const { token } = resolveAddress(target, process.env, running, directory)
+  const access = token.value === undefined ? target : { ...target, token: token.value }
+  try {
+    const { participants } = await new HttpClient(access, { timeoutMs: requestMs }).readParticipants()
+    return participants.map(({ capabilities: _, ...each }) => each)
+  } catch (error) {
+    const what = `${target.space}: who is paused, kicked or fails is not known`
+    printNotice(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    return null
+  }
 }
 
 async function fetchMetrics(url: string): Promise<Metrics> {
@@ -150,6 +184,7 @@ function spaceLines(stats: SpaceStats): string[] {
     ],
     ['log', `${commitMs.toFixed(1)} ms a batch · ${waiting} waiting · ${unindexed} not indexed`],
     ['participants', `${present} present · ${connections} connections · ${formatBytes(unsentBytes)} unsent`],
+    ...participantRows(stats.participants ?? []),
     ['open', `${openContexts} contexts · ${openProposals} proposals`],
     ['refused', codes.join(', ') || 'nothing'],
     ...(unerased > 0 ? [['erased', `${unerased} whose bytes are still there`] as const] : []),
@@ -158,6 +193,20 @@ function spaceLines(stats: SpaceStats): string[] {
     isReady ? space : `${space} takes no envelopes at present`,
     ...table(rows.map((row) => ['', ...row])),
   ]
+}
+
+/** Participants in one list. */
+const maxListed = 20
+
+/** Those who are neither here nor away. */
+function participantRows(participants: readonly ParticipantStats[]): (readonly [string, string])[] {
+  const states = participants.flatMap((participant) => {
+    const { name, text } = describeState(participant, Date.now())
+    return name === 'here' || name === 'away' ? [] : [`${participant.id}: ${text}`]
+  })
+  const more = states.length - maxListed
+  const rest = more > 0 ? [`… ${more} more: meup caps ls`] : []
+  return [...states.slice(0, maxListed), ...rest].map((line) => ['', line] as const)
 }
 
 const formatRate = (rate: number): string => (rate < 10 ? rate.toFixed(1) : rate.toFixed(0))

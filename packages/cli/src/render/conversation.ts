@@ -6,6 +6,7 @@ import {
   defaultGuard,
   describe,
   getWhy,
+  isFailure,
   isNotification,
   onOneLine,
   printable,
@@ -79,7 +80,8 @@ const background: ReadonlySet<string> = new Set([
 /** Whether a conversation leaves an envelope out: receipts, measurements, progress, and what views show elsewhere. */
 export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   (background.has(kind) && getErasure({ kind, payload }) === undefined) ||
-  (kind === Kind.mcpRequest && isNotification(payload))
+  (kind === Kind.mcpRequest && isNotification(payload)) ||
+  (kind === Kind.systemPresence && payload.program !== undefined && !isFailure(payload.program))
 
 const signs: Partial<Record<Tone, string>> = {
   start: '┄',

@@ -1,139 +1,294 @@
-import type { OperatorLog } from '../lib/logger.js'
+import type { Clock, Kick } from '@meup/gateway'
+import type { ProgramInfo } from '@meup/protocol'
+import {
+  type Ending,
+  type FailureCount,
+  type Next,
+  RestartDecider,
+  type RestartPolicy,
+} from './restart-policy.js'
 
-/** How a program ended. */
-interface Ending {
-  readonly failed: boolean
-  /** It would fail again in the same way. */
-  readonly isFinal?: boolean
-  readonly reason: string
-}
-
-/** A running program. */
+/** A program that runs, or a tool server that answers. */
 export interface Running {
   readonly ended: Promise<Ending>
   /** `graceMs`: how long it may take to end before it is killed. */
   close(graceMs?: number): Promise<void>
 }
 
+/** Why a program is started: for the first time, again by its policy, or because something has changed. */
+type StartCause = 'start' | 'failure' | 'files' | 'request' | 'kick_over'
+
+/** What happens to a program. */
+export type ProgramEvent =
+  | { readonly type: 'starting'; readonly cause: StartCause }
+  /** The process runs, or the tool server answers; its participant may not have joined yet. */
+  | { readonly type: 'started' }
+  | { readonly type: 'joined'; readonly waitedMs: number }
+  | { readonly type: 'late'; readonly waitedMs: number }
+  | {
+      readonly type: 'ended'
+      readonly ending: Ending
+      /** Of a program that failed. */
+      readonly failures?: FailureCount
+      readonly next: Next
+    }
+  /** It has ended and is not started before the kick ends. */
+  | { readonly type: 'kicked'; readonly kick: Kick }
+  /** It is no longer configured. */
+  | { readonly type: 'removed' }
+  /** It could not be stopped. */
+  | { readonly type: 'stop_failed'; readonly error: unknown }
+
+/**
+ * `starting` → `running` when its participant has joined → `failed` until it is tried again → `restarting` → …, or `resting` until
+ * somebody or something starts it.
+ */
+type ProgramState = ProgramInfo['state']
+
+export interface ProgramStatus {
+  readonly state: ProgramState
+  /** Since when, and when it is tried again, in milliseconds since the epoch. */
+  readonly since: number
+  readonly nextTryAt?: number
+  /** Failures in the last ten minutes, and the reason of the last one. */
+  readonly count: number
+  readonly lastError?: string
+}
+
 export interface KeepOptions {
-  readonly name: string
-  readonly restart: 'never' | 'on-failure' | 'always'
-  /** Whether it restarts when its files change. */
-  readonly isWatched: () => boolean
+  readonly restart: RestartPolicy
+  /** After how many milliseconds a program that has not joined is late. */
+  readonly lateMs: number
   /** Rejects when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
-  readonly log: OperatorLog
+  readonly isPresent: () => boolean
+  readonly findKick: () => Kick | undefined
+  readonly onEvent: (event: ProgramEvent, status: ProgramStatus) => void
+  readonly clock: Clock
+  /** From 0 to 1, as `Math.random`. */
+  readonly random: () => number
 }
 
 export interface Keeper {
-  /** Rejects if the first start fails. */
-  readonly started: Promise<void>
-  /** Whether it has ended and waits for `restart`. */
-  readonly isWaiting: boolean
+  readonly status: ProgramStatus
   /** Ends it if it runs, and starts it at once. */
-  restart(): void
+  restart(cause: 'files' | 'request'): void
   close(): Promise<void>
 }
 
-/** Milliseconds. The wait doubles with each early failure, and is reset after a run of `settled`. */
-const [firstWaitMs, maxWaitMs, settled] = [500, 30_000, 10_000]
-/** Grace period of a program that is restarted. */
+/** Grace period of a program that is restarted, in milliseconds. */
 const graceMs = 5000
+/** Milliseconds between looks at who has joined: at first, and of a program that is late. */
+const [lookMs, lateLookMs] = [50, 500]
+/** Milliseconds between looks whether a kick has ended. */
+const kickLookMs = 1000
 
 /**
- * Keeps a program running by its restart policy, and restarts it on request. A program that fails soon after a requested restart
- * waits for the next request, because its files are still broken.
+ * Keeps a program running: starts it at once, and again by its restart policy or on request, until it is closed. No failure of the
+ * program is thrown; all are events.
  */
-export function keepRunning({ name, restart, isWatched, start, log }: KeepOptions): Keeper {
-  const stop = new AbortController()
-  let change = new AbortController()
-  let running: Running | undefined
-  let isWaiting = false
-
-  async function run(changed: AbortSignal): Promise<Ending> {
-    running = await start(stop.signal)
-    return waitForEnd(running, changed)
-  }
-
-  function waitForEnd(present: Running, changed: AbortSignal): Promise<Ending> {
-    const end = (): void => {
-      present.close(stop.signal.aborted ? undefined : graceMs).catch((err: unknown) => {
-        log.error({ participant: name, err }, `${name} could not be stopped`)
-      })
-    }
-    const signal = AbortSignal.any([stop.signal, changed])
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-    return present.ended.finally(() => signal.removeEventListener('abort', end))
-  }
-
-  async function loop(first: Promise<Ending>): Promise<void> {
-    let wait = firstWaitMs
-    let isChanged = false
-    let attempt = first
-    while (true) {
-      const began = Date.now()
-      const { failed, isFinal = false, reason } = await attempt.catch(failedToStart)
-      if (stop.signal.aborted) return
-      if (!change.signal.aborted) {
-        const ranFor = Date.now() - began
-        if (ranFor > settled) wait = firstWaitMs
-        const isBroken = isFinal || (isChanged && failed && ranFor <= settled)
-        const again = !isBroken && (restart === 'always' || (restart === 'on-failure' && failed))
-        const fields = { participant: name, reason, again }
-        const next = again ? '; restarting' : isWatched() ? '; restarting when its files change' : ''
-        log[failed ? 'error' : 'notice'](fields, `${name} ended: ${reason}${next}`)
-        if (!again && !isWatched()) return
-        const either = AbortSignal.any([stop.signal, change.signal])
-        isWaiting = !again
-        await pause(again ? wait : undefined, either)
-        isWaiting = false
-        if (stop.signal.aborted) return
-        wait = Math.min(maxWaitMs, wait * 2)
-        isChanged &&= ranFor <= settled
-      }
-      if (change.signal.aborted) {
-        isChanged = true
-        wait = firstWaitMs
-        change = new AbortController()
-      }
-      attempt = run(change.signal)
-    }
-  }
-
-  let looping: Promise<void> = Promise.resolve()
-  const started = (async () => {
-    running = await start(stop.signal)
-    looping = loop(waitForEnd(running, change.signal))
-  })()
+export function keepRunning(options: KeepOptions): Keeper {
+  const program = new KeptProgram(options)
+  const running = program.run()
   return {
-    started,
-    get isWaiting() {
-      return isWaiting
+    get status() {
+      return program.status
     },
-    restart: () => change.abort(),
+    restart: (cause) => program.wake(cause),
     async close() {
-      stop.abort()
-      await started.catch(() => {}) // The caller gets the rejection.
-      await running?.close()
-      await looping
+      program.stop()
+      await running
     },
   }
 }
 
-const failedToStart = (error: unknown): Ending => ({
+class KeptProgram {
+  readonly #options: KeepOptions
+  readonly #decider: RestartDecider
+  readonly #closing = new AbortController()
+  #waking = new AbortController()
+  /** Whether it was reported as late since it joined last. */
+  #isLate = false
+  status: ProgramStatus
+
+  constructor(options: KeepOptions) {
+    this.#options = options
+    this.#decider = new RestartDecider(options.restart, options.random)
+    this.status = { state: 'starting', since: options.clock.now(), count: 0 }
+  }
+
+  wake(cause: StartCause): void {
+    // Saving its files gives a kicked participant no access.
+    if (cause === 'files' && this.#options.findKick() !== undefined) return
+    this.#waking.abort(cause)
+  }
+
+  stop(): void {
+    this.#closing.abort()
+  }
+
+  async run(): Promise<void> {
+    let cause: StartCause = 'start'
+    while (!this.#closing.signal.aborted) {
+      const ended = await this.#runOnce(cause)
+      if (this.#closing.signal.aborted) return
+      // A program that was ended for a restart has not failed.
+      if (!this.#waking.signal.aborted) await this.#onEnded(ended, cause)
+      cause = this.#takeCause()
+    }
+  }
+
+  /** Why it is started again now: what has changed, or its policy. */
+  #takeCause(): StartCause {
+    const { aborted, reason } = this.#waking.signal
+    if (!aborted) return 'failure'
+    this.#waking = new AbortController()
+    this.#isLate = false
+    this.#decider.reset()
+    this.status = { ...this.status, count: 0 }
+    return reason
+  }
+
+  async #runOnce(cause: StartCause): Promise<{ readonly ending: Ending; readonly ranMs: number }> {
+    const { clock, start } = this.#options
+    const signal = AbortSignal.any([this.#closing.signal, this.#waking.signal])
+    this.#change({ type: 'starting', cause }, cause === 'start' ? 'starting' : 'restarting')
+    const stopLooking = this.#lookForJoin(signal)
+    try {
+      const running = await start(signal)
+      const startedAt = clock.now()
+      this.#notify({ type: 'started' })
+      const ending = await this.#waitForEnd(running, signal).catch((error: unknown) => {
+        this.#close(running) // Nothing is known of it any more.
+        return toEnding(error)
+      })
+      return { ending, ranMs: clock.now() - startedAt }
+    } catch (error) {
+      return { ending: { ...toEnding(error), isStart: true }, ranMs: 0 }
+    } finally {
+      stopLooking()
+    }
+  }
+
+  #close(running: Running): void {
+    const grace = this.#closing.signal.aborted ? undefined : graceMs
+    running.close(grace).catch((error: unknown) => this.#notify({ type: 'stop_failed', error }))
+  }
+
+  async #waitForEnd(running: Running, signal: AbortSignal): Promise<Ending> {
+    const end = (): void => this.#close(running)
+    const onClosing = (): void => void (this.#waking.signal.aborted && end()) // Not after the grace of a restart.
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    this.#closing.signal.addEventListener('abort', onClosing, { once: true })
+    try {
+      return await running.ended
+    } finally {
+      signal.removeEventListener('abort', end)
+      this.#closing.signal.removeEventListener('abort', onClosing)
+    }
+  }
+
+  /** Reports when its participant has joined, and once when that takes long. Returns a function that stops it. */
+  #lookForJoin(signal: AbortSignal): () => void {
+    const { clock, isPresent, lateMs } = this.#options
+    const began = clock.now()
+    let wasAway = !isPresent() // The gateway may not have noticed yet that its last connection is closed.
+    const look = (): void => {
+      if (signal.aborted) return // It is being ended.
+      const waitedMs = clock.now() - began
+      const isThere = isPresent()
+      wasAway ||= !isThere
+      if (isThere && (wasAway || waitedMs >= lateMs)) {
+        this.#isLate = false
+        this.#change({ type: 'joined', waitedMs }, 'running')
+        return
+      }
+      const isLate = waitedMs >= lateMs
+      if (isLate && !this.#isLate) {
+        this.#isLate = true
+        this.#notify({ type: 'late', waitedMs })
+      }
+      cancel = clock.after(isLate ? lateLookMs : Math.min(lookMs, lateMs), look)
+    }
+    let cancel = clock.after(Math.min(lookMs, lateMs), look)
+    return () => cancel()
+  }
+
+  /** Decides what follows, and waits until it is started again. */
+  async #onEnded(
+    { ending, ranMs }: { readonly ending: Ending; readonly ranMs: number },
+    cause: StartCause,
+  ): Promise<void> {
+    const { clock, findKick } = this.#options
+    const kick = findKick()
+    if (kick !== undefined) {
+      this.#change({ type: 'kicked', kick }, 'resting')
+      return this.#waitForKickEnd()
+    }
+    const now = clock.now()
+    const { next, failures } = this.#decider.decide(ending, { ranMs, isChanged: cause === 'files', now })
+    const state = next.rests !== undefined ? 'resting' : ending.failed ? 'failed' : 'restarting'
+    this.#change({ type: 'ended', ending, next, ...(failures && { failures }) }, state, {
+      count: failures?.count ?? 0,
+      ...(ending.failed && { lastError: ending.reason }),
+      ...(next.tryMs !== undefined && { nextTryAt: now + next.tryMs }),
+    })
+    await this.#pause(next.tryMs)
+  }
+
+  async #waitForKickEnd(): Promise<void> {
+    while (!this.#closing.signal.aborted && !this.#waking.signal.aborted) {
+      await this.#pause(kickLookMs)
+      if (this.#options.findKick() === undefined) this.wake('kick_over')
+    }
+  }
+
+  /** Waits until it is woken or closed, at most for `ms`. */
+  #pause(ms: number | undefined): Promise<void> {
+    const signal = AbortSignal.any([this.#closing.signal, this.#waking.signal])
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const cancel = ms === undefined ? () => {} : this.#options.clock.after(ms, resolve)
+      signal.addEventListener(
+        'abort',
+        () => {
+          cancel()
+          resolve()
+        },
+        { once: true },
+      )
+    })
+  }
+
+  /** `details`: of a program that has ended; otherwise the count and the last error stay. */
+  #change(event: ProgramEvent, state: ProgramState, details?: Partial<ProgramStatus>): void {
+    const { count, lastError } = this.status
+    const kept = { count, ...(lastError !== undefined && { lastError }) }
+    this.status = { ...kept, ...details, state, since: this.#options.clock.now() }
+    this.#notify(event)
+  }
+
+  #notify(event: ProgramEvent): void {
+    this.#options.onEvent(event, this.status)
+  }
+}
+
+const toEnding = (error: unknown): Ending => ({
   failed: true,
+  error,
   reason: error instanceof Error ? error.message : String(error),
+  ...(error instanceof StartError && { remedy: error.remedy }),
 })
 
-/** Waits until aborted if `ms` is `undefined`. */
-function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+/** A program did not start, with what to do about it. */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+  constructor(
+    message: string,
+    readonly remedy: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
 }

@@ -62,7 +62,8 @@ export function reloadOnDemand(
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
       // Only once the signal is handled, so that everything is closed in order.
-      void started.then(() => process.kill(process.pid, 'SIGTERM'))
+      const end = (): void => void process.kill(process.pid, 'SIGTERM')
+      started.then(end, end)
       return
     }
     isAwaited = true

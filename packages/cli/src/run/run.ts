@@ -1,15 +1,17 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { suggest } from '@meup/folds'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { exitCodes } from '../failure/exit-codes.js'
-import { describeFailure } from '../failure/failure.js'
 import { ownCommand } from '../lib/executables.js'
+import { UsageError } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
-import { print, printNotice } from '../lib/output.js'
+import { printNotice } from '../lib/output.js'
+import { isNamed, listPrograms } from './list-programs.js'
 import { endHungUp, findTerminal, reloadOnDemand } from './reload.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
-import { launch, type Member, type RunningSpaces } from './up.js'
+import { event, StartReport } from './start-report.js'
+import { launch } from './up.js'
 
 export interface RunFlags {
   readonly config: string
@@ -17,6 +19,8 @@ export interface RunFlags {
   readonly json?: boolean
   readonly verbose?: boolean
   readonly watch?: boolean
+  /** Programs without which `meup up` is to end: participant, or space/participant. */
+  readonly require?: readonly string[]
 }
 
 /** Runs the gateway, alone or with the programs of its configuration, until a signal ends it. */
@@ -25,15 +29,19 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const read = (): Config => withListen(loadConfig(flags.config), flags.listen)
   const terminal = findTerminal()
   const config = read()
+  const required = findRequired(flags.require ?? [], config)
   const log = await logFor(config, flags)
   const launching =
     command === 'up' ? launch(config, log, { mayMove: flags.listen === undefined }) : undefined
   const starting = launching ?? startGateway(config, log, { mayMove: false })
   const reloading = reloadOnDemand(starting, read, { json, terminal })
   const running = await starting
-  const stopping = new AbortController()
+  const { logUnhandledRejections } = await import('@meup/gateway/server') // Loaded with the gateway.
+  logUnhandledRejections(log)
+  const started = listStarted(running)
+  const report = launching && new StartReport(started, { json, required })
   const close = async (): Promise<void> => {
-    stopping.abort()
+    report?.close()
     await reloading.stop()
     await running.close()
   }
@@ -41,10 +49,13 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   if (flags.watch) await reloading.watch(running.config)
   announceListening(running, json) // Readers of this line may end the process at once.
   const spaces = await launching
-  if (spaces === undefined) running.warmUp()
+  if (spaces === undefined || report === undefined) running.warmUp()
   else {
+    report.begin()
+    await spaces.start(report.onEvent)
     try {
-      await announceStarting(spaces, { json, signal: stopping.signal })
+      mustStart([...required.keys()], started)
+      await Promise.race([ended, report.required])
     } catch (error) {
       await close()
       throw error
@@ -52,6 +63,37 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   }
   await ended
   if (terminal.isGone) endHungUp()
+}
+
+/** Programs that have a token are started. */
+const listStarted = ({ config, tokens }: RunningGateway): string[] =>
+  listPrograms(config).flatMap(({ space, participant, label }) =>
+    tokens[space]?.[participant] === undefined ? [] : [label],
+  )
+
+function mustStart(required: readonly string[], started: readonly string[]): void {
+  const label = required.find((each) => !started.includes(each))
+  if (label !== undefined) throw new UsageError(`${label} is required, but its token is revoked`)
+}
+
+/** Milliseconds that a required process has to join, unless its `startTimeout` says otherwise. */
+const requiredMs = 120_000
+
+/** The labels of programs, with the milliseconds that each has to join. Throws `UsageError` for a name that is no program. */
+function findRequired(names: readonly string[], config: Config): Map<string, number> {
+  const programs = listPrograms(config)
+  return new Map(
+    names.flatMap((name) => {
+      const meant = programs.filter((each) => isNamed(name, each))
+      if (meant.length > 0)
+        return meant.map(({ label, program }) => [label, program.startTimeoutMs ?? requiredMs] as const)
+      const labels = programs.map(({ label }) => label)
+      const hint = suggest(name, labels)
+      const next =
+        hint === undefined ? `programs here: ${labels.join(', ') || 'none'}` : `did you mean ${hint}?`
+      throw new UsageError(`--require: no program is called ${name}; ${next}`)
+    }),
+  )
 }
 
 async function logFor(config: Config, { json, verbose }: RunFlags): Promise<OperatorLog> {
@@ -75,47 +117,6 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
   const ways = [`${meup} join`, `see it: ${meup} open`, `watch it: ${meup} watch --from 1`]
   printNotice(`join it from this folder in another terminal: ${ways.join(' · ')}`)
 }
-
-/** Milliseconds between checks of who has joined, and until the missing ones are reported. */
-const [lookMs, lateMs] = [50, 5000]
-
-/** Reports which programs are starting, and when all have joined. Rejects if one cannot start. */
-async function announceStarting(
-  { programs, started, isPresent }: RunningSpaces,
-  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
-): Promise<void> {
-  const participants = getNames(programs)
-  const say = (name: string, text: string): void => {
-    if (json) event(name, { participants })
-    else if (participants.length > 0) printNotice(text)
-  }
-  const isMissing = ({ space, participant }: Member): boolean => !isPresent(space, participant)
-  const reportMissing = (): void => {
-    const names = list(getNames(programs.filter(isMissing)))
-    if (!json) printNotice(describeFailure('waiting', { participants: names }))
-  }
-  say('starting', `starting ${list(participants)}`)
-  const late = setTimeout(reportMissing, lateMs)
-  await started.finally(() => clearTimeout(late))
-  if (signal.aborted) return
-  if (json) event('started', { participants })
-  const began = Date.now()
-  let missing = programs.filter(isMissing)
-  while (missing.length > 0 && Date.now() - began < lateMs) {
-    await delay(lookMs, undefined, { signal, ref: false }).catch(() => {})
-    if (signal.aborted) return
-    missing = missing.filter(isMissing)
-  }
-  if (missing.length === 0)
-    say('ready', `${list(participants)} ${participants.length === 1 ? 'is' : 'are'} up`)
-  else reportMissing()
-}
-
-const event = (name: string, fields: object): void => void print(JSON.stringify({ event: name, ...fields }))
-
-const getNames = (members: readonly Member[]): string[] => members.map(({ participant }) => participant)
-
-const list = (names: readonly string[]): string => new Intl.ListFormat('en').format(names)
 
 /** Milliseconds that a drain may take before the process ends anyway. */
 const drainMs = 4500

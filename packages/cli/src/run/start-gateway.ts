@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Authenticator, Identity, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
+import type { Authenticator, Identity, Kick, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
 import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
 import { pageDirectory } from '@meup/observer'
+import type { ProgramInfo } from '@meup/protocol'
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
@@ -33,6 +34,12 @@ export interface RunningGateway {
   reload(next: Config): Promise<string[]>
   /** Whether a participant is connected. */
   isPresent(space: string, participant: string): boolean
+  /** Why a participant may not enter; `undefined` = it was not kicked, or the kick has ended. */
+  findKick(space: string, participant: string): Kick | undefined
+  /** Records in the log how the program of a participant is doing; `undefined` = it has none. */
+  setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
+  /** Names the socket by which commands in this folder control the programs. */
+  announceControl(path: string): void
   /** Compiles the safety rules in short steps, so that the first reasoning texts are not delayed. */
   warmUp(): void
   close(): Promise<void>
@@ -80,6 +87,7 @@ export async function startGateway(
     throw explainListenError(error, formatAddress(config.gateway))
   }
   const { url } = served
+  let control: string | undefined
   const announce = (): void => {
     const people = current.spaces.map(({ config: { name, participants } }) => [
       name,
@@ -90,6 +98,7 @@ export async function startGateway(
       spaces: gateway.spaces,
       pid: process.pid,
       people: Object.fromEntries(people),
+      ...(control !== undefined && { control }),
     })
   }
   announce()
@@ -124,6 +133,12 @@ export async function startGateway(
       return problems
     },
     isPresent: gateway.isPresent,
+    findKick: gateway.findKick,
+    setProgram: gateway.setProgram,
+    announceControl(path) {
+      control = path
+      announce()
+    },
     warmUp() {
       stopWarmUp = warmUpSafety()
     },

@@ -1,70 +1,170 @@
 import { relative } from 'node:path'
-import type { Readable } from 'node:stream'
-import { connect } from '@meup/agent-sdk'
-import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
-import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
-import { Failure, getRemedy } from '../failure/failure.js'
-import type { OperatorLog, OutputLine } from '../lib/logger.js'
-import { type Keeper, keepRunning, type Running } from './keep-running.js'
+import { type Clock, systemClock } from '@meup/gateway'
+import type { ProgramInfo } from '@meup/protocol'
+import type { Program } from '../config/config.js'
+import type { OperatorLog } from '../lib/logger.js'
+import { logProgramEvent, type ProgramName } from './describe-program.js'
+import { type Keeper, keepRunning, type ProgramEvent, type ProgramStatus } from './keep-running.js'
+import { listPrograms } from './list-programs.js'
 import { findSources, SourceWatch } from './sources.js'
 import type { RunningGateway } from './start-gateway.js'
+import { type ProgramConnection, startProgram } from './start-program.js'
 
 /** A program and the participant that it connects as. */
 export interface ProgramAssignment {
   readonly program: Program
   readonly connection: ProgramConnection
+  readonly label: string
+}
+
+/** The part of the gateway that a supervisor needs. */
+export type ProgramSpaces = Pick<RunningGateway, 'isPresent' | 'findKick' | 'setProgram'>
+
+export type ProgramListener = (name: ProgramName, event: ProgramEvent) => void
+
+export interface SupervisorOptions {
+  readonly spaces: ProgramSpaces
+  readonly log: OperatorLog
+  readonly onEvent?: ProgramListener
+  readonly clock?: Clock
+  readonly random?: () => number
 }
 
 interface Runner {
-  readonly orders: string
+  readonly name: ProgramName
+  /** Equal texts are equal programs. */
+  readonly fingerprint: string
+  readonly keeper: Keeper
+  /** The space no longer has a program of this participant. */
+  forget(): void
   close(): Promise<void>
 }
 
-/** Starts and stops the programs of a gateway. */
+/** Runs the programs of a gateway. A program's failure is an event of its own, and ends nothing else. */
 export class Supervisor {
-  readonly #log: OperatorLog
+  readonly #options: SupervisorOptions
+  /** By label. */
   readonly #runners = new Map<string, Runner>()
-  /** By participant: resolves when the program that was stopped there has ended. */
+  /** By label: resolves when the program that was stopped there has ended. */
   readonly #left = new Map<string, Promise<void>>()
 
-  constructor(log: OperatorLog) {
-    this.#log = log
+  constructor(options: SupervisorOptions) {
+    this.#options = options
   }
 
   /** Stops programs that are no longer configured, or configured differently. */
   stopOthers(wanted: readonly ProgramAssignment[]): void {
-    const orders = new Map(wanted.map((each) => [toPlace(each.connection), fingerprint(each)]))
-    for (const [place, runner] of this.#runners) {
-      if (orders.get(place) === runner.orders) continue
-      this.#runners.delete(place)
-      const left = runner.close().catch((err: unknown) => {
-        this.#log.error({ place, err }, `${place} could not be stopped`)
-      })
-      this.#left.set(place, left)
+    const fingerprints = new Map(wanted.map((each) => [each.label, fingerprint(each)]))
+    for (const [label, runner] of this.#runners) {
+      if (fingerprints.get(label) === runner.fingerprint) continue
+      this.#stop(label, runner)
+      if (!fingerprints.has(label)) runner.forget()
     }
   }
 
-  /** Starts the programs that do not run yet, each after its predecessor has ended. Returns a promise for each. */
-  start(wanted: readonly ProgramAssignment[]): Promise<void>[] {
-    const missing = wanted.filter(({ connection }) => !this.#runners.has(toPlace(connection)))
-    return missing.map(async (assignment) => {
-      const { program, connection } = assignment
-      const place = toPlace(connection)
-      const { started, close } = startProgram(program, connection, this.#left.get(place))
-      const runner = { orders: fingerprint(assignment), close }
-      this.#runners.set(place, runner)
-      try {
-        await started
-      } catch (error) {
-        if (this.#runners.get(place) === runner) this.#runners.delete(place)
-        throw error
-      }
-    })
+  /** Starts the programs that do not run yet, each after its predecessor has ended. */
+  start(wanted: readonly ProgramAssignment[]): void {
+    for (const assignment of wanted) {
+      const { label } = assignment
+      if (!this.#runners.has(label)) this.#runners.set(label, this.#run(assignment))
+    }
+  }
+
+  list(): { readonly name: ProgramName; readonly status: ProgramStatus }[] {
+    return [...this.#runners.values()].map(({ name, keeper }) => ({ name, status: keeper.status }))
+  }
+
+  /** Starts a program anew, whatever its state. */
+  restart(label: string): void {
+    const runner = this.#runners.get(label)
+    if (runner === undefined) return
+    const { participant } = runner.name
+    this.#options.log.program('notice', { participant }, `restarting ${label}, as meup restart asks`)
+    runner.keeper.restart('request')
   }
 
   async close(): Promise<void> {
-    this.stopOthers([])
+    for (const [label, runner] of this.#runners) this.#stop(label, runner)
     await Promise.all(this.#left.values())
+  }
+
+  #stop(label: string, runner: Runner): void {
+    this.#runners.delete(label)
+    const left = runner.close().catch((err: unknown) => {
+      this.#options.log.error({ participant: label, err }, `${label} could not be stopped`)
+    })
+    this.#left.set(label, left)
+  }
+
+  #run(assignment: ProgramAssignment): Runner {
+    const { program, connection, label } = assignment
+    const { spaces, log, onEvent, clock = systemClock, random = Math.random } = this.#options
+    const { space, participant } = connection
+    const predecessor = this.#left.get(label)
+    const files = this.#watchFiles(assignment, () => keeper)
+    const name: ProgramName = {
+      ...{ space, participant, label },
+      get isWatched() {
+        return files?.isWatching === true
+      },
+    }
+    const announce = createAnnouncer(name, this.#options)
+    let isForgotten = false // A program that is being started may still come and end after that.
+    const keeper: Keeper = keepRunning({
+      restart: program.kind === 'process' ? program.restart : 'on-failure',
+      lateMs: getLateMs(program),
+      ...{ clock, random },
+      isPresent: () => spaces.isPresent(space, participant),
+      findKick: () => spaces.findKick(space, participant),
+      async start(signal) {
+        await predecessor
+        signal.throwIfAborted()
+        files?.mark()
+        return startProgram(program, connection, signal)
+      },
+      onEvent: (event, status) => {
+        logProgramEvent(name, event, log)
+        if (!isForgotten) announce(toProgramInfo(status))
+        onEvent?.(name, event)
+      },
+    })
+    return {
+      ...{ name, keeper },
+      fingerprint: fingerprint(assignment),
+      forget() {
+        isForgotten = true
+        announce(undefined)
+        onEvent?.(name, { type: 'removed' })
+      },
+      async close() {
+        await files?.close()
+        await keeper.close()
+      },
+    }
+  }
+
+  /** Restarts a process when its files change, unless `watch` is off. */
+  #watchFiles(
+    { program, connection, label }: ProgramAssignment,
+    getKeeper: () => Keeper,
+  ): SourceWatch | undefined {
+    if (program.kind !== 'process' || !program.watch) return undefined
+    const { log } = this.#options
+    const { participant, directory } = connection
+    return new SourceWatch({
+      read: () => findSources(program, directory),
+      isWaiting: () => getKeeper().status.state === 'resting',
+      changed(paths) {
+        const names = paths.map((path) => relative(directory, path))
+        log.program(
+          'notice',
+          { participant, files: names },
+          `${names.join(', ')} changed; restarting ${label}`,
+        )
+        getKeeper().restart('files')
+      },
+      failed: (err) => log.warn({ participant, err }, `the files of ${label} cannot be watched`),
+    })
   }
 }
 
@@ -74,219 +174,42 @@ export function listAssignments(
   log: OperatorLog,
 ): ProgramAssignment[] {
   const { directory } = config
-  return config.spaces.flatMap(({ config: { name: space }, programs }) =>
-    Object.entries(programs).flatMap(([participant, program]) => {
-      const token = tokens[space]?.[participant]
-      if (token === undefined) return []
-      return [{ program, connection: { url, space, participant, token, directory, log } }]
-    }),
-  )
+  return listPrograms(config).flatMap(({ space, participant, label, program }) => {
+    const token = tokens[space]?.[participant]
+    if (token === undefined) return []
+    return [{ program, label, connection: { url, space, participant, token, directory, log } }]
+  })
 }
 
-const toPlace = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
 const fingerprint = ({ program, connection }: ProgramAssignment): string =>
   JSON.stringify([program, connection.token])
 
-interface ProgramConnection {
-  readonly url: string
-  readonly space: string
-  readonly participant: string
-  readonly token: string
-  /** The folder of the configuration file. */
-  readonly directory: string
-  readonly log: OperatorLog
-}
+/** Milliseconds after which a program that has not joined is late. */
+const usualLateMs = 5000
 
-interface StartedProgram {
-  readonly started: Promise<void>
-  close(): Promise<void>
-}
+/** Of a `process`, `startTimeout` is when it is late; the others are given up then. */
+const getLateMs = ({ kind, startTimeoutMs = usualLateMs }: Program): number =>
+  kind === 'process' ? startTimeoutMs : Math.min(usualLateMs, startTimeoutMs)
 
-/** Starts a program once its participant is not connected, and keeps it running. */
-export function startProgram(
-  program: Program,
-  connection: ProgramConnection,
-  free: Promise<void> = Promise.resolve(),
-): StartedProgram {
-  const { started, close } =
-    program.kind === 'process'
-      ? keepProcess(program, connection, free)
-      : keepServer(program, connection, free)
-  return {
-    started: started.catch((error: unknown) => {
-      throw explainStartError(error, program, connection.participant)
-    }),
-    close,
-  }
-}
+const toProgramInfo = ({ state, count }: ProgramStatus): ProgramInfo => ({
+  state,
+  ...(state !== 'running' && count > 0 && { count }),
+})
 
-/** What to do about a program that does not start; other errors stay as they are. */
-function explainStartError(cause: unknown, program: Program, participant: string): unknown {
-  if (cause instanceof CannotStartError) {
-    const { command, reason } = cause
-    return new Failure('missing_program', { participant, command, reason }, { cause })
-  }
-  // The bridges say what has not started.
-  if (!(cause instanceof Error) || !/^the tool server|did not start/.test(cause.message)) return cause
-  const remedy =
-    program.kind === 'acp' ? 'failed_agent' : 'url' in program ? 'unreachable_server' : 'failed_server'
-  return new Error(`${cause.message}; ${getRemedy(remedy)}`, { cause })
-}
-
-/** A tool server, or a coding agent: it joins through a bridge. */
-function keepServer(
-  program: McpProgram | RemoteProgram | AcpProgram,
-  connection: ProgramConnection,
-  free: Promise<void>,
-): StartedProgram {
-  return keepRunning({
-    name: connection.participant,
-    log: connection.log,
-    restart: 'on-failure',
-    isWatched: () => false,
-    async start(signal) {
-      await free
-      return program.kind === 'acp' ? startAcp(program, connection) : startMcp(program, connection, signal)
-    },
-  })
-}
-
-/** Also restarts it when its files change, unless `watch` is off. */
-function keepProcess(
-  program: ProcessProgram,
-  connection: ProgramConnection,
-  free: Promise<void>,
-): StartedProgram {
-  const { participant, directory, log } = connection
-  const files = program.watch
-    ? new SourceWatch({
-        read: () => findSources(program, directory),
-        isWaiting: () => keeper.isWaiting,
-        changed(paths) {
-          const names = paths.map((path) => relative(directory, path))
-          log.notice({ participant, files: names }, `${names.join(', ')} changed; restarting ${participant}`)
-          keeper.restart()
-        },
-        failed: (err) => log.warn({ participant, err }, `the files of ${participant} cannot be watched`),
-      })
-    : undefined
-  const keeper: Keeper = keepRunning({
-    name: participant,
-    log,
-    restart: program.restart,
-    isWatched: () => files?.isWatching === true,
-    async start() {
-      await free
-      files?.mark()
-      return startProcess(program, connection)
-    },
-  })
-  return {
-    started: keeper.started.catch(async (error: unknown) => {
-      await files?.close()
-      throw error
-    }),
-    async close() {
-      await files?.close()
-      await keeper.close()
-    },
-  }
-}
-
-/** Variables of this process that every program gets. */
-const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'MEUP_TRANSCRIPT'] as const
-
-function buildEnvironment({ env }: McpProgram | ProcessProgram | AcpProgram): Record<string, string> {
-  const kept = inherited.map((name) => [name, process.env[name]])
-  return { ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)), ...env }
-}
-
-async function startMcp(
-  program: McpProgram | RemoteProgram,
-  connection: ProgramConnection,
-  signal: AbortSignal,
-): Promise<Running> {
-  const { url, space: name, token, participant, log } = connection
-  const bridge = await bridgeMcpServer({
-    connect: () => connect({ url, space: name, token }),
-    name: participant,
-    signal,
-    ...('url' in program
-      ? { url: program.url, headers: program.headers }
-      : {
-          command: program.command,
-          args: program.args,
-          env: buildEnvironment(program),
-          cwd: program.cwd,
-        }),
-    log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
-  })
-  return {
-    ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),
-    close: () => bridge.close(),
-  }
-}
-
-/** What happened while the agent was away: it answers what nobody answered. */
-const replayed = { tail: 1000 }
-
-async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {
-  const { joinCodingAgent } = await import('@meup/acp')
-  const { url, space: name, token, participant, log } = connection
-  const { command, args, cwd, mode, sessions, unasked } = program
-  const agent = await joinCodingAgent({
-    ...{ command, args, cwd, sessions, unasked, env: buildEnvironment(program) },
-    ...(mode !== undefined && { mode }),
-    connect: () => connect({ url, space: name, token, ...replayed }),
-    log: (text) =>
-      log.output({ participant, kind: 'acp', stream: 'stderr', text: text.replaceAll(token, '[token]') }),
-  })
-  return {
-    ended: agent.ended.then(({ reason, isFinal }) => ({ failed: true, isFinal, reason })),
-    close: () => agent.close(),
-  }
-}
-
-/** `EX_CONFIG` of sysexits.h: the program needs another configuration. */
-const wrongConfiguration = 78
-/** Longest line that is logged as one. */
-const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
-/** Time to wait for the last output of a program. */
-const lastWordsMs = 500
-
-async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
-  const { url, space, token, participant, log } = connection
-  const child = await spawnChild({
-    command: program.command,
-    args: program.args,
-    cwd: program.cwd,
-    env: {
-      ...buildEnvironment(program),
-      MEUP_URL: url,
-      MEUP_SPACE: space,
-      MEUP_TOKEN: token,
-      MEUP_PARTICIPANT: participant,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
-    const lines: Readable | null = child[stream]
-    if (lines === null) return
-    for await (const line of readLines(lines, lineLimit)) {
-      // Programs may print their environment.
-      log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
+/** Sets the state of a program in its space when it has changed. */
+function createAnnouncer(
+  { space, participant, label }: ProgramName,
+  { spaces, log }: SupervisorOptions,
+): (info: ProgramInfo | undefined) => void {
+  let last: string | undefined
+  return (info) => {
+    const text = JSON.stringify(info)
+    if (text === last) return
+    last = text
+    try {
+      spaces.setProgram(space, participant, info)
+    } catch (err) {
+      log.warn({ participant, err }, `the state of ${label} could not be logged`)
     }
-  }
-  const forwarded = Promise.allSettled([forwardOutput('stdout'), forwardOutput('stderr')])
-  return {
-    ended: child.exited.then(async ({ code, signal }) => {
-      await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
-      const isFinal = code === wrongConfiguration
-      const ending = signal === null ? `exit ${code}` : `killed by ${signal}`
-      return { failed: code !== 0, isFinal, reason: isFinal ? `${ending}, a setting of it is wrong` : ending }
-    }),
-    close: async (termGraceMs) => {
-      await child.close(termGraceMs === undefined ? {} : { termGraceMs })
-    },
   }
 }

@@ -1,79 +1,55 @@
 import type { Config } from '../config/config.js'
 import type { OperatorLog } from '../lib/logger.js'
+import { createControlRequests } from './control-requests.js'
+import { type ControlServer, serveControl } from './control-server.js'
 import { type RunningGateway, type StartOptions, startGateway } from './start-gateway.js'
-import type { ProgramAssignment, Supervisor } from './supervisor.js'
+import type { ProgramListener, Supervisor } from './supervisor.js'
 
 /** A gateway and its programs. */
 export interface RunningSpaces extends RunningGateway {
-  /** The participants that are programs, as of the start. */
-  readonly programs: readonly Member[]
-  /**
-   * Resolves when all programs are started and tool servers answer; they join by themselves soon afterwards. Rejects if one
-   * cannot be started, unless everything is being closed.
-   */
-  readonly started: Promise<void>
-}
-
-export interface Member {
-  readonly space: string
-  readonly participant: string
+  /** Starts the programs of the configuration. Resolves at once; what becomes of them is reported to the listener. */
+  start(onEvent?: ProgramListener): Promise<void>
 }
 
 /**
- * Runs the gateway of a configuration and its programs, on the next free port if the configured one is in use. Rejects if a program
- * cannot be started. After a reload, failures are logged, and the next reload tries again.
+ * Runs the gateway of a configuration and its programs, on the next free port if the configured one is in use. Resolves when the
+ * gateway listens. A program that does not start, or ends, is logged and tried again; it ends nothing else.
  */
 export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
   const running = await launch(config, log, { mayMove: true })
-  try {
-    await running.started
-    return running
-  } catch (error) {
-    await running.close()
-    throw error
-  }
+  await running.start()
+  return running
 }
 
-/** The same, but resolves as soon as the gateway listens. */
+/** The same, but starts no program yet. */
 export async function launch(
   config: Config,
   log: OperatorLog,
   options: StartOptions,
 ): Promise<RunningSpaces> {
   const gateway = await startGateway(config, log, options)
+  const loading = import('./supervisor.js')
+  let supervisor: Supervisor | undefined
   let isClosing = false
-  const loading = import('./supervisor.js').then(({ listAssignments, Supervisor }) => ({
-    fleet: new Supervisor(log),
-    assignmentsIn: (running: Parameters<typeof listAssignments>[0]) => listAssignments(running, log),
-  }))
-  const warnAboutRevokedTokens = (): void => {
-    for (const name of listRevokedPrograms(gateway)) {
-      log.warn({}, `${name} is not started: its token is revoked; meup token create gives it a new one`)
+  const control = await openControl()
+
+  async function openControl(): Promise<ControlServer | undefined> {
+    try {
+      const requests = createControlRequests({
+        getSupervisor: () => supervisor,
+        getConfig: () => gateway.config,
+      })
+      const server = await serveControl(config.directory, requests)
+      gateway.announceControl(server.path)
+      return server
+    } catch (err) {
+      log.warn({ err }, 'meup restart cannot reach this space, because its socket could not be opened')
+      return undefined
     }
   }
 
-  async function start(): Promise<void> {
-    const { fleet, assignmentsIn } = await loading
-    warnAboutRevokedTokens()
-    await startAll(fleet, assignmentsIn(gateway))
-  }
-
-  const startAll = async (fleet: Supervisor, wanted: readonly ProgramAssignment[]): Promise<void> => {
-    if (isClosing) return
-    const starts = fleet.start(wanted)
-    gateway.warmUp()
-    await Promise.all(starts)
-  }
-
-  const started = start().catch((error: unknown) => {
-    if (!isClosing) throw error
-  })
-  started.catch(() => {}) // Handled where it is awaited.
   return {
-    url: gateway.url,
-    spaces: gateway.spaces,
-    programs: listMembers(gateway),
-    started,
+    ...gateway,
     get config() {
       return gateway.config
     },
@@ -83,41 +59,42 @@ export async function launch(
     get jwt() {
       return gateway.jwt
     },
-    isPresent: gateway.isPresent,
-    warmUp: gateway.warmUp,
+    async start(onEvent) {
+      const { listAssignments, Supervisor } = await loading
+      if (isClosing) return
+      warnAboutRevokedTokens(gateway, log)
+      supervisor = new Supervisor({ spaces: gateway, log, ...(onEvent && { onEvent }) })
+      supervisor.start(listAssignments(gateway, log))
+      gateway.warmUp()
+    },
     async reload(next) {
-      const { fleet, assignmentsIn } = await loading
+      const { listAssignments } = await loading
       // First, so that a removed program does not see its connection closed and report a failure.
-      fleet.stopOthers(assignmentsIn({ ...gateway, config: next }))
+      supervisor?.stopOthers(listAssignments({ ...gateway, config: next }, log))
       try {
         return await gateway.reload(next)
       } finally {
-        warnAboutRevokedTokens()
-        const now = assignmentsIn(gateway)
-        fleet.stopOthers(now)
-        for (const each of fleet.start(now)) {
-          each.catch((err: unknown) => log.error({ err }, 'a program could not be started'))
-        }
+        warnAboutRevokedTokens(gateway, log)
+        const now = listAssignments(gateway, log)
+        supervisor?.stopOthers(now)
+        if (!isClosing) supervisor?.start(now)
       }
     },
     async close() {
       isClosing = true
-      const { fleet } = await loading
-      await fleet.close()
+      await control?.close()
+      await supervisor?.close()
       await gateway.close()
     },
   }
 }
 
-const listMembers = ({ config, tokens }: RunningGateway): Member[] =>
-  config.spaces.flatMap(({ config: { name: space }, programs }) =>
-    Object.keys(programs)
-      .filter((participant) => tokens[space]?.[participant] !== undefined)
-      .map((participant) => ({ space, participant })),
-  )
-
-/** Participants that are programs, but have no token. */
-const listRevokedPrograms = ({ config, tokens }: RunningGateway): string[] =>
-  config.spaces.flatMap(({ config: { name }, programs }) =>
-    Object.keys(programs).filter((participant) => tokens[name]?.[participant] === undefined),
-  )
+/** Programs without a token cannot connect. */
+function warnAboutRevokedTokens({ config, tokens }: RunningGateway, log: OperatorLog): void {
+  for (const { config: space, programs } of config.spaces) {
+    for (const name of Object.keys(programs)) {
+      if (tokens[space.name]?.[name] !== undefined) continue
+      log.warn({}, `${name} is not started: its token is revoked; meup token create gives it a new one`)
+    }
+  }
+}

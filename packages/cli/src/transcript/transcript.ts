@@ -11,6 +11,7 @@ import {
 } from '@meup/agent-sdk/transcript/file'
 import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
+import { askConfirmation, canAsk } from '../lib/confirm.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -49,11 +50,20 @@ export const showPrompt = (name: string, includeReasoning: boolean, flags: Flags
 export const replay = (name: string, options: ReplayOptions, flags: Flags): Promise<void> =>
   withCommit(flags, name, async (file, entry) => {
     const turn = getTurn(file, entry)
-    const { entries, changedMessages } = await replayTurn(turn, options)
+    const { entries, changedMessages } = await replayTurn(turn, { confirmAddress, ...options })
     if (changedMessages > 0) printNotice(changedNotice(changedMessages))
     if (flags.json) for (const each of entries) printJson(each)
     else printDiff(withoutPrompts(turn), withoutPrompts(entries))
   })
+
+/** A transcript may come from anybody: its address gets no prompt that nobody agreed to send there. */
+async function confirmAddress(address: string): Promise<boolean> {
+  const shown = onOneLine(address)
+  if (canAsk()) return askConfirmation(`Send the prompts of this turn to ${shown}, without a key?`)
+  throw new UsageError(
+    `the transcript names the server ${shown}; --base-url ${shown} sends the prompts there`,
+  )
+}
 
 type Visit<Result> = (file: TranscriptFile, agent: string) => Result
 

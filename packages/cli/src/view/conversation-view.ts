@@ -256,7 +256,7 @@ class ConversationView implements View {
         if (!this.#thinking.isShown) this.#screen.hide()
         this.notify(this.#thinking.status)
       },
-      reread: () => void this.#reread(since),
+      reread: () => this.#startReread(since),
       failed: (error) => {
         this.#complain('Failed to toggle reasoning on server', error)
         this.#screen.catchUp([], false)
@@ -272,8 +272,12 @@ class ConversationView implements View {
   /** Thoughts of a run were hidden from everybody, or are shown again. */
   #onVisibility(isShown: boolean, since: number): void {
     if (!isShown) this.#screen.hide()
-    else if (this.#thinking.isShown) void this.#reread(since)
+    else if (this.#thinking.isShown) this.#startReread(since)
     this.#surface.refresh()
+  }
+
+  #startReread(since: number): void {
+    this.#reread(since).catch((error: unknown) => this.#complain('Failed to show the log again', error))
   }
 
   async #reread(since: number): Promise<void> {

@@ -33,17 +33,21 @@ export class ThoughtVisibility {
   toggle(): void {
     this.isShown = !this.isShown
     this.#options.changed()
-    void this.#synchronize()
+    this.#start()
   }
 
   /** Hidden thoughts are cut as soon as there are any. */
   onEnvelope({ kind, context }: AnyEnvelope): void {
-    if (kind === Kind.reasoningStart && context === undefined) void this.#synchronize()
+    if (kind === Kind.reasoningStart && context === undefined) this.#start()
   }
 
   /** What could not be asked for is asked for again. */
   onConnected(): void {
-    void this.#synchronize()
+    this.#start()
+  }
+
+  #start(): void {
+    this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
   /** Sends one request at a time, so that the last toggle is sent last. Nothing is sent while nobody thinks. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { RightInfo } from '@meup/folds'
 import { testToken } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { onTestFinished, vi } from 'vitest'
@@ -56,6 +57,7 @@ export function readRows(path: string) {
 
 /** All steps that a reader may read, the oldest first. */
 export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
-  const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
-  return steps.reverse()
+  const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: (ToldStep & RightInfo)[] }
+  // The columns of the export are those that the audit log had from its beginning: rights are no part of it.
+  return steps.reverse().map(({ allowed_by, approved_by, right, ...step }) => step)
 }

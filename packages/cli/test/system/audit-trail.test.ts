@@ -43,9 +43,9 @@ bot begins
 
 [思考] I'll look in both places.
 
-bot calls memory_search of tools { "query": "auth design" } — "searching memory" (tool_call: CALL)
+bot calls memory_search of tools { "query": "auth design" } — "searching memory" · by space.yaml: mcp.request (tool_call: CALL)
 
-bot calls file_read of tools { "path": "auth.ts", "token": "[redacted]" } — "reading the source" (tool_call: CALL)
+bot calls file_read of tools { "path": "auth.ts", "token": "[redacted]" } — "reading the source" · by space.yaml: mcp.request (tool_call: CALL)
 
 [実行] memory_search -> Found 3 documents (tool_call: CALL)
 

@@ -1,0 +1,26 @@
+import { isObject } from '@meup/folds'
+
+/**
+ * The text of a tool's result: its text blocks, else its structured content as JSON, else a line for each block that is no text.
+ * `''`: the tool gave back nothing. `separator`: between text blocks.
+ */
+export function getResultText(
+  { content, structuredContent }: Readonly<Record<string, unknown>>,
+  separator = '\n',
+): string {
+  const blocks = Array.isArray(content) ? content.filter(isObject) : []
+  const texts = blocks.flatMap(({ text, resource }) => {
+    const said = text ?? (isObject(resource) ? resource.text : undefined)
+    return typeof said === 'string' ? said : []
+  })
+  const text = texts.join(separator)
+  if (text.trim() !== '') return text
+  if (structuredContent !== undefined && structuredContent !== null) return JSON.stringify(structuredContent)
+  return blocks.map(describeBlock).join(separator)
+}
+
+function describeBlock({ type, mimeType, uri, resource }: Readonly<Record<string, unknown>>): string {
+  const about = isObject(resource) ? resource : { mimeType, uri }
+  const what = [type, about.mimeType, about.uri].filter((part) => typeof part === 'string')
+  return `[${what.join(' ') || 'a block without a type'}; --json prints it]`
+}

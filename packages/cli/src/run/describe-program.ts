@@ -1,0 +1,86 @@
+import { brief, formatDuration, onOneLine } from '@meup/folds'
+import type { Kick } from '@meup/gateway'
+import { describeFailure } from '../failure/failure.js'
+import { formatLocalTime, type OperatorLog } from '../lib/logger.js'
+import type { ProgramEvent } from './keep-running.js'
+import { type FailureCount, failureWindowMs, maxFailures, type Next } from './restart-policy.js'
+
+/** A program, for people and for scripts. */
+export interface ProgramName {
+  readonly space: string
+  readonly participant: string
+  /** `participant`, or `space/participant` where there are several spaces. */
+  readonly label: string
+  /** Whether it is started again when its files change. */
+  readonly isWatched: boolean
+}
+
+/** Writes what went wrong with a program into the operator's log: one line, without a stack. */
+export function logProgramEvent(
+  name: ProgramName,
+  event: ProgramEvent,
+  log: Pick<OperatorLog, 'program' | 'info'>,
+): void {
+  const { participant, label } = name
+  if (event.type === 'ended') {
+    const { ending, failures, next } = event
+    const text = `${describeEnding(label, event)} · ${describeNext(name, next)}`
+    const fields = { participant, reason: ending.reason, ...(failures && { count: failures.count }), ...next }
+    log.program(ending.failed ? 'error' : 'notice', fields, text)
+    if (ending.error !== undefined) log.info({ participant, err: ending.error }, `why ${label} failed`)
+  } else if (event.type === 'kicked') {
+    log.program('warn', { participant, by: event.kick.by }, describeKick(label, event.kick))
+  } else if (event.type === 'stop_failed') {
+    log.program('error', { participant, err: event.error }, `${label} could not be stopped`)
+  }
+}
+
+/** Characters of a reason, which may be what a program has printed. */
+const maxReasonChars = 500
+
+/** Says of an error that is repeated only how often it came. */
+function describeEnding(
+  label: string,
+  { ending, failures }: Extract<ProgramEvent, { type: 'ended' }>,
+): string {
+  const { isStart = false, remedy } = ending
+  const reason = brief(ending.reason, maxReasonChars)
+  if (isStart && failures?.isSame) return `${label} did not start${describeCount(failures)}`
+  const what = isStart ? `${label}: ${reason}` : `${label} ended: ${reason}`
+  return `${what}${describeCount(failures)}${remedy === undefined ? '' : `; ${remedy}`}`
+}
+
+function describeCount(failures: FailureCount | undefined): string {
+  if (failures === undefined || failures.count === 1) return ''
+  const { count, sinceMs, isSame } = failures
+  return ` (${formatOrdinal(count)} time in ${formatDuration(sinceMs)}${isSame ? ', same error' : ''})`
+}
+
+const rules = new Intl.PluralRules('en', { type: 'ordinal' })
+const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd', other: 'th' }
+
+const formatOrdinal = (count: number): string => `${count}${endings[rules.select(count)]}`
+
+function describeNext({ label, isWatched }: ProgramName, next: Next): string {
+  if (next.tryMs !== undefined) return `next try in ${formatDuration(next.tryMs)}`
+  const files = isWatched ? 'when its files change, or ' : ''
+  const again = `restarting ${files}with meup restart ${label}`
+  if (next.rests !== 'failures') return again
+  return `it rests after ${maxFailures} failures in ${formatDuration(failureWindowMs)}; ${again}`
+}
+
+function describeKick(label: string, { by, reason, until }: Kick): string {
+  const end = until === undefined ? 'it is invited again' : formatLocalTime(until)
+  const why = reason === undefined ? '' : ` (${onOneLine(reason)})`
+  return describeFailure('kicked_program', { participant: label, by: `${by}${why}`, end })
+}
+
+/** Says that programs have not joined yet. */
+export const describeLate = (labels: readonly string[]): string =>
+  describeFailure('waiting', { participants: formatList(labels) })
+
+/** Says that programs have joined, the last one after so many milliseconds. */
+export const describeJoined = (labels: readonly string[], waitedMs: number): string =>
+  `${formatList(labels)} ${labels.length === 1 ? 'is' : 'are'} up (${formatDuration(waitedMs)})`
+
+export const formatList = (labels: readonly string[]): string => new Intl.ListFormat('en').format(labels)

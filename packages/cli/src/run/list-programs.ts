@@ -1,0 +1,24 @@
+import type { Config, Program } from '../config/config.js'
+
+/** A participant of a configuration that is a program. */
+interface ConfiguredProgram {
+  readonly space: string
+  readonly participant: string
+  /** `participant`, or `space/participant` where there are several spaces. */
+  readonly label: string
+  readonly program: Program
+}
+
+export const listPrograms = ({ spaces, several }: Config): ConfiguredProgram[] =>
+  spaces.flatMap(({ config: { name: space }, programs }) =>
+    Object.entries(programs).map(([participant, program]) => {
+      const label = several ? `${space}/${participant}` : participant
+      return { space, participant, label, program }
+    }),
+  )
+
+/** Whether `participant` or `space/participant` stands for this one. */
+export const isNamed = (
+  name: string,
+  { space, participant }: { readonly space: string; readonly participant: string },
+): boolean => name === participant || name === `${space}/${participant}`
