@@ -37,7 +37,7 @@ function App(): VNode {
   const show = (next: Session | undefined): void => {
     session?.close()
     setSession(next)
-    void next?.open()
+    next?.open().catch(reportError)
   }
   const enter = (place: HttpTarget, isKept = false): void => {
     keeps.current = isKept

@@ -33,6 +33,28 @@ test('what a tool asks about a call of this participant waits, for nobody else',
   expect(shown.map(({ envelope }) => envelope.id)).toEqual([question.id])
 })
 
+describe('what an agent asks about a chat', () => {
+  const chat = (script: Script, to?: string[]): Envelope =>
+    script.say({ from: 'ana', kind: 'chat', payload: { message: 'Deploy it.' }, ...(to && { to }) })
+
+  test('waits for its sender, until the agent answers the chat', () => {
+    const script = new Script()
+    const asked = chat(script)
+    const { id } = elicit(script, asked)
+    const model = script.read()
+    expect(ids(model)).toEqual([id])
+    const answer = { from: 'tools', kind: 'chat', correlationId: asked.id, payload: { message: 'Done.' } }
+    model.append([script.say(answer)], 0)
+    expect(ids(model)).toEqual([])
+  })
+
+  test('is not shown where the chat was to somebody else', () => {
+    const script = new Script()
+    elicit(script, chat(script, ['bob']))
+    expect(ids(script.read())).toEqual([])
+  })
+})
+
 describe('it is over', () => {
   test.for<[string, (script: Script, call: Envelope, question: Envelope) => Envelope]>([
     [

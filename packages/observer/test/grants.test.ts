@@ -1,4 +1,4 @@
-import { capabilityText, GrantIndex, readCapabilities } from '@meup/observer/model'
+import { GrantIndex, readCapabilities } from '@meup/observer/model'
 import type { Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { Script } from './support.js'
@@ -65,15 +65,5 @@ describe('capabilities', () => {
     ])
     expect(readCapabilities('  ')).toEqual([])
     expect(() => readCapabilities('chat\n{"kind":')).toThrow('line 2 is neither a kind nor JSON')
-  })
-
-  test('are shown in few words, of which none can move another', () => {
-    expect(capabilityText('chat')).toBe('chat')
-    expect(capabilityText(toFiles)).toBe('mcp.request to files')
-    expect(capabilityText({ tool: 'files/read_*' })).toBe('files/read_*')
-    expect(capabilityText({ tool: 'a/b', arguments: { c: 'd' } })).toBe('a/b · {"c":"d"}')
-    expect(
-      capabilityText({ kind: ['a', '!b'], context: '**', payload: { method: 'x\u202e\u001b[2J' } }),
-    ).toBe('["a","!b"] in ** · {"method":"x\\u001b[2J"}')
   })
 })

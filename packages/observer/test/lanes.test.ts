@@ -107,7 +107,7 @@ describe('the waterfall', () => {
     const { id } = script.propose('bot', run.id, 'release')
     expect(rows(script.read()).map(getSpan)[1]).toMatchObject({ to: undefined })
     script.chat('ana', 'wait')
-    script.say({ from: 'ana', kind: 'mcp.reject', correlationId: id, payload: { reason: 'declined' } })
+    script.say({ from: 'bot', kind: 'mcp.withdraw', correlationId: id, payload: { reason: 'no need' } })
     const model = script.read()
     model.chooseAll('all')
     const [, proposal] = rows(model).map(getSpan)

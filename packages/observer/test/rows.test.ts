@@ -1,8 +1,8 @@
-import type { HeadingRow } from '@meup/observer/model'
+import { type HeadingRow, SpaceModel } from '@meup/observer/model'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { gists, Script } from './support.js'
+import { gists, Script, welcome } from './support.js'
 
 /** A run in which something is thought, and a tool called. */
 function thinking(script = new Script()) {
@@ -259,15 +259,18 @@ describe('what is thought by others', () => {
 
 describe('a proposal', () => {
   test.each([
-    ['mcp.reject', 'eve', { reason: 'declined' }, 'rejected'],
-    ['mcp.withdraw', 'bot', { reason: 'no need' }, 'withdrawn'],
-  ])('closes by %s', (kind, from, payload, state) => {
+    ['ana', 'mcp.reject', { reason: 'declined' }, 'rejected', 0],
+    ['bot', 'mcp.withdraw', { reason: 'no need' }, 'withdrawn', 0],
+    ['eve', 'mcp.reject', { reason: 'declined' }, 'open', 1],
+  ])('is for ana, after %s has sent %s', (from, kind, payload, state, pending) => {
     const { script, run } = thinking()
     const { id } = script.propose('bot', run.id, 'release')
     script.say({ from, kind, correlationId: id, payload })
-    const model = script.read()
+    const model = new SpaceModel()
+    model.onWelcome(welcome(['ana', 'bot', 'eve']), 0)
+    model.append(script.envelopes, 0)
     expect(gists(model).at(-1)).toBe(`  release ${state}`)
-    expect(model.pending(0)).toEqual([])
+    expect(model.pending(0)).toHaveLength(pending)
   })
 
   test('closes when somebody carries it out, and the call says who', () => {
@@ -299,6 +302,18 @@ describe('outside of runs', () => {
       'event ana, bot are here · bot left',
       'ana: Where is it?',
       'event bot is here',
+    ])
+  })
+
+  test('what its time has ended has a line', () => {
+    const script = new Script()
+    const participant = { id: 'bot' }
+    for (const what of ['pause', 'grant', 'proposal']) {
+      const payload = { event: 'update', participant, ended: { what, id: 'e1' } }
+      script.say({ from: 'system:gateway', kind: 'system.presence', payload })
+    }
+    expect(gists(script.read())).toEqual([
+      'event bot is no longer paused · bot no longer has what e1 granted · bot no longer waits: its proposal e1 has expired',
     ])
   })
 

@@ -1,7 +1,6 @@
 import {
   countText,
   hueOf,
-  indentJson,
   initialsOf,
   namesHost,
   readRoute,
@@ -28,36 +27,6 @@ test('a name has its colour and initials, and the first twelve colours differ', 
   expect(new Set([hueOf('planner'), ...hues]).size).toBe(12)
   expect(hueOf('one more')).toBe(hueOf('one more'))
   expect(['security-agent', 'ana', 'x', 'Ünal'].map(initialsOf)).toEqual(['SA', 'AN', 'X', 'ÜN'])
-})
-
-describe('JSON', () => {
-  test('is shown as it was written, to the last digit', () => {
-    const json = '{"amount":12345678901234567890,"rate":1.0,"to":["a","b"],"none":{},"empty":[]}'
-    expect(indentJson(json)).toBe(`{
-  "amount": 12345678901234567890,
-  "rate": 1.0,
-  "to": [
-    "a",
-    "b"
-  ],
-  "none": {},
-  "empty": []
-}`)
-  })
-
-  test('says what it said', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const json = JSON.stringify(value)
-        const plain = !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(json)
-        if (plain) expect(JSON.parse(indentJson(json))).toEqual(JSON.parse(json))
-      }),
-    )
-  })
-
-  test('spells out what would not be seen', () => {
-    expect(indentJson(JSON.stringify('pay\u202Eeve\u{E0041}'))).toBe('"pay\\u{202e}eve\\u{e0041}"')
-  })
 })
 
 describe('addresses', () => {

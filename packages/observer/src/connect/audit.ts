@@ -120,7 +120,7 @@ export class Audit {
     if (isLoading || Date.now() - this.#last < minPauseMs) return
     if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > maxUnaskedEnvelopes) {
       if (at === 'waiting' && !this.state.isLong) this.#setState({ at: 'waiting', isLong: true })
-    } else void this.check()
+    } else this.check().catch(reportError)
   }
 
   #newChain(epoch: string): ChainCheck {

@@ -64,7 +64,7 @@ export class Finder {
   goOn(): void {
     if (this.isSearching || this.isWhole) return
     if (this.#pages === undefined) this.find(this.sought)
-    else void this.#read()
+    else this.#read().catch(reportError)
   }
 
   stop(): void {
@@ -84,7 +84,7 @@ export class Finder {
       since: minutes === undefined ? undefined : new Date(Date.now() - minutes * 60_000).toISOString(),
     }
     this.#pages = this.#http.search(query, { signal: this.#abort.signal })
-    void this.#read()
+    this.#read().catch(reportError)
   }
 
   async #read(): Promise<void> {

@@ -8,7 +8,7 @@ import {
   ProtocolError,
 } from '@meup/agent-sdk/watch'
 import { getErasure, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
-import { SpaceModel } from '../model/index.js'
+import { SeenParts, SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { formatError } from './errors.js'
 import { Finder } from './finder.js'
@@ -21,6 +21,8 @@ import { TimeTravel } from './time-travel.js'
 /** How it stands with the space. */
 type Stage =
   | { readonly at: 'connecting' }
+  /** What was missed is on its way, up to the seq `to`. `isBack`: the connection had been lost. */
+  | { readonly at: 'catching-up'; readonly from: number; readonly to: number; readonly isBack: boolean }
   | { readonly at: 'live' }
   /** `until` = when the next try begins, in milliseconds by the clock of this machine. */
   | { readonly at: 'reconnecting'; readonly until: number; readonly reason: string }
@@ -49,6 +51,8 @@ export class Session implements SessionHandle {
   notice: string | undefined
   /** Changes whenever what this reader may do does. */
   rights = 0
+  /** What this reader has seen of open proposals. */
+  readonly seen = new SeenParts()
   /** What this reader does not want to be sent. */
   readonly subscription = new Subscription(this)
   #watcher: BaseClient | undefined
@@ -56,9 +60,11 @@ export class Session implements SessionHandle {
   readonly onChange: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
     this.present.append(batch, Date.now())
+    this.#onCaughtUp(batch.at(-1)?.seq ?? 0)
     this.onChange()
-    if (batch.some((each) => getErasure(each) !== undefined)) void this.#history.merge([])
-    void this.#history.fill()
+    const onError = (error: unknown): void => this.setNotice(formatError(error))
+    if (batch.some((each) => getErasure(each) !== undefined)) this.#history.merge([]).catch(onError)
+    this.#history.fill().catch(onError)
   })
   readonly #history = new History(this)
   /** What is looked for in the whole log. */
@@ -112,6 +118,11 @@ export class Session implements SessionHandle {
     await this.open()
   }
 
+  /** Connects at once, where the next attempt waits for its time. */
+  retryNow(): void {
+    this.#watcher?.reconnectNow()
+  }
+
   close(): void {
     this.#isOver = true
     this.#batches.clear()
@@ -139,7 +150,8 @@ export class Session implements SessionHandle {
 
   /** The client to act with; `undefined` while disconnected or looking at the past. */
   get client(): BaseClient | undefined {
-    return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
+    const isConnected = this.stage.at === 'live' || this.stage.at === 'catching-up'
+    return isConnected && !this.time.isPast ? this.#watcher : undefined
   }
 
   get detail(): Detail {
@@ -195,7 +207,7 @@ export class Session implements SessionHandle {
       })
       .on('visibility', ({ context, hiddenBy = [], by = '' }) => {
         if (hiddenBy.includes(by)) return
-        void this.fetchMissing(() => ({ context, before: this.present.log.last + 1 }))
+        this.fetchMissing(() => ({ context, before: this.present.log.last + 1 })).catch(reportError)
       })
       .on('closed', (error) => {
         clearInterval(looking)
@@ -206,14 +218,24 @@ export class Session implements SessionHandle {
   #onWelcome(watcher: BaseClient, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
-    this.stage = { at: 'live' }
+    const isReplayed = status === 'live' || to < from || this.present.log.last >= to
+    const wasBack = this.stage.at === 'catching-up' && this.stage.isBack
+    if (isReplayed) this.#onCaughtUp(Number.POSITIVE_INFINITY)
+    this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isBack || wasBack }
     this.subscription.onWelcome(welcome, isBack)
     this.present.onWelcome(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
     this.audit.watch(welcome.space.epoch, welcome.space.head)
-    if (isBack && status !== 'lost')
-      this.notice = to < from ? 'back, nothing missed' : `replayed ${from}–${to}`
+    if (isBack && isReplayed && status !== 'lost') this.notice = 'back, nothing missed'
     this.onChange()
+  }
+
+  /** All up to this seq is shown. */
+  #onCaughtUp(seq: number): void {
+    if (this.stage.at !== 'catching-up' || seq < this.stage.to) return
+    const { from, to, isBack } = this.stage
+    this.stage = { at: 'live' }
+    if (isBack) this.notice = `replayed ${from}–${to}`
   }
 
   /** Starts over: the log that was shown was replaced. */
@@ -258,11 +280,11 @@ export class Session implements SessionHandle {
 /** Dials like a browser, which does not learn why a socket fails; the reason is then fetched over HTTP. */
 const dialAt =
   (http: HttpClient): Dial =>
-  async (request, events) => {
+  async (request, events, signal) => {
     try {
-      return await dialBrowser(request, events)
+      return await dialBrowser(request, events, signal)
     } catch (error) {
-      await http.readParticipants().catch((refusal: unknown) => {
+      await http.readParticipants(signal && { signal }).catch((refusal: unknown) => {
         if (refusal instanceof ProtocolError) throw refusal
       })
       throw error

@@ -244,7 +244,9 @@ function readChange({ params }: Fields): Change | undefined {
     const [file, ...more] = files.map(({ path }) => nameText(String(path)))
     const name = more.length === 0 ? (file ?? '') : countText(files.length, 'file')
     const { sentence, lines } = describeLines(verbOf(tool), name, whole, [])
-    return { sentence, lines, isAll: Object.keys(args).length === 1 && !hasUnseen(args) }
+    const hasOnly = Object.keys(others).length === 0 && Object.keys(args).length === 1
+    const arePlain = files.every((each) => Object.keys(each).every((field) => diffFields.has(field)))
+    return { sentence, lines, isAll: hasOnly && arePlain && !isElided(lines) && !hasUnseen(args) }
   }
   const fields = readFields(args)
   const path = fields?.path
@@ -256,6 +258,7 @@ function readChange({ params }: Fields): Change | undefined {
     Object.keys(others).length === 0 &&
     Object.keys(args).every((name) => shown.has(name)) &&
     [tool, path[1], fields.target?.[1] ?? ''].every((text) => nameText(text) === text) &&
+    !isElided(found.lines) &&
     !hasUnseen(args)
   return { sentence: found.sentence, lines: found.lines, isAll }
 }
@@ -320,6 +323,8 @@ function findChange(
   return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
 }
 
+const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText'])
+
 /** Files as they were and as they are, each below its path; `undefined`: these are no such diffs. */
 function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
@@ -362,7 +367,7 @@ const verbOf = (tool: string): string =>
     ?.toLowerCase() ?? nameText(tool)
 
 const joinDiffs = (diffs: readonly (readonly DiffLine[])[]): DiffLine[] =>
-  diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '…' }, ...lines]))
+  diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '⋮' }, ...lines]))
 
 /** Milliseconds that comparisons may take together; then what is left is shown as taken out and put in. */
 const compareMs = 100
@@ -388,6 +393,11 @@ function compareLines(before: string, after: string, timeout: number): DiffLine[
   return withoutFarLines(lines)
 }
 
+/** Stands for lines that are left out. */
+const elision: DiffLine = { sign: '@', text: '…' }
+
+const isElided = (lines: readonly DiffLine[]): boolean => lines.includes(elision)
+
 /** Lines around a change that are shown. */
 const aroundLines = 3
 
@@ -400,7 +410,7 @@ function withoutFarLines(lines: readonly DiffLine[]): DiffLine[] {
   }
   return lines.flatMap((line, at) => {
     if (isNear[at]) return [line]
-    return at === 0 || isNear[at - 1] ? [{ sign: '@' as const, text: '…' }] : []
+    return at === 0 || isNear[at - 1] ? [elision] : []
   })
 }
 

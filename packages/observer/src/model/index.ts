@@ -34,11 +34,11 @@ export {
 export { hueOf, initialsOf } from './hues.js'
 export type { Mark, Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
-export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
+export { GrantIndex, readCapabilities } from './log/grants.js'
 export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
-export { type Pause, printablePause } from './log/pauses.js'
 export type { Person, Status } from './log/people.js'
+export { LoadedRights } from './log/rights.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
@@ -59,15 +59,15 @@ export type {
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
 export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
-export { fitsCard, isShownAtOnce, maxArgumentChars } from './shown.js'
+export { type CardContent, type CardPart, describeCard, SeenParts, summarize } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
 export { expiry, terms } from './terms.js'
 export {
   clockText,
   countText,
+  dateText,
   getText,
-  indentJson,
   momentText,
   namesHost,
   nameText,

@@ -1,14 +1,87 @@
-import { type Change, describeChange } from './content.js'
+import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
+import { type Change, describeChange, readSettings, type Settings } from './content.js'
 
-/** Characters of arguments, and lines of a change, that a card shows at once. */
-export const maxArgumentChars = 16_000
+/** Characters of what is sent, and lines of a change, that a card shows at once. */
+const maxExactChars = 16_000
 const maxChangeLines = 200
+/** Characters of the name of a tool that a card shows. */
+const maxToolChars = 200
 
-export const fitsCard = ({ lines }: Change): boolean => lines.length <= maxChangeLines
+const fitsCard = ({ lines }: Change): boolean => lines.length <= maxChangeLines
 
-/** Whether a card shows at once all that would be sent. Otherwise it cannot be approved before all of it was shown. */
-export function isShownAtOnce(payload: Readonly<Record<string, unknown>>, json: string): boolean {
+/** A box of a card with what is asked for. */
+export type CardPart = 'change' | 'settings' | 'exact'
+
+/** What is asked for, as a card shows it. */
+export interface ProposalSummary {
+  readonly change: Change | undefined
+  readonly settings: Settings | undefined
+  /** Whether the change or the settings say all that is sent, so that the JSON may stay folded. */
+  readonly isAll: boolean
+  /** Boxes to be seen to their ends before the proposal can be approved. */
+  readonly needed: readonly CardPart[]
+}
+
+/** `payload`: of a request or proposal. */
+export function summarize(payload: Readonly<Record<string, unknown>>): ProposalSummary {
   const change = describeChange(payload)
-  if (change !== undefined && !fitsCard(change)) return false
-  return change?.isAll === true || json.length <= maxArgumentChars
+  const settings = change === undefined ? readSettings(payload) : undefined
+  const { name } = (payload.params ?? {}) as { readonly name?: unknown }
+  const isPlainCall =
+    payload.method === 'tools/call' &&
+    typeof name === 'string' &&
+    name.length <= maxToolChars &&
+    spellOut(name) === name &&
+    name.trim() === name
+  const isAll = isPlainCall && (settings !== undefined || change?.isAll === true)
+  const needed: CardPart[] = [
+    ...(change !== undefined && change.lines.length > 0 ? (['change'] as const) : []),
+    ...(settings === undefined ? [] : (['settings'] as const)),
+    ...(isAll ? [] : (['exact'] as const)),
+  ]
+  return { change, settings, isAll, needed }
+}
+
+/** How a card shows a proposal. */
+export interface CardContent extends ProposalSummary {
+  /** What is sent, as JSON with all that would not be seen spelled out. */
+  readonly exact: string
+  /** Whether change and JSON are as long as they are: what is cut cannot be approved. */
+  readonly isWhole: boolean
+  /** Whether a part is cut until its reader asks for all of it. */
+  readonly isCut: boolean
+}
+
+/** `showsAll`: its reader has asked for all of it, however long. */
+export function describeCard(
+  payload: Readonly<Record<string, unknown>>,
+  call: ProposedCall,
+  showsAll: boolean,
+): CardContent {
+  const summary = summarize(payload)
+  const { change, isAll } = summary
+  const { text, isWhole: fits } = exactText(call, showsAll ? Number.POSITIVE_INFINITY : maxExactChars)
+  const changeFits = showsAll || change === undefined || fitsCard(change)
+  return { ...summary, exact: text, isWhole: (fits || isAll) && changeFits, isCut: !fits || !changeFits }
+}
+
+/** Proposals whose parts are remembered. */
+const maxProposals = 10_000
+
+/** What this reader has seen of each proposal, wherever it was drawn. */
+export class SeenParts {
+  readonly #seen = new Bounded<ReadonlySet<CardPart>>(maxProposals)
+
+  /** A part was drawn whole, and its end was in view. Whether that is new. */
+  add(proposal: string, part: CardPart): boolean {
+    const seen = this.#seen.get(proposal) ?? new Set()
+    if (seen.has(part)) return false
+    this.#seen.set(proposal, new Set([...seen, part]))
+    return true
+  }
+
+  hasAll(proposal: string, parts: readonly CardPart[]): boolean {
+    const seen = this.#seen.get(proposal)
+    return parts.every((part) => seen?.has(part))
+  }
 }

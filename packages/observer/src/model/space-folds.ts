@@ -40,7 +40,8 @@ export class SpaceFolds {
   #contexts: ContextFold
   /** The fold forgets contexts that are long over; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
-  #proposals: ProposalFold = createProposalFoldWith(noRedaction)
+  #proposals: ProposalFold
+  readonly #viewer: () => string | undefined
   readonly blocks = new Blocks()
   readonly elicitations = new Elicitations()
   /** Runs that go on, and whose they are. */
@@ -51,8 +52,15 @@ export class SpaceFolds {
   readonly #approved = new Bounded<true>(10_000)
 
   /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
-  constructor(log: Log, folding: Folding, isShown: (views: SpaceFolds) => boolean) {
+  constructor(
+    log: Log,
+    folding: Folding,
+    isShown: (views: SpaceFolds) => boolean,
+    viewer: () => string | undefined,
+  ) {
     this.#log = log
+    this.#viewer = viewer
+    this.#proposals = createProposalFoldWith(noRedaction, viewer)
     this.#isShown = isShown
     this.#contexts = this.#newContexts()
     this.#folding = folding
@@ -122,7 +130,7 @@ export class SpaceFolds {
     this.#contexts = this.#newContexts()
     this.#contexts.restore(copyContexts(contexts))
     const later = this.#proposals
-    this.#proposals = createProposalFoldWith(noRedaction)
+    this.#proposals = createProposalFoldWith(noRedaction, this.#viewer)
     this.#proposals.restore(proposals)
     this.#transcript = createTranscript(maxTranscriptChars)
     this.#transcript.restore(transcript)

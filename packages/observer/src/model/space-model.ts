@@ -2,19 +2,23 @@ import {
   Bounded,
   createPresenceFold,
   cut,
+  describeState,
   type LiveAnswer,
   LiveAnswers,
+  type ParticipantState,
+  type ParticipantStateSnapshot,
+  ParticipantStates,
   type PresenceFold,
   type PresenceSnapshot,
   type ProposalView,
   printable,
+  type StateText,
 } from '@meup/folds'
 import { contextParent, type Envelope, getErasure, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
-import { type Pause, PauseIndex, type PauseSnapshot } from './log/pauses.js'
 import { People, type Person } from './log/people.js'
 import { ToolCatalog } from './log/tools.js'
 import { truncateEnvelope } from './log/truncate.js'
@@ -55,7 +59,8 @@ export class SpaceModel {
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
-  readonly pauses = new PauseIndex()
+  /** Who is paused or kicked, and whose programs fail. */
+  readonly #states = new ParticipantStates()
   /** What tools are known. */
   readonly tools = new ToolCatalog()
   #presence: PresenceFold = createPresenceFold()
@@ -65,6 +70,8 @@ export class SpaceModel {
   /** Seqs of what was erased: the next merge drops it. */
   readonly #erased = new Set<number>()
   #head = 0
+  /** Who looks at it, from the first welcome on. */
+  #viewer: string | undefined
   #views: SpaceFolds
   /** What the views show. */
   readonly lists: Lists
@@ -105,9 +112,10 @@ export class SpaceModel {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
     this.live.addClockSample(gatewayNow, now)
     this.#head = welcome.space.head
+    this.#viewer = welcome.you.id
     this.#presence.apply(envelope)
     this.members.onPresenceChange()
-    this.pauses.onWelcome(welcome)
+    this.#states.onWelcome(welcome.participants)
     this.#welcomes = [...this.#welcomes.slice(0, 1), envelope]
     this.#views.apply(envelope)
     this.#refresh()
@@ -123,7 +131,6 @@ export class SpaceModel {
       this.tools.apply(each, (id) => this.log.get(id))
       this.#views.apply(envelope)
       this.members.apply(envelope)
-      this.pauses.apply(envelope)
       if ((envelope.seq ?? 0) > this.#head) this.#onLiveEnvelope(envelope, now)
       else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
@@ -182,7 +189,7 @@ export class SpaceModel {
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: Checkpoint | undefined): Checkpoint {
     const [presence, folding] = [this.#presence.snapshot(), this.folding.checkpoint()]
-    return { ...this.#views.checkpoint(before), presence, folding, pauses: this.pauses.snapshot() }
+    return { ...this.#views.checkpoint(before), presence, folding, states: this.#states.snapshot() }
   }
 
   /** Restores a checkpoint. The reader's choices since then stay. */
@@ -193,7 +200,7 @@ export class SpaceModel {
     this.folding.restore(then.folding)
     this.#presence = createPresenceFold()
     this.#presence.restore(then.presence)
-    this.pauses.restore(then.pauses)
+    this.#states.restore(then.states)
     this.members = this.#newPeople()
     this.members.reset(this.log.envelopes)
     this.logFilter.reset()
@@ -293,9 +300,15 @@ export class SpaceModel {
     return chain
   }
 
-  /** The pause of a participant; `undefined` = it may act. */
-  pauseOf(id: string, now: number): Pause | undefined {
-    return this.pauses.get(id, this.gatewayTime(now))
+  /** What keeps a participant from acting, and how its program is doing. */
+  stateOf(id: string, now: number): ParticipantState {
+    return this.#states.get(id, this.gatewayTime(now))
+  }
+
+  /** The same, and whether it is there, as text. */
+  describeState({ id, isPresent }: Pick<Person, 'id' | 'isPresent'>, now: number): StateText {
+    const status = isPresent ? 'present' : 'away'
+    return describeState({ id, status, ...this.stateOf(id, now) }, this.gatewayTime(now))
   }
 
   /** Everybody the space knows: who is there first, then by name. */
@@ -326,6 +339,7 @@ export class SpaceModel {
 
   #onLiveEnvelope(envelope: Envelope, now: number): void {
     if (this.#presence.apply(envelope).length > 0) this.members.onPresenceChange()
+    this.#states.apply(envelope)
     this.live.onEnvelope(envelope, now)
   }
 
@@ -334,7 +348,12 @@ export class SpaceModel {
   }
 
   #newViews(log: Log): SpaceFolds {
-    return new SpaceFolds(log, this.folding, (views) => views === this.#views)
+    return new SpaceFolds(
+      log,
+      this.folding,
+      (views) => views === this.#views,
+      () => this.#viewer,
+    )
   }
 
   #redraw(context: string): void {
@@ -395,6 +414,6 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 /** What a space was at an envelope, as far as the log does not tell at once. */
 export interface Checkpoint extends FoldsCheckpoint {
   readonly presence: PresenceSnapshot
-  readonly pauses: PauseSnapshot
+  readonly states: ParticipantStateSnapshot
   readonly folding: FoldingCheckpoint
 }

@@ -11,7 +11,6 @@ import {
   payloadText,
   printable,
   redact,
-  unseen,
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
@@ -96,6 +95,10 @@ const second = timeFormat({ timeStyle: 'medium' }, 'en-GB')
 /** Hours and minutes where the reader is. */
 export const clockText = (ts: string): string => inMinutes(new Date(ts))
 
+/** Date, hours and minutes where the reader is. */
+export const dateText = (ts: string): string =>
+  new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
+
 /** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {
   const at = new Date(ts)
@@ -112,29 +115,3 @@ export function hashToBucket(text: string, buckets: number): number {
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0
   return hash % buckets
 }
-
-/** A string, or what stands between strings. */
-const parts = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
-
-/** JSON on many lines, every number and every text as it was written; what cannot be seen is spelled out. */
-export function indentJson(json: string): string {
-  let [text, depth] = ['', 0]
-  const newLine = (): string => `\n${'  '.repeat(depth)}`
-  let before = ''
-  for (const [part] of json.matchAll(parts)) {
-    const isEnd = part === '}' || part === ']'
-    if (isEnd) depth--
-    if (isEnd && before !== '{' && before !== '[') text += newLine()
-    if (!isEnd && (before === '{' || before === '[')) text += newLine()
-    text += part === ':' ? ': ' : part
-    if (part === ',') text += newLine()
-    if (part === '{' || part === '[') depth++
-    before = part
-  }
-  return spellOut(text)
-}
-
-const spellOut = (text: string): string =>
-  text.replace(unseen, (character) =>
-    character === '\n' ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  )

@@ -125,6 +125,13 @@ function Connection({ session }: { session: Session }): VNode {
   }
   if (stage.at === 'connecting') return <span class="connection">○ connecting…</span>
   if (stage.at === 'ended') return <span class="connection bad">✕ closed</span>
+  if (stage.at === 'catching-up') {
+    return (
+      <span class="connection warn" title={`up to ${stage.to}`}>
+        ◌ catching up…
+      </span>
+    )
+  }
   const seconds = Math.max(Math.ceil((stage.until - now) / 1000), 0)
   return (
     <span class="connection warn" title={stage.reason}>

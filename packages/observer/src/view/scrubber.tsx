@@ -97,7 +97,7 @@ function useMoment(linked: number | undefined): void {
   useEffect(() => {
     if (wanted.current === undefined || !isThere || (isEarlier && session.isLoading)) return
     if (isEarlier) {
-      void session.loadEarlier()
+      session.loadEarlier().catch(reportError)
       return
     }
     if (wanted.current !== time.seq) time.toMoment(wanted.current)

@@ -33,6 +33,14 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
           {requestError}
         </span>
       )}
+      {stage.at === 'reconnecting' && (
+        <>
+          <span class="dim">{stage.reason}</span>
+          <button type="button" onClick={() => session.retryNow()}>
+            Try now
+          </button>
+        </>
+      )}
       {stage.at === 'ended' && (
         <>
           <span class="problem" role="alert">

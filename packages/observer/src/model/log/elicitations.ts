@@ -10,7 +10,10 @@ interface Elicitation {
   endedAt: number
 }
 
-/** What tools ask the callers of calls [MEUP-3.26]: open until it is answered, taken back, or the call has its answer. */
+/**
+ * What tools ask the callers of calls, and agents those whose chat they answer [MEUP-3.26]: open until it is answered, taken back,
+ * or the call or the chat has its answer.
+ */
 export class Elicitations {
   readonly #all = new Map<string, Elicitation>()
   readonly #open = new Set<Elicitation>()
@@ -62,17 +65,17 @@ export class Elicitations {
   }
 }
 
-/** Only who was called asks, and only who called. */
-const isAbout = ({ from, to }: Envelope, call: Envelope | undefined): boolean =>
-  call?.kind === Kind.mcpRequest &&
-  call.to?.includes(from) === true &&
-  to?.length === 1 &&
-  to[0] === call.from
+/** Only who was called asks, and only who called; what is said to everyone, anybody may answer. */
+function isAbout({ from, to }: Envelope, asked: Envelope | undefined): boolean {
+  if (asked === undefined || to?.length !== 1 || to[0] !== asked.from) return false
+  if (asked.kind === Kind.chat) return asked.to?.includes(from) ?? true
+  return asked.kind === Kind.mcpRequest && asked.to?.includes(from) === true
+}
 
 function isEnd(envelope: Envelope, { id, from, to, correlationId }: Envelope): boolean {
   const about = correlations(envelope)
-  if (envelope.kind === Kind.mcpResponse) {
-    if (about.includes(id)) return to?.includes(envelope.from) === true
+  if (envelope.kind === Kind.mcpResponse && about.includes(id)) return to?.includes(envelope.from) === true
+  if (envelope.kind === Kind.mcpResponse || envelope.kind === Kind.chat) {
     return (
       envelope.from === from &&
       correlations({ ...(correlationId && { correlationId }) }).some((call) => about.includes(call))

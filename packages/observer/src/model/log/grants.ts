@@ -1,10 +1,4 @@
-import {
-  type GrantedCapabilities,
-  GrantLog,
-  getGrantedCapabilities,
-  grantKinds,
-  onOneLine,
-} from '@meup/folds'
+import { type GrantedCapabilities, GrantLog, getGrantedCapabilities, grantKinds } from '@meup/folds'
 import type { AnyEnvelope, Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import type { Log } from './log.js'
 
@@ -58,22 +52,6 @@ export class GrantIndex {
   #apply(envelopes: readonly Envelope[]): void {
     for (const each of envelopes) if (kinds.has(each.kind)) this.#grants.apply(each as AnyEnvelope)
   }
-}
-
-/** A capability in few words: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */
-export function capabilityText(capability: Capability): string {
-  if (typeof capability === 'string') return onOneLine(capability)
-  if (!('kind' in capability)) {
-    const { tool, arguments: asked } = capability
-    return onOneLine(asked === undefined ? tool : `${tool} · ${JSON.stringify(asked)}`)
-  }
-  const { kind, to, context, payload } = capability
-  const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-  const parts = [
-    `${shown(kind)}${to === undefined ? '' : ` to ${shown(to)}`}${context === undefined ? '' : ` in ${shown(context)}`}`,
-    ...(payload === undefined ? [] : [JSON.stringify(payload)]),
-  ]
-  return onOneLine(parts.join(' · '))
 }
 
 /** Reads capabilities, one a line: a kind, or JSON. Throws `SyntaxError`, which names the line. */

@@ -1,5 +1,5 @@
-import { isNotification } from '@meup/folds'
-import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { isFailure, isNotification } from '@meup/folds'
+import { correlations, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 
 const kindsWithoutLine: ReadonlySet<string> = new Set([
   Kind.mcpReject,
@@ -12,7 +12,10 @@ const kindsWithoutLine: ReadonlySet<string> = new Set([
 
 /** Whether an envelope has no line of its own. */
 export function hasNoLine({ kind, payload }: Envelope): boolean {
-  if (kind === Kind.systemPresence) return payload.event === 'update'
+  if (kind === Kind.systemPresence) {
+    const { event, program, ended } = payload as PresencePayload
+    return event === 'update' && ended === undefined && !isFailure(program)
+  }
   return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }
 

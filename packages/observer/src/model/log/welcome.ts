@@ -33,7 +33,9 @@ export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envel
 }
 
 function participantsBefore({ participants }: WelcomePayload, envelopes: readonly Envelope[]) {
-  const before = new Map(participants.map(({ paused: _, ...each }) => [each.id, each]))
+  const before = new Map(
+    participants.map(({ id, kind, capabilities, status }) => [id, { id, kind, capabilities, status }]),
+  )
   const moved = new Set<string>()
   for (const { kind, from, payload } of envelopes) {
     if (kind !== Kind.systemPresence || from !== GATEWAY) continue

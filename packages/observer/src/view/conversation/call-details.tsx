@@ -21,6 +21,7 @@ import { ContentPart, DiffView, isLongPart, SettingsView } from '../shared/conte
 import { Alert, CopyButton, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
+import { useRight } from './use-right.js'
 
 type Tab = 'call' | 'raw'
 
@@ -66,13 +67,16 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
               <WhyButton id={row.envelope.id} />
             </p>
           )}
+          <Allowed request={request} />
           <Arguments change={change} settings={readSettings(request.payload)} args={args} isWhole={isWhole} />
           <Result row={row} parts={result} isWhole={isWhole} />
           {isLong && !isWhole && (
             <button
               type="button"
               class="link"
-              onClick={() => showAll().catch((error: unknown) => setProblem(formatError(error)))}
+              onClick={() => {
+                showAll().catch((error: unknown) => setProblem(formatError(error)))
+              }}
             >
               Show all{size > 0 ? ` (${sizeText(size)})` : ''}
             </button>
@@ -80,6 +84,16 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
         </>
       )}
     </div>
+  )
+}
+
+function Allowed({ request }: { request: Envelope }): VNode | null {
+  const right = useRight(request)
+  if (right === undefined) return null
+  return (
+    <p>
+      <span class="label">Allowed</span> {right}
+    </p>
   )
 }
 

@@ -1,27 +1,31 @@
+import { readAddressee } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { loadDraft, saveDraft } from '../../connect/storage.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Where a reader says something, to everybody or to one participant. */
+/** Where a reader says something, to everybody or to one participant: as chosen, or as `@name` at its beginning says. */
 export function MessageBox(): VNode {
   const { session, isLive, can, act } = useSpace()
   const { space } = session.place
   const [text, write] = useState(() => loadDraft(space))
   const [to, setTo] = useState('')
-  const addressed = to === '' ? {} : { to: [to] }
-  const mayChat = can({ kind: Kind.chat, payload: { message: text }, ...addressed })
+  const others = session.model.people.map(({ id }) => id).filter((id) => id !== session.welcome?.you.id)
+  const said = text.trim()
+  const named = readAddressee(said, others)
+  const [message, whom] = named === undefined ? [said, to] : [named.text, named.to]
+  const addressed = whom === '' ? {} : { to: [whom] }
+  const mayChat = can({ kind: Kind.chat, payload: { message }, ...addressed })
   const setText = (next: string): void => {
     saveDraft(space, next)
     write(next)
   }
   const say = (): void => {
-    const message = text.trim()
     if (message === '' || !isLive || !mayChat) return
     act('It was not said', async () => {
       await session.client?.chat(message, addressed)
-      if (loadDraft(space).trim() === message) setText('')
+      if (loadDraft(space).trim() === said) setText('')
     })
   }
   const placeholder = session.time.isPast
@@ -37,7 +41,7 @@ export function MessageBox(): VNode {
         say()
       }}
     >
-      <Addressees to={to} choose={setTo} />
+      <Addressees to={whom} choose={setTo} />
       <textarea
         rows={1}
         aria-label="Message"

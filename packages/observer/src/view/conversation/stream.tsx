@@ -55,7 +55,9 @@ export function Stream({ current, handle }: ViewProps): VNode {
                 type="button"
                 class="earlier"
                 disabled={session.isLoading}
-                onClick={() => session.loadEarlier()}
+                onClick={() => {
+                  session.loadEarlier().catch(reportError)
+                }}
               >
                 {session.isLoading ? 'Loading…' : 'Load earlier'}
               </button>

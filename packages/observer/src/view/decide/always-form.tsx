@@ -1,5 +1,5 @@
-import { escapePattern, type OpenProposal } from '@meup/agent-sdk/watch'
-import { isObject } from '@meup/folds'
+import { escapePattern, getAlwaysCapability, type OpenProposal } from '@meup/agent-sdk/watch'
+import { capabilitySentence, isObject } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { expiry, nameText } from '../../model/index.js'
@@ -19,13 +19,17 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const [kept, keep] = useState<Readonly<Record<string, string>>>({})
   const [minutes, setMinutes] = useState<string>('60')
   const [isBusy, setBusy] = useState(false)
-  const { from, to = [], id } = proposal
+  const { from, id } = proposal
+  const narrowed = Object.keys(kept).length > 0 ? kept : undefined
+  const capability = getAlwaysCapability(proposal, narrowed)
   const allow = async (): Promise<void> => {
     setBusy(true)
     try {
       const now = session.model.gatewayTime(Date.now())
-      const narrowed = Object.keys(kept).length > 0 ? { arguments: kept } : {}
-      await session.client?.proposals.allowAlways(id, { ...expiry(minutes, now), ...narrowed })
+      await session.client?.proposals.allowAlways(id, {
+        ...expiry(minutes, now),
+        ...(narrowed && { arguments: narrowed }),
+      })
     } finally {
       setBusy(false)
     }
@@ -40,8 +44,9 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
       }}
     >
       <p>
-        Approve this, and let <strong>{from}</strong> use <code>{nameText(tool)}</code> of{' '}
-        <strong>{to.join(', ')}</strong> without asking, with any arguments but those that are chosen here
+        Approve this, and let <strong>{from}</strong>{' '}
+        <code>{capability === undefined ? '' : capabilitySentence(capability)}</code> without asking, with any
+        arguments but those that are chosen here
       </p>
       {args.map(([name, value]) => (
         <p key={name} class="always-argument">

@@ -1,4 +1,4 @@
-import type { Draft } from '@meup/agent-sdk/watch'
+import { type Draft, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
 import type { ProposalView } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
@@ -28,12 +28,13 @@ export function isDecidable(
 interface DecisionProps {
   readonly proposal: ProposalView
   readonly envelope: Envelope
-  /** Whether the whole request was shown. Only then it can be approved. */
-  readonly isSeen: boolean
+  /** Why it cannot be approved yet: not all of it was shown; `undefined` = it was. */
+  readonly unseen: string | undefined
 }
 
 /** Approves, rejects with a reason, or allows the like from now on. */
-export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
+export function Decision({ proposal, envelope, unseen }: DecisionProps): VNode {
+  const isSeen = unseen === undefined
   const { session, isLive, can, act } = useSpace()
   const [step, setStep] = useState<'choose' | 'reject' | 'always'>('choose')
   const [reason, setReason] = useState('')
@@ -45,14 +46,16 @@ export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
   if (!isDecidable(proposal, session, can))
     return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
   const mayReject = can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
+  const { to } = envelope
   const mayGrant =
-    envelope.to !== undefined && can({ kind: Kind.capabilityGrant, payload: { recipient: source.from } })
+    getAlwaysCapability({ ...(envelope.payload as unknown as ProposedRequest), to }) !== undefined &&
+    can({ kind: Kind.capabilityGrant, payload: { recipient: source.from } })
   const isClosed = !isLive || isDeciding
   const decide = (work: () => Promise<unknown> | undefined): void => {
     setDeciding(true)
     act('It was not decided', () => Promise.resolve(work()).finally(() => setDeciding(false)))
   }
-  if (step === 'always' && open !== undefined)
+  if (step === 'always' && open !== undefined && isSeen)
     return <AlwaysForm proposal={open} tool={tool} back={() => setStep('choose')} />
   if (step === 'reject') {
     const reject = (): void => {
@@ -92,6 +95,7 @@ export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
         class="primary"
         data-key-press="y"
         disabled={isClosed || !isSeen}
+        title={unseen ?? ''}
         onClick={() => decide(() => session.client?.proposals.approve(id))}
       >
         Approve <kbd>y</kbd>
@@ -102,11 +106,20 @@ export function Decision({ proposal, envelope, isSeen }: DecisionProps): VNode {
         </button>
       )}
       {mayGrant && (
-        <button type="button" disabled={isClosed || !isSeen} onClick={() => setStep('always')}>
+        <button
+          type="button"
+          disabled={isClosed || !isSeen}
+          title={unseen ?? ''}
+          onClick={() => setStep('always')}
+        >
           Always allow…
         </button>
       )}
-      {!isSeen && <span class="dim">Show all of it before you approve.</span>}
+      {!isSeen && (
+        <span class="dim" role="status">
+          {unseen}
+        </span>
+      )}
     </div>
   )
 }

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { countText, isShownAtOnce, likenessOf, nameText, type Waiting } from '../../model/index.js'
+import { countText, likenessOf, nameText, type Waiting } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { CloseButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useNotifications } from './alerts.js'
 import { isDecidable } from './decision.js'
 import { ElicitationCard } from './elicitation-card.js'
-import { OpenCard } from './proposal-card.js'
+import { hasSeenAll, OpenCard } from './proposal-card.js'
 
 /** Cards that are drawn at first. */
 const maxCards = 60
@@ -132,8 +132,7 @@ function Together({ picked, all, choose }: TogetherProps): VNode {
   const likeFirst = all.filter(({ proposal }) => first && likenessOf(proposal) === likenessOf(first.proposal))
   const isSeen = ({ proposal: { id } }: Waiting): boolean => {
     const envelope = session.model.log.get(id)
-    const json = session.client?.proposals.get(id)?.paramsJson
-    return envelope !== undefined && json !== undefined && isShownAtOnce(envelope.payload, json)
+    return envelope !== undefined && hasSeenAll(session, envelope)
   }
   const mayApprove = kinds.size === 1 && picked.every(isSeen)
   const each = (decide: (id: string) => Promise<unknown> | undefined): Promise<unknown> =>
@@ -159,7 +158,7 @@ function Together({ picked, all, choose }: TogetherProps): VNode {
             class="primary"
             disabled={!isLive || !mayApprove}
             title={
-              mayApprove ? '' : 'Only where asker, tool and target are the same, and all of each is shown'
+              mayApprove ? '' : 'Only where asker, tool and target are the same, and each was seen to its end'
             }
             onClick={() =>
               act('Not all were approved', () => each((id) => session.client?.proposals.approve(id)))

@@ -1,23 +1,29 @@
-import { formatDuration, onOneLine, type ProposalView, printable, reasonText } from '@meup/folds'
-import { type Envelope, Kind } from '@meup/protocol'
-import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
 import {
+  formatDuration,
+  onOneLine,
+  type ProposalView,
+  type ProposedCall,
+  printable,
+  reasonText,
+} from '@meup/folds'
+import { type Envelope, Kind } from '@meup/protocol'
+import type { Ref, VNode } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { Session } from '../../connect/session.js'
+import {
+  type CardContent,
+  type CardPart,
   clockText,
   countText,
-  describeChange,
-  fitsCard,
-  indentJson,
-  isShownAtOnce,
+  describeCard,
   type Mark,
-  maxArgumentChars,
   nameText,
   type ProposalRow,
-  readSettings,
   sizeText,
+  summarize,
 } from '../../model/index.js'
 import { DiffView, SettingsView } from '../shared/content.js'
-import { useNow } from '../shared/hooks.js'
+import { useNow, useSeenToEnd } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyChain } from '../why/why-panel.js'
@@ -34,7 +40,9 @@ export const ProposalCard = ({ row: { proposal, envelope } }: { row: ProposalRow
 function Decided({ proposal }: { proposal: ProposalView }): VNode {
   const { tool, state, source, fulfilments, rejections, withdrawal } = proposal
   const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
-  const said = state === 'rejected' ? no : state === 'withdrawn' ? withdrawal : null
+  // Who is told no withdraws it: what counts is that, and why.
+  const ending = state === 'withdrawn' && no !== undefined ? 'rejected' : state
+  const said = ending === 'rejected' ? no : ending === 'withdrawn' ? withdrawal : null
   return (
     <div class="line decided">
       <span class="mark" aria-hidden="true">
@@ -42,7 +50,7 @@ function Decided({ proposal }: { proposal: ProposalView }): VNode {
       </span>
       <Name id={source.from} /> proposed <code class="tool">{nameText(tool)}</code>
       <Chip kind={state === 'fulfilled' ? 'good' : 'dim'}>
-        {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${state} by ${said.by}` : state}
+        {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${ending} by ${said.by}` : ending}
       </Chip>
       {said && <Said kind="rationale" text={printable(said.message ?? said.reason)} />}
     </div>
@@ -64,10 +72,22 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const gatewayNow = model.gatewayTime(now)
   const left = expiresAt === null ? undefined : Date.parse(expiresAt) - gatewayNow
   const isOver = left !== undefined && left <= 0
-  const { params = {} } = envelope.payload
-  const exact = session.client?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
-  const change = describeChange(envelope.payload)
-  const settings = change === undefined ? readSettings(envelope.payload) : undefined
+  const call = readCall(session, envelope)
+  const { json, usesLeft: uses } = call
+  const card = useMemo(() => describeCard(envelope.payload, call, isWhole), [envelope, json, uses, isWhole])
+  const { change, settings, exact, needed, isAll } = card
+  const [, redraw] = useState(0)
+  const see = (part: CardPart): void => {
+    if (!session.seen.add(id, part)) return
+    redraw((count) => count + 1)
+    // The button for several may be elsewhere.
+    session.onChange()
+  }
+  const content = (part: CardPart, value: unknown): unknown =>
+    needed.includes(part) && card.isWhole ? value : undefined
+  const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
+  const settingsBox = useSeenToEnd<HTMLDListElement>(content('settings', settings), () => see('settings'))
+  const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
   const { marks, chain } = model.judge(proposal)
   return (
     <fieldset class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
@@ -84,7 +104,12 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
             <code class="tool">{nameText(tool)}</code>
           </span>
         )}
-        {source.to !== undefined && <span class="dim">of {source.to.join(', ')}</span>}
+        <span class="dim">of {source.to?.join(', ') ?? 'everyone'}</span>
+        {envelope.context !== undefined && (
+          <span class="dim">
+            in <code>{nameText(envelope.context)}</code>
+          </span>
+        )}
         {usesLeft > 1 && <Chip>{usesLeft} times</Chip>}
         <span class="dim expiry">
           since {clockText(envelope.ts)}
@@ -94,24 +119,25 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} />
       {change !== undefined && change.lines.length > 0 && (
-        <DiffView lines={change.lines} isWhole={isWhole || fitsCard(change)} />
+        <DiffView lines={change.lines} isWhole={card.isWhole} box={changeBox} />
       )}
-      {change !== undefined && !fitsCard(change) && !isWhole && (
-        <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all of it: {countText(change.lines.length, 'line')}
-        </button>
-      )}
-      {settings !== undefined && <SettingsView list={settings} />}
+      {settings !== undefined && <SettingsView list={settings} box={settingsBox} />}
       {change === undefined && settings === undefined ? (
-        <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
+        <Exact text={exact} box={exactBox} />
       ) : (
-        <details open={settings === undefined && change?.isAll !== true}>
+        <details open={!isAll}>
           <summary>exactly what is sent</summary>
-          <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
+          <Exact text={exact} box={exactBox} />
           <p class="dim">
             needs <code>{neededText(envelope, tool)}</code>
           </p>
         </details>
+      )}
+      {card.isCut && !isWhole && (
+        <button type="button" class="link" onClick={() => setWhole(true)}>
+          Show all of it: {sizeText(json?.length ?? exact.length)}
+          {change !== undefined && `, ${countText(change.lines.length, 'line')}`}
+        </button>
       )}
       {chain.steps.length > 1 && (
         <details>
@@ -124,7 +150,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         <Decision
           proposal={proposal}
           envelope={envelope}
-          isSeen={isWhole || isShownAtOnce(envelope.payload, exact)}
+          unseen={unseenText(card, session.seen.hasAll(id, needed))}
         />
       )}
     </fieldset>
@@ -159,32 +185,35 @@ function SoFar({
   )
 }
 
-interface ArgumentsProps {
-  readonly json: string
-  /** Whether all of it is to show, however long it is. */
-  readonly isWhole: boolean
-  readonly showAll: () => void
+/** JSON as it is sent, on many lines. */
+const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
+  <pre class="exact" dir="ltr" tabIndex={0} ref={box}>
+    {text}
+  </pre>
+)
+
+/** All that is approved with a proposal; as received, if this connection has received it. */
+function readCall(session: Session, { id, to, context, payload }: Envelope): ProposedCall {
+  const open = session.client?.proposals.get(id)
+  if (open !== undefined) return open
+  const { method, params, uses, expiresAt } = payload as {
+    readonly method: string
+    readonly params?: unknown
+    readonly uses?: number
+    readonly expiresAt?: string
+  }
+  return { to, context, method, params, usesLeft: uses, expiresAt }
 }
 
-/** JSON as it was sent, on many lines. What is long shows whole when that is asked for. */
-function Arguments({ json, isWhole, showAll }: ArgumentsProps): VNode {
-  if (isWhole || json.length <= maxArgumentChars) {
-    return (
-      <pre class="exact" dir="ltr">
-        {indentJson(json)}
-      </pre>
-    )
-  }
-  return (
-    <>
-      <pre class="exact" dir="ltr">
-        {indentJson(json.slice(0, maxArgumentChars))}…
-      </pre>
-      <button type="button" class="link" onClick={showAll}>
-        Show all of it: {sizeText(json.length)}
-      </button>
-    </>
-  )
+/** Whether a reader has seen all of a proposal, in one card or another. */
+export const hasSeenAll = ({ seen }: Session, { id, payload }: Envelope): boolean =>
+  seen.hasAll(id, summarize(payload).needed)
+
+/** Why a proposal cannot be approved yet. */
+function unseenText({ isWhole }: CardContent, isSeen: boolean): string | undefined {
+  if (isSeen) return undefined
+  return isWhole ? 'Scroll to the end of what is sent to approve it.' : 'Show all of it before you approve.'
 }
 
 const signs: Readonly<Record<Mark['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }

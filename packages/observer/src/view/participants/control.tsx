@@ -1,9 +1,19 @@
-import { Kind } from '@meup/protocol'
+import { onOneLine } from '@meup/folds'
+import { Kind, type ParticipantDetails } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { clockText, printablePause } from '../../model/index.js'
+import { momentText } from '../../model/index.js'
 import { Icon, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+
+/** `paused by ana: too fast, until 22 Nov 12:01:33` */
+const restrictionText = (
+  what: string,
+  { by, reason, until }: NonNullable<ParticipantDetails['paused']>,
+): string =>
+  onOneLine(
+    `${what} by ${by}${reason ? `: ${reason}` : ''}${until === undefined ? '' : `, until ${momentText(until)}`}`,
+  )
 
 /** Pauses, resumes, interrupts and removes a participant, as far as this reader may. */
 export function Control({ id }: { id: string }): VNode | null {
@@ -12,22 +22,20 @@ export function Control({ id }: { id: string }): VNode | null {
   const [minutes, setMinutes] = useState('')
   const { model, client } = session
   const isMe = id === session.welcome?.you.id
-  const pause = model.pauseOf(id, Date.now())
+  const { paused: pause, kicked } = model.stateOf(id, Date.now())
   const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
   const mayPause = !isMe && can({ kind: Kind.participantPause, to: [id] })
   const mayResume = can({ kind: Kind.participantResume, to: [id] })
   const stoppable = runs.filter((context) => can({ kind: Kind.reasoningCancel, context }))
-  const mayRemove = !isMe && can({ kind: Kind.spaceKick, payload: { participantId: id } })
-  if (pause === undefined && !mayPause && stoppable.length === 0 && !mayRemove) return null
+  const mayRemove =
+    !isMe && kicked === undefined && can({ kind: Kind.spaceKick, payload: { participantId: id } })
+  const isRestricted = pause !== undefined || kicked !== undefined
+  if (!isRestricted && !mayPause && stoppable.length === 0 && !mayRemove) return null
   const seconds = minutes === '' ? {} : { timeoutSeconds: Number(minutes) * 60 }
   return (
     <section class="control" aria-label={`Control ${id}`}>
-      {pause !== undefined && (
-        <p class="paused">
-          {printablePause(pause)}
-          {Number.isFinite(pause.until) && `, until ${clockText(new Date(pause.until).toISOString())}`}
-        </p>
-      )}
+      {kicked !== undefined && <p class="bad">{restrictionText('kicked', kicked)}</p>}
+      {pause !== undefined && <p class="paused">{restrictionText('paused', pause)}</p>}
       <p class="decision">
         {pause === undefined && mayPause && (
           <>

@@ -1,5 +1,6 @@
 import {
   capabilitySentence,
+  capabilityText,
   type LoggedGrant,
   type GrantedCapabilities as ParticipantRights,
   printable,
@@ -7,7 +8,7 @@ import {
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { capabilityText, clockText, expiry, readCapabilities } from '../../model/index.js'
+import { clockText, dateText, expiry, readCapabilities } from '../../model/index.js'
 import { Problem, Said, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useCapabilityHelp } from './use-capability-help.js'
@@ -75,7 +76,7 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
   return (
     <li>
       <Source
-        text={`granted by ${grantor}, ${clockText(ts)}${expiresAt ? `, until ${untilText(expiresAt)}` : ''}`}
+        text={`granted by ${grantor}, ${clockText(ts)}${expiresAt ? `, until ${dateText(expiresAt)}` : ''}`}
       />
       {seq !== undefined && (
         <button type="button" class="link" onClick={() => inspect(id)}>
@@ -118,10 +119,6 @@ export function CapabilityWarnings({ text }: { text: string }): VNode {
     </>
   )
 }
-
-/** Local date and time. */
-const untilText = (ts: string): string =>
-  new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 
 /** Grants capabilities of this reader to a participant, where that is permitted. */
 export function GrantForm({ recipient }: { recipient: string }): VNode | null {

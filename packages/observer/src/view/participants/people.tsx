@@ -1,6 +1,8 @@
+import type { StateText } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Person, Status } from '../../model/index.js'
+import { useNow } from '../shared/hooks.js'
 import { Avatar, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Invite } from './invite.js'
@@ -52,20 +54,35 @@ export function People(): VNode {
   )
 }
 
-const getPresence = (
-  { isPresent, load }: Person,
-  isPaused: boolean,
-): { readonly mark: string; readonly text: string } => {
-  if (isPaused) return { mark: '‖', text: 'paused' }
-  if (load > 0) return { mark: '◐', text: 'thinking' }
-  return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
+/** The sign of a state, and its colour. */
+export const stateMarks: Readonly<
+  Record<StateText['name'], { readonly mark: string; readonly tone: string }>
+> = {
+  here: { mark: '●', tone: '' },
+  away: { mark: '○', tone: '' },
+  starting: { mark: '◌', tone: 'busy' },
+  paused: { mark: '‖', tone: 'paused' },
+  kicked: { mark: '✗', tone: 'bad' },
+  failed: { mark: '✗', tone: 'bad' },
+  restarting: { mark: '✗', tone: 'bad' },
+  resting: { mark: '✗', tone: 'bad' },
+}
+
+/** How a participant is, now: again and again while that ends by itself. */
+export function useStateText(person: Pick<Person, 'id' | 'isPresent'>): StateText {
+  const { model } = useSpace().session
+  const { paused, kicked } = model.stateOf(person.id, Date.now())
+  useNow(paused?.until !== undefined || kicked?.until !== undefined)
+  return model.describeState(person, Date.now())
 }
 
 function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): VNode {
   const { session, viewFilter, showPanel } = useSpace()
   const { id, isPresent, load, isMuted } = person
-  const isPaused = session.model.pauseOf(id, Date.now()) !== undefined
-  const { mark, text } = getPresence(person, isPaused)
+  const state = useStateText(person)
+  const isThinking = load > 0 && (state.name === 'here' || state.name === 'away')
+  const { mark, tone } = isThinking ? { mark: '◐', tone: 'busy' } : stateMarks[state.name]
+  const text = isThinking ? 'thinking' : state.text
   const isCut = session.subscription.cut.from.includes(id)
   const status = session.model.members.getStatus(id)
   const used = getContextUsage(status)
@@ -74,12 +91,7 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
     <li class={isPresent ? '' : 'away'}>
       <span class="portrait">
         <Avatar id={id} kind="small" />
-        <span
-          class={`presence ${isPaused ? 'paused' : load > 0 ? 'busy' : ''}`}
-          role="img"
-          aria-label={text}
-          title={text}
-        >
+        <span class={`presence ${tone}`} role="img" aria-label={text} title={text}>
           {mark}
         </span>
       </span>
@@ -92,7 +104,11 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
       >
         <Name id={id} />
       </button>
-      {isPaused && <span class="paused">paused</span>}
+      {state.name !== 'here' && state.name !== 'away' && (
+        <span class={`state ${tone}`} title={state.text}>
+          {state.name}
+        </span>
+      )}
       {isMe && <span class="dim">you</span>}
       {load > 0 && (
         <span class="load" title="Runs that go on">

@@ -7,6 +7,7 @@ import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Control } from './control.js'
 import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
+import { stateMarks, useStateText } from './people.js'
 import { useGranted } from './use-granted.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
@@ -35,8 +36,10 @@ export function PersonPanel({ id, close }: { id: string; close: () => void }): V
   )
 }
 
-function State({ person: { id, isPresent, since, load } }: { person: Person }): VNode {
+function State({ person }: { person: Person }): VNode {
+  const { id, since, load } = person
   const { session, inspect } = useSpace()
+  const state = useStateText(person)
   const { model } = session
   const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
   const status = Object.entries(model.members.getStatus(id) ?? {}).filter(
@@ -46,8 +49,10 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
     <dl>
       <dt>state</dt>
       <dd>
-        {model.pauseOf(id, Date.now()) !== undefined ? 'paused' : isPresent ? '● here' : '○ away'}
-        {since !== null && <time dateTime={since}> since {clockText(since)}</time>}
+        {stateMarks[state.name].mark} {state.text}
+        {since !== null && (state.name === 'here' || state.name === 'away') && (
+          <time dateTime={since}> since {clockText(since)}</time>
+        )}
       </dd>
       <dt>load</dt>
       <dd>

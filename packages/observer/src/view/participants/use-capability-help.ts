@@ -10,8 +10,8 @@ export function useCapabilityHelp(): CapabilityHelp | undefined {
   useEffect(() => {
     if (loaded !== undefined) return
     import('../../model/capability-help.js').then(
-      ({ explainCapability, findWarnings }) => {
-        help = { explainCapability, findWarnings }
+      ({ explainCapability, explainRight, findWarnings }) => {
+        help = { explainCapability, explainRight, findWarnings }
         setLoaded(help)
       },
       (error: unknown) => console.info('capabilities are not explained:', error),

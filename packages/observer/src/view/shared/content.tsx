@@ -1,14 +1,8 @@
+import { indentJson } from '@meup/folds'
 import type { createLowlight } from 'lowlight'
-import type { ComponentChildren, VNode } from 'preact'
+import type { ComponentChildren, Ref, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import {
-  type DiffLine,
-  indentJson,
-  type Part,
-  type Settings,
-  sizeText,
-  type TextPart,
-} from '../../model/index.js'
+import { type DiffLine, type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
@@ -66,12 +60,15 @@ const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
 export function DiffView({
   lines,
   isWhole = true,
+  box,
 }: {
   lines: readonly DiffLine[]
   isWhole?: boolean
+  box?: Ref<HTMLPreElement>
 }): VNode {
   return (
-    <pre class="code diff" dir="ltr">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
+    <pre class="code diff" dir="ltr" tabIndex={0} ref={box ?? null}>
       {lines.slice(0, isWhole ? lines.length : maxLines).map(({ sign, text }, index) => (
         <span key={index} class={signs[sign]}>
           {sign === '@' ? ' ' : sign}
@@ -84,8 +81,8 @@ export function DiffView({
 }
 
 /** Arguments that are a few names and texts. */
-export const SettingsView = ({ list }: { list: Settings }): VNode => (
-  <dl class="settings">
+export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDListElement> }): VNode => (
+  <dl class="settings" ref={box ?? null}>
     {list.map(([name, text]) => (
       <div key={name}>
         <dt>{name}</dt>

@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { loadChoices, loadSetting, saveChoices, saveSetting } from '../../connect/storage.js'
@@ -15,6 +16,38 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
   }, [isNeeded, everyMs])
   return now
 }
+
+/**
+ * A box of which nothing is hidden, or that was scrolled to its end: only then `onEnd` is called. `content`: what it holds;
+ * `undefined` = not all of it.
+ */
+export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
+  const box = useRef<Box>(null)
+  const latest = useRef(onEnd)
+  latest.current = onEnd
+  useEffect(() => {
+    const element = box.current
+    if (element === null || content === undefined) return
+    const look = (): void => {
+      if (isAtEnd(element)) latest.current()
+    }
+    // It is called at first, too, and where a box unfolds, or gets narrower.
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    element.addEventListener('scroll', look)
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', look)
+    }
+  }, [content])
+  return box
+}
+
+/** A folded box has no size. Sizes are rounded, scroll positions are not. */
+const isAtEnd = ({ scrollTop, scrollLeft, scrollHeight, scrollWidth, clientHeight, clientWidth }: Element) =>
+  scrollHeight > 0 &&
+  scrollTop + clientHeight >= scrollHeight - 1 &&
+  Math.abs(scrollLeft) + clientWidth >= scrollWidth - 1
 
 /** A value that is kept in this browser. */
 export function useStored(name: string, otherwise: string): [string, (value: string) => void] {

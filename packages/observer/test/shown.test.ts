@@ -1,0 +1,62 @@
+import { describeCard, SeenParts, summarize } from '@meup/observer/model'
+import { expect, test } from 'vitest'
+
+const call = (name: unknown, args: object, more: object = {}) => ({
+  method: 'tools/call',
+  params: { name, arguments: args },
+  ...more,
+})
+
+test('a change and a few settings say all that is sent; JSON has to be seen beside everything else', () => {
+  expect(summarize(call('write_file', { path: 'a', content: 'b' })).needed).toEqual(['change'])
+  expect(summarize(call('refund', { order: 4711 })).needed).toEqual(['settings'])
+  expect(summarize(call('refund', { order: { id: 4711 } })).needed).toEqual(['exact'])
+  expect(summarize(call('write_file', { path: 'a', content: 'b', mode: 'x' })).needed).toEqual([
+    'change',
+    'exact',
+  ])
+})
+
+test.for([
+  ['a name that is not what it seems', call('refun\u200bd', { order: 4711 })],
+  ['a name with a letter of another script', call('r\u0435fund', { order: 4711 })],
+  ['a long name', call('x'.repeat(300), { order: 4711 })],
+  ['another method', call('refund', { order: 4711 }, { method: 'prompts/get' })],
+  [
+    'files with further fields',
+    call('edit', { diffs: [{ path: 'a', oldText: 'b', newText: 'c', run: 'x' }] }),
+  ],
+  [
+    'files beside others',
+    {
+      method: 'tools/call',
+      params: { name: 'edit', arguments: { diffs: [{ path: 'a', newText: 'c' }] }, _meta: { x: 1 } },
+    },
+  ],
+  [
+    'lines that are left out',
+    call('edit_file', {
+      path: 'a',
+      edits: [{ oldText: `${'x\n'.repeat(50)}a`, newText: `${'x\n'.repeat(50)}b` }],
+    }),
+  ],
+] as const)('the JSON has to be seen with %s', ([, payload]) => {
+  expect(summarize(payload).needed).toContain('exact')
+})
+
+test('a card that is cut is not whole until all of it is asked for', () => {
+  const payload = call('run', { comment: { text: '-'.repeat(16_000) } })
+  const exact = { method: payload.method, params: payload.params }
+  const [first, all] = [describeCard(payload, exact, false), describeCard(payload, exact, true)]
+  expect([first.isWhole, first.isCut, all.isWhole, all.isCut]).toEqual([false, true, true, false])
+  const lines = call('write_file', { path: 'a', content: 'b\n'.repeat(201) })
+  expect(describeCard(lines, { method: lines.method, params: lines.params }, false).isWhole).toBe(false)
+})
+
+test('a proposal is seen once each of its parts was', () => {
+  const seen = new SeenParts()
+  expect([seen.add('p', 'change'), seen.add('p', 'change')]).toEqual([true, false])
+  expect(seen.hasAll('p', ['change', 'exact'])).toBe(false)
+  seen.add('p', 'exact')
+  expect([seen.hasAll('p', ['change', 'exact']), seen.hasAll('q', ['exact'])]).toEqual([true, false])
+})
