@@ -17,6 +17,12 @@ const shared = {
 /** What needs built programs, a browser, a terminal or `nats-server`. */
 const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/system/**/*.test.ts']
 
+/** What asserts how long something takes: run one after another, when the rest of the suite is done. */
+const timed = [
+  'packages/gateway/test/system/long-turn.test.ts',
+  'test/scenarios/{live-answers,page-find-many}.test.ts',
+]
+
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
 const install = ['test/install/**/*.test.ts']
 
@@ -61,7 +67,8 @@ export default defineConfig({
         resolve: { alias: earlierModels },
         test: { ...fast.test, name: 'ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
       },
-      { test: { ...shared, name: 'system', include: system } },
+      { test: { ...shared, name: 'system', include: system, exclude: timed } },
+      { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'install', include: install } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },
     ],

@@ -11,52 +11,90 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** What is wrong with a frame itself; everything else depends on the space. */
-const frameCodes = ['invalid_json', 'invalid_envelope', 'unsupported_protocol']
+/** Who the vectors speak of, beside `ana`, who sends and may do everything. */
+const others = ['a', 'b.2', 'calc', ...Array.from({ length: 64 }, (_, index) => `p${index + 1}`)]
+const rate = { perSecond: 1e6, burst: 1e6 }
 
-/** What is wrong with an envelope whatever its sender may do. */
-const beforeRights: ReadonlySet<string> = new Set([
-  'invalid_json',
-  'invalid_envelope',
-  'invalid_payload',
-  'invalid_context',
-  'reserved_kind',
-  'unknown_kind',
-])
+/** What required fields have. */
+const filledIn = { to: ['calc'], correlationId: 'q', context: 'free' }
 
 describe('the gateway answers as the vectors say', () => {
-  const heard: Envelope[] = []
+  const heard: string[] = []
   let line: { send(text: string): void }
   let close = async (): Promise<void> => {}
   let fences = 0
 
   beforeAll(async () => {
-    const gateway = await createTestGateway({ participants: { ana: ['*'], calc: [], 'b.2': [] } })
+    const participants = { ...Object.fromEntries(others.map((id) => [id, []])), ana: ['*'] }
+    const rates = { chat: rate, reasoning: rate, mcp: rate, control: rate, other: rate }
+    const gateway = await createTestGateway({ participants, limits: { rates } })
     const knock = { space: 'test', token: testToken('ana') }
     line = await dialInMemory(gateway, knock, {
-      message: (text) => heard.push(JSON.parse(text) as Envelope),
+      message: (text) => heard.push(text),
       close: () => {},
     })
     close = () => gateway.close()
   })
   afterAll(() => close())
 
-  /** The error that one frame is answered with. */
-  async function answerTo(frame: string): Promise<ErrorPayload | undefined> {
+  /** What one frame is answered with: the error, or the echo. */
+  async function answerTo(frame: string): Promise<{ error?: ErrorPayload; echo?: string }> {
     heard.length = 0
     const id = `fence-${fences++}`
     line.send(frame)
     line.send(JSON.stringify({ id, kind: 'test.fence' }))
-    await expect.poll(() => heard.some((envelope) => envelope.id === id), { interval: 1 }).toBe(true)
-    return heard.find(({ kind }) => kind === 'system.error')?.payload as ErrorPayload | undefined
+    await expect.poll(() => heard.some((text) => read(text).id === id), { interval: 1 }).toBe(true)
+    const error = heard.map(read).find(({ kind }) => kind === 'system.error')
+    const echo = heard.find((text) => read(text).from === 'ana' && read(text).id !== id)
+    return { ...(error && { error: error.payload as ErrorPayload }), ...(echo !== undefined && { echo }) }
   }
 
-  test.each(vectors('envelopes'))('$title', async ({ input, expect: expected }) => {
-    const answer = await answerTo(input)
-    if (expected === 'ok') expect(frameCodes).not.toContain(answer?.code)
-    else expect({ code: answer?.code, path: answer?.details?.path }).toMatchObject({ ...expected })
+  test.each(vectors('envelopes'))('envelopes: $title', async ({ input, expect: expected }) => {
+    const { error, echo } = await answerTo(input)
+    if (expected === 'ok') expect(error ?? typeof echo).toBe('string')
+    else expect({ code: error?.code, path: error?.details?.path }).toMatchObject({ ...expected })
+  })
+
+  test.each(vectors('aliases'))('aliases: $title', async ({ input, expect: expected }) => {
+    const { error, echo = '{}' } = await answerTo(input)
+    if ('code' in expected) {
+      expect({ code: error?.code, path: error?.details?.path }).toEqual(expected)
+    } else {
+      expect(read(echo)).toMatchObject(expected.envelope)
+      expect(echo).toContain(`"payload":${expected.payload}`)
+    }
+  })
+
+  test.each(vectors('payloads'))('payloads: $title', async ({ input, expect: expected, refusal }) => {
+    const required = getKindRule(input.kind)?.requires ?? []
+    const fields = Object.fromEntries(
+      required.map((field) => [field, filledIn[field as keyof typeof filledIn]]),
+    )
+    const { error } = await answerTo(JSON.stringify({ ...input, ...fields }))
+    if (expected === 'ok') expect(error?.code).toBe(refusal)
+    else
+      expect({ code: error?.code, path: error?.details?.path }).toEqual({
+        code: 'invalid_payload',
+        ...expected,
+      })
+  })
+
+  test.each(vectors('kinds'))('kinds: $title', async ({ input: kind, expect: expected }) => {
+    const { refused, requires = [], takesRationale = false } = expected
+    const codeOf = async (fields: object): Promise<string | undefined> =>
+      (await answerTo(JSON.stringify({ kind, ...fields }))).error?.code
+    if (refused !== undefined) return expect(await codeOf(filledIn)).toBe(refused)
+    for (const field of requires) {
+      const { [field as keyof typeof filledIn]: _, ...lacking } = filledIn
+      expect(await codeOf(lacking)).toBe(field === 'context' ? 'invalid_context' : 'invalid_envelope')
+    }
+    const withRationale = await codeOf({ ...filledIn, rationale: 'why' })
+    if (takesRationale) expect(withRationale).not.toBe('invalid_envelope')
+    else expect(withRationale).toBe('invalid_envelope')
   })
 })
+
+const read = (text: string): Envelope => JSON.parse(text) as Envelope
 
 describe('the gateway decides as the vectors say', () => {
   /** The code that one participant's envelope is refused with. */
@@ -73,17 +111,12 @@ describe('the gateway decides as the vectors say', () => {
     return await Promise.race([code, ana.subscribe({}).then(() => undefined)])
   }
 
-  const decided = vectors('capabilities').filter((vector) => typeof vector.expect === 'boolean')
+  const decided = vectors('capabilities').filter(
+    (vector) => typeof vector.expect === 'boolean' && vector.observable !== false,
+  )
   test.each(decided)('capabilities: $title', async ({ input, expect: allowed }) => {
-    const { kind, payload, ...rest } = input.envelope
-    const wireKind = kind.replaceAll('/', '.')
-    // What it is is checked before capabilities are: a chat has a message.
-    const whole = wireKind === 'chat' ? { message: 'x', ...(payload as object) } : (payload as object)
-    const draft = { ...rest, kind: wireKind, payload: whole }
-    const code = await refusalOf(input.capabilities as Capability[], draft)
-    // What the gateway refuses before it comes to capabilities says nothing of them.
-    if (beforeRights.has(code ?? '')) return
-    expect(code === 'capability_violation').toBe(!allowed)
+    const code = await refusalOf(input.capabilities as Capability[], input.envelope as Draft)
+    expect(code).toBe(allowed ? undefined : 'capability_violation')
   })
 
   const paths = vectors('contexts').flatMap(({ title, input, expect: expected }) =>

@@ -160,7 +160,7 @@ function write({ cwd }: Place, files: Record<string, string>): void {
 /** Runs the space, and asks its agent. */
 async function ask(place: Place): Promise<void> {
   await up(place, /reviewer is up/)
-  const answer = await succeeding(place, 'npx', 'meup', 'ask', 'Can we deploy?', '--to', 'reviewer')
+  const answer = await succeeding(place, 'npx', 'meup', 'ask', 'reviewer', 'Can we deploy?')
   expect(answer).toContain('Can we deploy? Not yet.')
 }
 

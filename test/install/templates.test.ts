@@ -58,14 +58,11 @@ async function create(
 
 /** What the first question of each template is answered. */
 const questions: Readonly<Record<TemplateName, readonly [command: string, answer: RegExp]>> = {
-  hello: ["npx meup ask 'Can we deploy?' --to reviewer", /I recommend against deploying: FAIL 2/],
-  model: ["npx meup ask 'Can we deploy?' --to reviewer", /Do not deploy: the token expires/],
-  mcp: ["npx meup ask 'What fails?' --to secretary", /Noted in notes\/failed\.md: FAIL 2 token expires/],
-  coder: ["npx meup ask 'The test fails. Fix it.' --to coder", /sum subtracts/],
-  supervised: [
-    "npx meup ask 'Archive march.txt' --to clerk",
-    /march\.txt is archived, with the leave of ana/,
-  ],
+  hello: ["npx meup ask reviewer 'Can we deploy?'", /I recommend against deploying: FAIL 2/],
+  model: ["npx meup ask reviewer 'Can we deploy?'", /Do not deploy: the token expires/],
+  mcp: ["npx meup ask secretary 'What fails?'", /Noted in notes\/failed\.md: FAIL 2 token expires/],
+  coder: ["npx meup ask coder 'The test fails. Fix it.'", /sum subtracts/],
+  supervised: ["npx meup ask clerk 'Archive march.txt'", /march\.txt is archived, with the leave of ana/],
 }
 
 const matrix = [

@@ -10,15 +10,6 @@ export const admission: readonly Mutant[] = [
     by: 'false',
     tests: ['test/conformance/sessions.test.ts'],
   },
-  // A part of an answer that is for some goes to all.
-  {
-    // A search finds what is addressed to others.
-    package: 'packages/gateway',
-    function: 'getSearch',
-    replace: 'if (!mayRead(reader, space.decideAudience(row))) continue',
-    by: '',
-    tests: ['packages/gateway/test/http-search.test.ts'],
-  },
   {
     package: 'packages/gateway',
     function: 'Relayed.offer',
@@ -33,6 +24,30 @@ export const admission: readonly Mutant[] = [
     replace: 'Number(head.after)',
     by: '0',
     tests: ['packages/gateway/test/followers.test.ts'],
+  },
+  // A connection whose envelopes wait for their rate is read on, so that they pile up.
+  {
+    package: 'packages/gateway',
+    function: 'openConnection',
+    replace: 'deciding.then(whenWritable)',
+    by: 'undefined',
+    tests: ['packages/gateway/test/holding.test.ts'],
+  },
+  // The end of what is private is told to everyone.
+  {
+    package: 'packages/gateway',
+    function: 'Presence.#readersOf',
+    replace: 'audience === undefined',
+    by: 'audience !== null',
+    tests: ['packages/gateway/test/ends.test.ts'],
+  },
+  // What fell with something else is told of as what came to its own end, where nobody looked at the time between.
+  {
+    package: 'packages/gateway',
+    function: 'Trust.advance',
+    replace: 'this.#end(this.soonest)',
+    by: 'this.#end(now)',
+    tests: ['packages/gateway/test/grant-chains.test.ts'],
   },
   // Deltas make a reader too slow.
   {
@@ -54,7 +69,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'Pauses.#pause',
-    replace: 'if (isOver(pause, now)) this.#paused.delete(id)',
+    replace: 'if (isOver(each, now)) this.#paused.delete(id)',
     by: 'this.#paused.delete(id)',
     tests: ['packages/gateway/test/pauses.test.ts'],
   },
@@ -169,5 +184,101 @@ export const admission: readonly Mutant[] = [
     replace: '[...buckets.keys()].every(',
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
+  },
+  // Each socket of a participant brings as much in a turn of the event loop as one may.
+  {
+    package: 'packages/gateway',
+    function: 'TurnShare.countFrame',
+    replace: 'this.#frames++',
+    by: '',
+    tests: ['packages/gateway/test/turn-share.test.ts'],
+  },
+  // A page whose name is made to point to this machine is of the gateway's own origin.
+  {
+    package: 'packages/gateway',
+    function: 'createHostCheck',
+    replace: '(trustProxy || !isLocal)',
+    by: 'isLocal',
+    tests: ['packages/gateway/test/origins.test.ts'],
+  },
+  // One participant fills the disk.
+  {
+    package: 'packages/gateway',
+    function: 'limitLog',
+    replace: "let refusal = checkRate(admission, space, 'log', length)",
+    by: "let refusal = checkRate(admission, space, 'log', 0)",
+    tests: ['packages/gateway/test/log-rate.test.ts'],
+  },
+  // Two gateways with different files decide differently.
+  {
+    package: 'packages/gateway',
+    function: 'SpaceHost.#followConfiguration',
+    replace: 'differs.length === 0 ? this.#own : withRecorded(this.#own, configured)',
+    by: 'this.#own',
+    tests: ['packages/gateway/test/followers.test.ts'],
+  },
+  // A decision keeps what a refused call was to do, and nobody can erase it.
+  {
+    package: 'protocol',
+    function: 'isErasable',
+    replace: '!lastingKinds.includes(kind)',
+    by: "['chat', 'mcp'].includes(namespaceOf(kind))",
+    tests: ['packages/gateway/test/erasing.test.ts'],
+  },
+  // A proposal is approved by its id after it has expired.
+  {
+    package: 'packages/gateway',
+    function: 'fill',
+    replace: 'space.state.proposals.find(id, now) && ',
+    by: '',
+    tests: ['packages/gateway/test/approval-by-id.test.ts'],
+  },
+  // A call that may only be proposed is proposed for ever.
+  {
+    package: 'packages/gateway',
+    function: 'proposeInstead',
+    replace: 'const terms = orPropose === true ? {} : orPropose',
+    by: 'const terms = {}',
+    tests: ['packages/gateway/test/or-propose.test.ts'],
+  },
+  // What follows from a call in a private run is for everyone.
+  {
+    package: 'packages/gateway',
+    function: 'privateAudience',
+    replace: 'run === undefined && before.length === 0',
+    by: 'run === undefined',
+    tests: ['packages/gateway/test/private-runs.test.ts'],
+  },
+  // Who is asked in private answers in public.
+  {
+    package: 'packages/gateway',
+    function: 'findAudience',
+    replace: "return own === 'everyone' ? undefined : own",
+    by: 'return undefined',
+    tests: ['packages/gateway/test/private-runs.test.ts'],
+  },
+  // Of several grants the last one is named.
+  {
+    package: 'packages/gateway',
+    function: 'Holdings.rightFor',
+    replace: 'matched < end',
+    by: 'matched <= end',
+    tests: ['packages/gateway/test/allowed-by.test.ts'],
+  },
+  // A call is said to have passed by what is configured now.
+  {
+    package: 'packages/gateway',
+    function: 'LoggedRights.configurationAt',
+    replace: 'each.seq < seq',
+    by: 'each.seq > 0',
+    tests: ['packages/gateway/test/right-words.test.ts'],
+  },
+  // Whose grant it was is shown to those who may not read the grant.
+  {
+    package: 'packages/gateway',
+    function: 'LoggedRights.#read',
+    replace: '!mayRead(this.#reader, this.#space.decideAudience(heading))',
+    by: 'false',
+    tests: ['packages/gateway/test/right-words.test.ts'],
   },
 ]

@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.js'
 const cli = 'packages/cli'
 
 export const commands: readonly Mutant[] = [
+  // Who was shown a part approves the whole.
+  {
+    package: 'packages/mcp-bridge',
+    function: 'ShownProposals.add',
+    replace: 'if (start <= known) ',
+    by: '',
+    tests: ['packages/mcp-bridge/test/serve-proposals.test.ts'],
+  },
+  // An editor approves what it was not offered to approve.
+  {
+    package: 'packages/acp',
+    function: 'Permissions.#decide',
+    replace: 'optionId !== outcome.optionId',
+    by: 'optionId === undefined',
+    tests: ['packages/acp/test/serve/permissions.test.ts'],
+  },
   // A file with mistakes is used where its values have the right shape: a secret that is not set is empty.
   {
     package: cli,
@@ -58,5 +74,49 @@ export const commands: readonly Mutant[] = [
     replace: 'seq <= last',
     by: 'seq < last',
     tests: ['packages/cli/test/replay-recordings.test.ts'],
+  },
+  // A gateway that takes nothing is fine, as long as it answers.
+  {
+    package: cli,
+    function: 'readinessCheck',
+    replace: 'ready.ok',
+    by: 'ready.status > 0',
+    tests: ['packages/cli/test/checks.test.ts'],
+  },
+  // A program that fails for ever is tried for ever.
+  {
+    package: cli,
+    function: 'RestartDecider.#choose',
+    replace: "if (count >= maxFailures) return { rests: 'failures' }",
+    by: '',
+    tests: ['packages/cli/test/keep-running.test.ts'],
+  },
+  // A program that was kicked for good comes back as often as it is refused.
+  {
+    package: cli,
+    function: 'KeptProgram.#onEnded',
+    replace: 'if (kick !== undefined) {',
+    by: 'if (kick?.until !== undefined) {',
+    tests: ['packages/cli/test/keep-running.test.ts'],
+  },
+  // Those who have joined are not reported while somebody else is late.
+  {
+    package: cli,
+    function: 'StartReport.onEvent',
+    replace: "if (type !== 'starting' && type !== 'started') this.#pending.delete(label)",
+    by: "if (type === 'joined') this.#pending.delete(label)",
+    tests: ['packages/cli/test/start-report.test.ts'],
+  },
+  // Of several names one is wrong, and the others are restarted.
+  {
+    package: cli,
+    function: 'createControlRequests',
+    replace: 'const labels = [...new Set(names.map((name) => findProgram(name, supervisor, getConfig())))]',
+    by: `const labels = names.flatMap((name) => {
+        const label = findProgram(name, supervisor, getConfig())
+        supervisor.restart(label)
+        return label
+      })`,
+    tests: ['packages/cli/test/up-programs.test.ts'],
   },
 ]

@@ -4,6 +4,30 @@ const views = 'packages/folds'
 
 /** What people are shown of a log is what happened, as far as they may see it. */
 export const folds: readonly Mutant[] = [
+  // What is cut can be approved.
+  {
+    package: 'packages/folds',
+    function: 'exactText',
+    replace: 'return { text: head(text, maxChars), isWhole: false }',
+    by: 'return { text: head(text, maxChars), isWhole: isExact }',
+    tests: ['packages/folds/test/exact-proposal.test.ts'],
+  },
+  // A letter that looks like another one hides in a word.
+  {
+    package: 'packages/folds',
+    function: 'spellOut',
+    replace: 'hasLatin.test(letters) ?',
+    by: '!hasLatin.test(letters) ?',
+    tests: ['packages/folds/test/exact-json.test.ts'],
+  },
+  {
+    // Who is paused for a time seems to be so for ever.
+    package: views,
+    function: 'ParticipantStates.get',
+    replace: 'paused && !isOver(paused, now)',
+    by: 'paused',
+    tests: ['packages/folds/test/participant-states.test.ts', 'packages/agent-sdk/test/participants.test.ts'],
+  },
   {
     // Anybody seems to end what somebody else thinks about.
     package: views,
@@ -45,6 +69,14 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/proposals.test.ts'],
   },
   {
+    // What one has rejected is offered to nobody.
+    package: views,
+    function: 'Proposals.#rejected',
+    replace: 'envelope.from === this.#viewer()',
+    by: 'true',
+    tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],
+  },
+  {
     // One who takes back what it gave seems to take back what others gave.
     package: views,
     function: 'isMeant',
@@ -71,9 +103,9 @@ export const folds: readonly Mutant[] = [
   {
     // The second line of a thought can forge a step or a turn of the audit.
     package: views,
-    function: 'quoted',
-    replace: 'if (from === -1)',
-    by: 'if (from <= 0)',
+    function: 'quoteFurtherLines',
+    replace: 'replace(/\\n/g,',
+    by: 'replace(/\\n/,',
     tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],
   },
   {

@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.js'
 const observer = 'packages/observer'
 
 export const page: readonly Mutant[] = [
+  // What stands below the edge of a box passes for seen.
+  {
+    package: observer,
+    function: 'SeenParts.hasAll',
+    replace: 'parts.every(',
+    by: 'parts.some(',
+    tests: ['packages/observer/test/shown.test.ts'],
+  },
+  // A name of a tool that is not what it seems passes for plain.
+  {
+    package: observer,
+    function: 'summarize',
+    replace: 'spellOut(name) === name',
+    by: 'true',
+    tests: ['packages/observer/test/shown.test.ts'],
+  },
   // Whoever looks at one participant alone misses what the gateway says about it.
   {
     package: observer,

@@ -5,6 +5,14 @@ const gateway = 'packages/gateway'
 /** Nothing is lost and nothing comes twice: for who comes back, who reads too little, who pages and who posts. */
 export const resume: readonly Mutant[] = [
   {
+    // A client whose line is not read for a while hears no ping, and gives the line up.
+    package: gateway,
+    function: 'WsServer.#ping',
+    replace: 'if (peer.reader.isHeld) peer.missed = 0',
+    by: 'if (peer.reader.isHeld) continue',
+    tests: ['packages/gateway/test/ticks.test.ts'],
+  },
+  {
     // What was pruned meanwhile is left out, and nobody is told.
     package: gateway,
     function: 'backfill',
@@ -57,12 +65,28 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/http-bounds.test.ts'],
   },
   {
-    // Where a page ends tells whether something that may not be read fits the filter.
+    // What may not be read is given to whoever asks for it.
     package: gateway,
-    function: 'readHistory',
-    replace: '!mayRead(reader, delivery.audience)',
-    by: 'messages.length < limit && !mayRead(reader, delivery.audience)',
-    tests: ['packages/gateway/test/silent-reading.test.ts'],
+    function: 'LogReads.headings',
+    replace: 'this.#mayRead(reader, row) && matches(filter, row)',
+    by: 'matches(filter, row)',
+    tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/silent-reading.test.ts'],
+  },
+  {
+    // What may not be read costs its reader as much as it is large.
+    package: gateway,
+    function: 'LogReads.#readOpen',
+    replace: 'if (mayAllRead(rights, audience)) all.push(row)',
+    by: 'if (audience !== null) all.push(row)',
+    tests: ['packages/gateway/test/private-reading.test.ts'],
+  },
+  {
+    // A turn is read whole for whoever may read a part of it.
+    package: gateway,
+    function: 'FoldedTurns.look',
+    replace: '|| !(await this.#mayReadWhole(index, beginning, reader))',
+    by: '',
+    tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
     // Reading goes on for nobody.
@@ -87,6 +111,22 @@ export const resume: readonly Mutant[] = [
     replace: 'for (const id of present) if (!this.#isThere(id)) this.#try(left(id))',
     by: '',
     tests: ['packages/gateway/test/presence.test.ts', 'packages/gateway/test/failure.test.ts'],
+  },
+  {
+    // A program fails for ever, though the gateway beside which it ran is gone.
+    package: gateway,
+    function: 'Presence.reconcile',
+    replace: 'this.recordPrograms()',
+    by: '',
+    tests: ['packages/gateway/test/presence.test.ts'],
+  },
+  {
+    // What a program is doing passes for new capabilities of its participant, which are told nobody then.
+    package: gateway,
+    function: 'presence',
+    replace: 'if (participant.capabilities !== undefined) trust.markNotified(id)',
+    by: 'trust.markNotified(id)',
+    tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
     // What follows a refusal in the same post is logged all the same.

@@ -51,4 +51,12 @@ export const safety: readonly Mutant[] = [
     by: '',
     tests: ['packages/safety/test/stages.test.ts'],
   },
+  // The word for a password is taken for one, in every example.
+  {
+    package: safetyPackage,
+    function: 'mayBePassword',
+    replace: '!passwordWords.test(value) &&',
+    by: '',
+    tests: ['packages/safety/test/rules.test.ts'],
+  },
 ]

@@ -3,6 +3,81 @@ import type { Mutant } from './mutant.js'
 const agentSdk = 'packages/agent-sdk'
 
 export const sdk: readonly Mutant[] = [
+  // What one has rejected is offered to nobody.
+  {
+    package: agentSdk,
+    function: 'Proposals.#onDecision',
+    replace: 'from === this.#client.id',
+    by: 'from !== proposal.from',
+    tests: [
+      'packages/acp/test/serve/permissions.test.ts',
+      'packages/mcp-bridge/test/serve-proposals.test.ts',
+    ],
+  },
+  // Pings and small pieces of a large frame do not keep a line: it is cut every 50 seconds.
+  {
+    package: agentSdk,
+    function: 'watchSilence',
+    replace: 'heard !== count || now < heardAt',
+    by: 'now < heardAt',
+    tests: ['packages/agent-sdk/test/silence.test.ts'],
+  },
+  // What a dead line still brings is shown beside what its successor brings.
+  {
+    package: agentSdk,
+    function: 'Connection.#endLine',
+    replace: 'this.#line = undefined',
+    by: '',
+    tests: ['packages/agent-sdk/test/silence.test.ts'],
+  },
+  // Whoever leaves a call unanswered is waited for until the call times out.
+  {
+    package: agentSdk,
+    function: 'Attendance.watch',
+    replace: '!isAway && !isRestarted',
+    by: '!isRestarted',
+    tests: ['packages/agent-sdk/test/away.test.ts'],
+  },
+  // What was asked before a handler stood is lost.
+  {
+    package: agentSdk,
+    function: 'Arrivals.#passKept',
+    replace: 'for (const { chat } of kept) this.#pass(chat)',
+    by: '',
+    tests: ['packages/agent-sdk/test/arrivals.test.ts'],
+  },
+  // A question that was answered while its agent was away is answered again.
+  {
+    package: agentSdk,
+    function: 'Arrivals.#onMessage',
+    replace: 'this.#isTaken && !this.#replay.isReplaying',
+    by: 'this.#isTaken',
+    tests: ['packages/agent-sdk/test/replayed-questions.test.ts'],
+  },
+  // What is thought about a private question is read by everybody.
+  {
+    package: agentSdk,
+    function: 'Reasoning.#send',
+    replace: '...this.#audience, ',
+    by: '',
+    tests: ['packages/agent-sdk/test/private-runs.test.ts'],
+  },
+  // A gateway that wants to be left alone is dialled again at once.
+  {
+    package: agentSdk,
+    function: 'Connection.#retry',
+    replace: 'Math.max(backoffMs, getRetryAfterMs(error) ?? 0)',
+    by: 'backoffMs',
+    tests: ['test/conformance/client-kit.test.ts'],
+  },
+  // The JSON-RPC id 1.0 comes back as 1.
+  {
+    package: agentSdk,
+    function: 'createResponse',
+    replace: 'token === undefined || token === String(rpcId)',
+    by: 'true',
+    tests: ['test/conformance/client-kit.test.ts'],
+  },
   // Where the log is another one, nothing is heard until it is as long as the old one was.
   {
     package: agentSdk,
@@ -46,9 +121,49 @@ export const sdk: readonly Mutant[] = [
   // Whoever always allows what was proposed allows every tool that its target has.
   {
     package: agentSdk,
-    function: 'narrowCapability',
+    function: 'getAlwaysCapability',
     replace: ', ...wanted',
     by: '',
+    tests: ['packages/agent-sdk/test/trust.test.ts'],
+  },
+  // A line of what somebody says passes for somebody else's.
+  {
+    package: agentSdk,
+    function: 'quoteFurtherLines',
+    replace: ".replaceAll('\\n', '\\n> ')",
+    by: '',
+    tests: ['packages/agent-sdk/test/model/framing.test.ts'],
+  },
+  // A result passes for what the agent itself says of the call.
+  {
+    package: agentSdk,
+    function: 'frameResult',
+    replace: 'isLikeOurs(line)',
+    by: 'false',
+    tests: ['packages/agent-sdk/test/model/framing.test.ts'],
+  },
+  // Tools of anybody reach a model, where nobody has chosen.
+  {
+    package: agentSdk,
+    function: 'compileChoices',
+    replace: ' && isDefault(participant)',
+    by: '',
+    tests: ['packages/agent-sdk/test/model/strangers.test.ts'],
+  },
+  // One that never answers is waited for every ten seconds.
+  {
+    package: agentSdk,
+    function: 'backOff',
+    replace: ' * 2 ** Math.min(known.silences, 30)',
+    by: '',
+    tests: ['packages/agent-sdk/test/answers.test.ts'],
+  },
+  // A call without the text of a name is allowed for every tool.
+  {
+    package: agentSdk,
+    function: 'getAlwaysCapability',
+    replace: "typeof named === 'string' && named !== ''",
+    by: 'true',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
   // One is paused, and everybody stops.

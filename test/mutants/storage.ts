@@ -103,7 +103,7 @@ export const storage: readonly Mutant[] = [
     // What was erased is shown until the next start.
     package: gateway,
     function: 'Space.decideAudience',
-    replace: 'if (this.wasErased(envelope.seq)) return nobody',
+    replace: 'this.wasErased(envelope.seq) ? nobody : ',
     by: '',
     tests: ['packages/gateway/test/erasing.test.ts'],
   },

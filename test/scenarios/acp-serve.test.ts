@@ -93,10 +93,10 @@ test('its user is kicked: the prompt says why, and the command ends', async () =
   await using space = await openMcpSpace()
   const { ended, said, editor } = await startEditor(space.cwd)
   const { sessionId } = await editor.begin()
-  const prompted = editor.prompt(sessionId, 'Say nothing')
+  const refused = expect(editor.prompt(sessionId, 'Say nothing')).rejects.toThrow(/enough/)
   const ana = await space.enter('ana')
   await ana.kick('desktop', { reason: 'enough' })
-  await expect(prompted).rejects.toThrow(/enough/)
+  await refused
   expect(await ended).toEqual([5, null])
   expect(said.stderr).toMatch(/^meup: .*enough/m)
 })

@@ -37,7 +37,7 @@ const session: readonly [from: string, envelope: object][] = [
   ['ana', { kind: 'chat', correlationId: 'q2', ...says('I could not.') }],
 ]
 
-/** Written by hand: what of it is in the audit, for a reader who may not read what is told to eve. */
+/** Written by hand: what of it is in the audit, for a reader who may not read what was refused to eve. */
 const steps = [
   'ana turn 1  plan: 1. Read the report 2. Decide',
   'ana turn 1  execute: read -> two tests fail (tool_call: c1)',
@@ -61,14 +61,20 @@ verifies(
       const lines = stdout.trimEnd().split('\n')
       return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/, ''))
     }
-    expect(await trailAs('ben')).toEqual(steps)
-    const [plan, refusal, ...rest] = await trailAs('eve')
-    expect([plan, ...rest]).toEqual(steps)
-    expect(refusal).toMatch(/^eve job {2}waiting_approval: Policy capability_violation: .+ \(policy: \S+\)$/)
+    expect(await trailAs('cas')).toEqual(steps)
+    // What was refused is read by whom it concerns, and by those who may restrict her.
+    for (const reader of ['eve', 'ben']) {
+      const [plan, refusal, ...rest] = await trailAs(reader)
+      expect([plan, ...rest]).toEqual(steps)
+      expect(refusal).toMatch(
+        /^eve job {2}waiting_approval: Policy capability_violation: .+ \(policy: \S+\)$/,
+      )
+    }
 
     const { steps: received } = (await (await space.get('audit')).json()) as { steps: object[] }
     expect(received.toReversed()).toMatchObject([
       { thread_id: 'demo/ana', turn_number: 1, step_number: 0, phase: 'plan' },
+      { thread_id: 'demo/eve', phase: 'waiting_approval' },
       { turn_number: 1, step_number: 1, content: 'read -> two tests fail', linked_tool_call: 'c1' },
       { turn_number: 1, step_number: 2, phase: 'thinking' },
       { turn_number: 1, step_number: 3, phase: 'error' },

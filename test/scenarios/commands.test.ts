@@ -115,11 +115,23 @@ await space.answer((turn) => {
   const bot = '  bot: { kind: process, command: node, args: [agent.mjs], capabilities: [chat] }\n'
   const cwd = temporaryFolder({ 'space.yaml': config + bot, 'agent.mjs': agent })
   const running = await startMeup('up', cwd)
-  const ask = (...args: string[]) => meup(['ask', ...args, '--to', 'bot'], { cwd })
+  const ask = (...args: string[]) => meup(['ask', 'bot', ...args], { cwd })
   expect(await ask('What is 2 + 3?')).toMatchObject({ code: 0, stdout: 'It is 5.\n' })
   expect((await ask('fail')).stdout).toBe('I could not answer: out of paper\n')
   const { stdout } = await ask('What is 2 + 3?', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ kind: 'chat', from: 'bot', payload: { message: 'It is 5.' } })
   expect((await ask('wait', '--timeout', '300ms')).code).toBe(6)
+  expect((await ask('what is 2 + 3?', '--private')).stdout).toBe('It is 5.\n')
+  const { stdout: log } = await meup(['watch', '--from', '1', '--no-follow', '--json', '--kind', 'chat'], {
+    cwd,
+  })
+  const said = log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(said.map(({ to, payload }) => [to, payload.mentions])).toContainEqual([['bot'], undefined])
+  expect(said.map(({ to, payload }) => [to, payload.mentions])).toContainEqual([undefined, ['bot']])
+  expect(await meup(['ask', '--private', 'Well?'], { cwd })).toMatchObject({ code: 2 })
+  expect(await meup(['ask', 'what', 'is', 'it?'], { cwd })).toMatchObject({ code: 1 })
   expect(await running.stop('SIGTERM')).toBe(0)
 })

@@ -68,6 +68,7 @@ test('the configuration of the docs is accepted as it stands', () => {
   expect(Object.keys(spaces[0]?.config.participants ?? {})).toEqual([
     'ana',
     'reviewer',
+    'importer',
     'files',
     'remote',
     'worker',

@@ -39,11 +39,12 @@ interface Stage {
 /** Ana, an agent of a framework, and a desk that adds. */
 async function stage(answer: (turn: Turn) => Promise<void>, more: Capability[]): Promise<Stage> {
   const bot = ['chat', 'reasoning.*', { kind: 'mcp.request', payload: { method: 'tools/list' } }, ...more]
-  const space = await createTestSpace({ participants: { ana: ['*'], desk: ['*'], bot } })
+  const desk = { kind: 'mcp', capabilities: ['*'] } as const
+  const space = await createTestSpace({ participants: { ana: ['*'], desk, bot } })
   onTestFinished(() => space.close())
-  const [ana, desk, agent] = [await space.join('ana'), await space.join('desk'), await space.join('bot')]
+  const [ana, adder, agent] = [await space.join('ana'), await space.join('desk'), await space.join('bot')]
   const input = Type.Object({ a: Type.Number(), b: Type.Number() })
-  desk.tool('add', { description: 'Adds', input }, ({ a, b }) => `${a + b}`)
+  adder.tool('add', { description: 'Adds', input }, ({ a, b }) => `${a + b}`)
   const [heard, errors]: [AnyEnvelope[], unknown[]] = [[], []]
   ana.on('envelope', (envelope) => heard.push(envelope))
   void agent.answer(answer, { onError: (error) => errors.push(error) })

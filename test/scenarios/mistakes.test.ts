@@ -12,6 +12,7 @@ import {
   startMeup,
   takePort,
   temporaryFolder,
+  upUntil,
 } from '../support/cli.js'
 import { hasStrace, mountSmallDisk, tracing } from '../support/faults.js'
 import { repositoryRoot } from '../support/files.js'
@@ -78,16 +79,11 @@ const nextTo =
   }
 
 /** `meup up` with this participant, until it prints this; it is stopped then. */
-const upUntil =
+const upPrinting =
   (text: RegExp, participant = '', env: Record<string, string> = {}) =>
   (): Action =>
-  async () => {
-    const { cwd } = inFolder({ 'space.yaml': config(participant) })
-    const { said, process, ended } = spawnMeup(['up'], cwd, env)
-    await expect.poll(() => said.stderr, { interval: 20 }).toMatch(text)
-    process.kill('SIGTERM')
-    return { code: await ended, ...said }
-  }
+  () =>
+    upUntil(text, inFolder({ 'space.yaml': config(participant) }).cwd, env)
 
 const exampleAgent = JSON.stringify(join(repositoryRoot, 'examples/model-agent/dist/model-agent.js'))
 const modelAgent = (env: Record<string, string>): string =>
@@ -98,7 +94,7 @@ async function askModel(baseURL: string): Promise<Action> {
   const env = { MODEL: 'openai-compatible/qwen3', MODEL_BASE_URL: baseURL, MODEL_API_KEY: 'k' }
   const { cwd, run } = inFolder({ 'space.yaml': config(modelAgent(env)) })
   await startMeup('up', cwd)
-  return run('ask', 'Can we deploy?', '--to', 'bot')
+  return run('ask', 'bot', 'Can we deploy?')
 }
 
 /** Runs a program to its end, as somebody without the rights of root. */
@@ -299,7 +295,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'a clock in 1970': {
     row: 'wrong_clock',
-    prepare: () => upUntil(/listening on/, '', preload(in1970))(),
+    prepare: () => upPrinting(/listening on/, '', preload(in1970))(),
     code: 0,
     cause: /the clock of this machine says 1970/,
     next: /set it, and keep it right/,
@@ -422,7 +418,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'an agent that is not there': {
     row: 'unknown_participant',
-    prepare: nextTo(['ask', 'Hello?', '--to', 'reviwer']),
+    prepare: nextTo(['ask', 'reviwer', 'Hello?']),
     code: 1,
     cause: /nobody is called reviwer/,
     next: /did you mean reviewer\?/,
@@ -441,51 +437,89 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     cause: /"reviewer" is not allowed to send "mcp\.request"/,
     next: /It lacks the capability \{"tool":"reviewer\/look"\}/,
   },
+  'meup restart where nothing runs': {
+    row: 'no_programs',
+    prepare: running(['restart', 'bot']),
+    code: 3,
+    cause: /no meup up runs in /,
+    next: /start it with meup up/,
+  },
+  'meup restart beside a gateway alone': {
+    row: 'gateway_alone',
+    prepare: nextTo(['restart', 'helper']),
+    code: 1,
+    cause: /only meup gateway runs at http/,
+    next: /run meup up instead/,
+  },
+  'meup restart of a person': {
+    row: 'no_program',
+    prepare: async () => {
+      const { cwd, run } = inFolder()
+      await startMeup('up', cwd)
+      return run('restart', 'ana')
+    },
+    code: 2,
+    cause: /ana is of kind human/,
+    next: /choose one of: none/,
+  },
+  'a program that was kicked': {
+    row: 'kicked_program',
+    prepare: async () => {
+      const { cwd, run } = inFolder({ 'space.yaml': config(modelAgent({})) })
+      const { said, process, ended } = spawnMeup(['up'], cwd)
+      await expect.poll(() => said.stderr).toContain('bot is up')
+      return async () => {
+        await run('kick', 'bot')()
+        await expect.poll(() => said.stderr).toContain('was kicked')
+        process.kill('SIGTERM')
+        // The program may print a stack, as any that does not expect it.
+        const stderr = said.stderr.replace(/^bot {4}\|.*\n/gm, '')
+        return { code: await ended, stdout: said.stdout, stderr }
+      }
+    },
+    code: 0,
+    cause: /bot was kicked by ana and rests until it is invited again/,
+    next: /meup invite bot/,
+  },
   'asking an agent that is away': {
     row: 'no_answer',
-    prepare: nextTo(['ask', 'Hello?', '--to', 'helper', '--timeout', '300ms']),
+    prepare: nextTo(['ask', 'helper', 'Hello?', '--timeout', '300ms']),
     code: 6,
     cause: /no sign of helper within 0\.3 s/,
     next: /allow more with --timeout/,
   },
   'a program that is not installed': {
     row: 'missing_program',
-    prepare: running(['up'], { 'space.yaml': config('  files: { kind: mcp, command: no-such-program }') }),
-    code: 1,
+    prepare: upPrinting(/next try/, '  files: { kind: mcp, command: no-such-program }'),
+    code: 0,
     cause: /files: cannot start "no-such-program"/,
     next: /install it, or correct the command/,
   },
   'a tool server that exits at once': {
     row: 'failed_server',
-    prepare: running(['up'], {
-      'space.yaml': config('  files: { kind: mcp, command: node, args: [-e, "process.exit(3)"] }'),
-    }),
-    code: 1,
+    prepare: upPrinting(/next try/, '  files: { kind: mcp, command: node, args: [-e, "process.exit(3)"] }'),
+    code: 0,
     cause: /the tool server "files" did not start: it exited with code 3/,
     next: /run the command by hand/,
   },
   'a coding agent that is none': {
     row: 'failed_agent',
-    prepare: running(['up'], {
-      'space.yaml': config('  coder: { kind: acp, command: node, args: [-e, "process.exit(3)"] }'),
-    }),
-    code: 1,
+    prepare: upPrinting(/next try/, '  coder: { kind: acp, command: node, args: [-e, "process.exit(3)"] }'),
+    code: 0,
     cause: /node did not start as a coding agent: it ended at once: exit 3/,
     next: /check args in space\.yaml/,
   },
   'a tool server elsewhere that is not there': {
     row: 'unreachable_server',
-    prepare: running(['up'], {
-      'space.yaml': config('  files: { kind: mcp, url: "http://127.0.0.1:9/mcp" }'),
-    }),
-    code: 1,
+    prepare: upPrinting(/next try/, '  files: { kind: mcp, url: "http://127.0.0.1:9/mcp" }'),
+    code: 0,
     cause:
       /the tool server "files" at http:\/\/127\.0\.0\.1:9\/mcp is not available: it could not be reached/,
     next: /check the url and the headers/,
   },
   'a tool server that hangs': {
     row: 'waiting',
-    prepare: upUntil(
+    prepare: upPrinting(
       /still waiting/,
       '  files: { kind: mcp, command: node, args: [-e, "setInterval(() => {}, 1000)"] }',
     ),
@@ -495,21 +529,24 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'an agent that exits at once': {
     row: 'ended_program',
-    prepare: upUntil(/bot ended/, '  bot: { kind: process, command: node, args: [-e, "process.exit(3)"] }'),
+    prepare: upPrinting(
+      /bot ended/,
+      '  bot: { kind: process, command: node, args: [-e, "process.exit(3)"] }',
+    ),
     code: 0,
     cause: /bot ended: exit 3/,
-    next: /restarting/,
+    next: /next try in/,
   },
   'a model without its key': {
     row: 'missing_key',
-    prepare: upUntil(/bot ended/, modelAgent({ MODEL: 'anthropic/claude' })),
+    prepare: upPrinting(/bot ended/, modelAgent({ MODEL: 'anthropic/claude' })),
     code: 0,
     cause: /MODEL=anthropic\/claude needs ANTHROPIC_API_KEY/,
     next: /set it, or leave MODEL out/,
   },
   'a model without its key is not tried again': {
     row: 'wrong_setting',
-    prepare: upUntil(/bot ended/, modelAgent({ MODEL: 'anthropic/claude' })),
+    prepare: upPrinting(/bot ended/, modelAgent({ MODEL: 'anthropic/claude' })),
     code: 0,
     cause: /bot ended: exit 78, a setting of it is wrong/,
     next: /restarting when its files change/,

@@ -74,7 +74,7 @@ test(
       expect(await log.text()).toContain(JSON.stringify(answer).slice(1, -1))
       expect([question, Date.now() - began < within]).toEqual([question, true])
 
-      const asked = await meup(['ask', question, '--to', 'planner', '--as', 'ana'], { cwd })
+      const asked = await meup(['ask', 'planner', question, '--as', 'ana'], { cwd })
       expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining(answer) })
 
       const body = JSON.stringify({

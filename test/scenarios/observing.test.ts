@@ -6,7 +6,7 @@ import { cloneWith, startProgram } from '../support/page-programs.js'
 
 async function ask(space: SpaceClient, question: string): Promise<void> {
   const envelopes = space.envelopes()
-  const { id } = await space.chat(question, { to: ['thinker'] })
+  const { id } = await space.chat(question, { mention: 'thinker' })
   for await (const { kind, correlationId } of envelopes) {
     if (kind === 'chat' && correlationId === id) return
   }

@@ -43,6 +43,7 @@ test(
     await page.click('button', 'Show all')
     await page.shows('line 399 of the report')
     await page.shows('what fails decides')
+    await page.shows(/by space\.yaml: \S/)
 
     await page.click('.call-line', 'edit_file')
     await page.shows('edit report.txt, 1 line')

@@ -38,6 +38,10 @@ test(
     await page.shows('sum.txt, 1 line')
     await page.shows('a + b')
     expect(readFileSync(join(cwd, 'sum.txt'), 'utf8')).toBe('a - b\n')
+    // What is sent is longer than its box: it is read to its end before it is approved.
+    await page.evaluate(
+      `{ const box = document.querySelector('.inbox .exact'); box.scrollTop = box.scrollHeight }`,
+    )
     await page.click('.inbox [data-key-press=y]')
     await page.shows('It adds now.')
     expect((await answer).text).toBe('It adds now.')

@@ -79,6 +79,8 @@ test(
     expect(await page.evaluate(`document.querySelector('[data-key-press=y]').disabled`)).toBe(true)
     await page.click('button', 'Show all of it: 100 KB')
     await page.shows('delete everything')
+    expect(await page.evaluate(`document.querySelector('[data-key-press=y]').disabled`)).toBe(true)
+    await page.evaluate(`{ const box = document.querySelector('.exact'); box.scrollTop = box.scrollHeight }`)
     await page.click('button', 'Approve')
     await page.shows('approved by ana')
   }),

@@ -57,6 +57,46 @@ test(
 )
 
 test(
+  'who is paused or kicked, and whose program fails, is seen in the list and beside it, as it changes',
+  withChromium(async (chromium) => {
+    const more = { boss: ['*', 'observe.targeted'] }
+    const gateway = await openPageGateway({ more })
+    const boss = await gateway.enter('boss')
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'boss')
+    const marks = (): Promise<unknown> =>
+      page.evaluate(
+        `Object.fromEntries([...document.querySelectorAll('.people li')].flatMap((line) => {
+          const text = line.querySelector('.presence').getAttribute('aria-label')
+          return ['here', 'away'].includes(text) ? [] : [[line.querySelector('.who').textContent, text]]
+        }))`,
+      )
+    await expect.poll(marks).toEqual({})
+    gateway.setProgram('repo', { state: 'restarting', count: 4 })
+    gateway.setProgram('deploy', { state: 'resting', count: 10 })
+    await boss.pause(['planner'], { reason: 'lunch' })
+    await boss.kick('eve', { reason: 'spam' })
+    await expect.poll(marks).toEqual({
+      planner: 'paused by boss · away',
+      eve: 'kicked by boss',
+      repo: 'restarting (4×)',
+      deploy: 'resting after 10 failures: meup restart deploy',
+    })
+    await page.screenshot(pictures('people-states'))
+    await page.click('.who', 'deploy')
+    await page.shows(/state\s+✗ resting after 10 failures: meup restart deploy/)
+    await page.click('.who', 'eve')
+    await page.shows(/kicked by boss: spam/)
+    gateway.setProgram('repo', { state: 'running' })
+    gateway.setProgram('deploy', undefined)
+    await boss.pause(['planner'], { timeoutSeconds: 1 })
+    await boss.invite('eve', [])
+    await expect.poll(marks).toEqual({})
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
   'what is misspelt in a capability is warned of while it is written, before anything is granted',
   withChromium(async (chromium) => {
     const gateway = await openPageGateway()
@@ -82,7 +122,7 @@ test(
   withChromium(async (chromium) => {
     const gateway = await openPageGateway({ more: { clerk: ['chat', { tool: 'repo/lint' }] } })
     const { planner } = await crew(gateway)
-    await planner.tools()
+    await planner.tools(['*'])
     const page = await drivePage(chromium)
     await enterAs(page, gateway.url, 'clerk')
     const clerk = await gateway.enter('clerk')
@@ -127,6 +167,33 @@ test(
     await page.key('Enter')
     expect(await heard).toEqual([crowd[9991]])
     await page.screenshot(pictures('people-many'))
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'a message that begins with @name goes to that one alone, as in a terminal',
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const heard: unknown[] = []
+    planner.on('envelope', ({ kind, to, payload }) => kind === 'chat' && heard.push([to, payload.message]))
+    const whom = `document.querySelector('[aria-label="To whom"]').value`
+    for (const said of ['@planner, the secret is 7', '@nobody here?', 'all of you, @planner too']) {
+      await page.type('.message-box textarea', said)
+      expect(await page.evaluate(whom)).toBe(said.startsWith('@planner') ? 'planner' : '')
+      await page.key('Enter')
+      await expect.poll(() => page.evaluate(`document.querySelector('.message-box textarea').value`)).toBe('')
+    }
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        [['planner'], 'the secret is 7'],
+        [undefined, '@nobody here?'],
+        [undefined, 'all of you, @planner too'],
+      ])
     expect(page.problems).toEqual([])
   }),
 )

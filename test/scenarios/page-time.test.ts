@@ -117,6 +117,7 @@ test(
     await page.hides('after the restart')
     await page.click('button', 'LIVE')
     await page.shows('after the restart')
-    expect(page.problems).toEqual([])
+    // The gateway may stop while the page reads from it.
+    expect(page.problems.filter((problem) => !problem.includes('net::ERR_'))).toEqual([])
   }),
 )

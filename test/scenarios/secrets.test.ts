@@ -140,6 +140,7 @@ test('a program gets a token of its own, the few variables that programs need, a
       cwd,
       env: {
         ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])),
+        PYTHONUNBUFFERED: '1',
         ...own,
         MEUP_URL: running.url,
         MEUP_SPACE: 'demo',

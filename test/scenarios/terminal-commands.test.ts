@@ -61,7 +61,7 @@ test(
     pane.press('1')
     await pane.sees('until when?')
     pane.press('3')
-    await pane.sees('✓ approved; coder may do the like from now on')
+    await pane.sees('✓ approved; coder may call write of files where text is always from now on')
     const may = (text: string): boolean => {
       const { to, method, params } = note(text)
       return coder.can({ kind: 'mcp.request', to, payload: { method, params } })

@@ -93,7 +93,7 @@ test(
     const heard = files.envelopes()
     await approve(pane, propose)
     pane.type('as I was sayi')
-    await pane.shows((screen) => expect(screen).toMatch(/\? files asks[\s\S]*\? files asks/))
+    await pane.sees(/\? files asks[\s\S]*\? files asks/)
     enter(pane, 'ng')
     for await (const { kind, payload } of heard) {
       if (kind !== 'chat') continue

@@ -32,7 +32,7 @@ async function startSpace(cwd: string): Promise<RunningSpace> {
 
 /** Asks the reviewer; gives the envelope of its answer. */
 async function ask(cwd: string, question: string): Promise<{ id: string; correlationId: string }> {
-  const { stdout } = await meup(['ask', question, '--to', 'reviewer', '--json'], { cwd })
+  const { stdout } = await meup(['ask', 'reviewer', question, '--json'], { cwd })
   return JSON.parse(stdout)
 }
 
@@ -177,7 +177,9 @@ test('a replay against the same server is the same; another model differs; no to
     (await meup(['audit', 'verify'], { cwd })).stdout.split('\n').find((line) => line.startsWith('head'))
   const before = await head()
   expect(before).toMatch(/^head \d+:/)
-  expect(await transcript(cwd, 'replay', id)).toBe('no difference\n')
+  const unconfirmed = await meup(['transcript', 'replay', id], { cwd, env: { MODEL_API_KEY: 'hush-hush' } })
+  expect([unconfirmed.code, requests.length]).toEqual([2, 2])
+  expect(await transcript(cwd, 'replay', id, '--base-url', baseURL)).toBe('no difference\n')
   expect(requests).toHaveLength(4)
   expect(requests[3]?.body.messages).toEqual(requests[1]?.body.messages)
   const other = await transcript(cwd, 'replay', id, '--model', 'llama', '--base-url', baseURL)

@@ -65,6 +65,19 @@ describe('proposals', { timeout: 60_000 }, () => {
     })
   })
 
+  test('show prints all that is carried out, unmasked, with what nobody would see spelled out', async () => {
+    const space = await openShop()
+    const helper = await space.enter('helper')
+    const what = `milk\u202e${'-'.repeat(20_000)}`
+    await proposeAs(helper, 'long', what, { uses: 2 })
+    const { code, stdout } = await space.run('proposals', 'show', 'long', '--json')
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { to: ['shop'], method: 'tools/call', uses: 2, params: { name: 'buy', arguments: { what } } },
+    ])
+    expect((await space.run('proposals', 'show', 'long')).stdout).toContain('"what": "milk\\u202e---')
+  })
+
   test('what is rejected ends with 7, and says who did not want it and why', async () => {
     const space = await openShop()
     const { id, call } = await propose(space, 'beer')
@@ -177,9 +190,7 @@ describe('proposals', { timeout: 60_000 }, () => {
     const approved = await space.run('proposals', 'approve', id, '--always', '--json')
     const { content, grant } = JSON.parse(approved.stdout)
     expect(content).toEqual([{ type: 'text', text: 'one milk' }])
-    expect(approved.stderr).toBe(
-      `helper has the grant ${grant.id}; meup caps revoke ${grant.id} takes it back\n`,
-    )
+    expect(approved.stderr).toContain(`(grant ${grant.id}); meup caps revoke ${grant.id} takes it back`)
     expect(await call.ended).toBe(0)
 
     const buy = ['call', 'shop/buy', '{"what":"bread"}', '--as', 'helper']

@@ -78,10 +78,12 @@ async function turn(toggles: boolean) {
       return
     }
   })()
-  const answer = await cal.ask('How many?', { to: ['bot'] })
+  const answer = await cal.ask('How many?', { mention: ['bot'] })
   await answering
   await both('The final answer.')
   await both('✓ 4 B')
+  // What was withheld is read from the log, and comes when it has been read.
+  await both('the deepest')
   return { answer: answer.text, sockets: tap.sockets(), screens: [panes.ana.all(), panes.ben.all()] }
 }
 

@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMeup, temporaryFolder } from '../support/cli.js'
-import { repositoryRoot } from '../support/files.js'
+import { installDocumented, spawnDocumented } from '../support/client-kit/clients.js'
 
 const config = (port: number) => `
 version: 1
@@ -18,23 +16,10 @@ participants:
   page: { kind: agent, capabilities: [chat, "reasoning.*", mcp.response] }
 `
 
-/** The client that the page builds, with nothing beside it but `ws`. */
-function clientFolder(): string {
-  const page = readFileSync(join(repositoryRoot, 'docs/write-a-client.md'), 'utf8')
-  const code = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text).join('\n')
-  const folder = temporaryFolder({ 'client.mjs': code })
-  const ws = createRequire(join(repositoryRoot, 'packages/gateway/package.json')).resolve('ws/package.json')
-  symlinkSync(dirname(dirname(ws)), join(folder, 'node_modules'))
-  return folder
-}
-
 function startClient(url: string, token: string): string[] {
-  const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: 'demo', MEUP_TOKEN: token }
-  const client = spawn(process.execPath, ['client.mjs'], {
-    cwd: clientFolder(),
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const folder = temporaryFolder({})
+  installDocumented(folder)
+  const client = spawnDocumented(folder, url, token)
   onTestFinished(() => void client.kill('SIGKILL'))
   const lines: string[] = []
   createInterface({ input: client.stdout }).on('line', (line) => lines.push(line))

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { repositoryRoot } from './files.js'
 
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
@@ -62,6 +62,14 @@ export function spawnMeup(args: readonly string[], cwd: string, env: Record<stri
   return { process: child, said, ended }
 }
 
+/** Runs `meup up` until it prints this on stderr, then ends it. */
+export async function upUntil(text: RegExp, cwd: string, env: Record<string, string> = {}): Promise<Outcome> {
+  const { said, process, ended } = spawnMeup(['up'], cwd, env)
+  await expect.poll(() => said.stderr, { interval: 20 }).toMatch(text)
+  process.kill('SIGTERM')
+  return { code: await ended, ...said }
+}
+
 /** A program that is `meup`, with its arguments. */
 export const meupCommand = (args: readonly string[]): string[] => [process.execPath, entry, ...args]
 
@@ -97,11 +105,14 @@ export async function startMeup(
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.on('close', (code, signal) => resolve(signal ?? code))
   })
+  let url = ''
   onTestFinished(async () => {
+    const rejections = await countUnhandledRejections(url)
     child.kill('SIGKILL')
     await ended
+    expect(stderr).not.toContain(unhandled)
+    expect(rejections).toBe(0)
   })
-  let url = ''
   await new Promise<void>((resolve, reject) => {
     const last = command === 'up' ? 'started' : 'listening'
     const lines = createInterface({ input: child.stdout }).on('line', (line) => {
@@ -123,6 +134,20 @@ export async function startMeup(
       child.kill(signal)
       return ended
     },
+  }
+}
+
+/** What a gateway logs of a rejection that nobody handled. */
+const unhandled = 'nobody handled a rejected promise'
+
+/** Rejections that nobody handled, as a gateway counts them; 0 where it has ended, or does not answer any more. */
+async function countUnhandledRejections(url: string): Promise<number> {
+  try {
+    const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(5000) })
+    const [, count = '0'] = /^meup_unhandled_rejections_total (\d+)$/m.exec(await response.text()) ?? []
+    return Number(count)
+  } catch {
+    return 0
   }
 }
 

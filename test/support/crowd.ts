@@ -43,8 +43,12 @@ export const expectNoGap = (seqs: readonly number[]): void =>
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 
 /** The log of a gateway that has ended holds what was acknowledged, once and at its place, and its chain holds. */
-export async function expectInLog(folder: string, accepted: readonly Accepted[]): Promise<void> {
-  const ids = await verifiedIds(join(folder, '.meup/space.db'), 'demo')
+export async function expectInLog(
+  folder: string,
+  accepted: readonly Accepted[],
+  space = 'demo',
+): Promise<void> {
+  const ids = await verifiedIds(join(folder, '.meup/space.db'), space)
   expect(new Set(ids).size).toBe(ids.length)
   expect(accepted.filter(({ id, seq = 0 }) => ids[seq - 1] !== id)).toEqual([])
 }

@@ -28,7 +28,7 @@ export interface DrivenPage {
   readonly problems: readonly string[]
 }
 
-const within = { timeout: 15_000, interval: 50 }
+const within = { timeout: 30_000, interval: 50 }
 
 /** Opens an empty page until the test is over. */
 export async function drivePage(chromium: string): Promise<DrivenPage> {
@@ -92,6 +92,7 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
         key,
         ...(isText && { text: key }),
         ...(key === 'Enter' && { text: '\r', windowsVirtualKeyCode: 13 }),
+        ...(key === 'End' && { code: 'End', windowsVirtualKeyCode: 35 }),
       })
     },
     async screenshot(file) {

@@ -20,7 +20,7 @@ limits:
 participants:
   ana: { kind: agent, capabilities: ["*"] }
   ben: { kind: human, capabilities: ["*"] }
-  cas: { kind: human, capabilities: ["*"] }
+  cas: { kind: human, capabilities: [chat, "reasoning.*"] } # Those who may decide a proposal read it unmasked.
   eve: { kind: agent, capabilities: [chat] }
 `
 

@@ -53,7 +53,7 @@ export class Newcomer {
   /** Runs `npx meup up` until the test is over, and waits until everybody is there. */
   async ups(): Promise<Terminal> {
     const terminal = new Terminal('npx meup up', this.#folder, environment(this.#env))
-    await this.step('npx meup up', () => terminal.prints(/ (?:is|are) up$/m))
+    await this.step('npx meup up', () => terminal.prints(/ (?:is|are) up\b/))
     return terminal
   }
 
@@ -120,7 +120,7 @@ export function reviewerScript({ messages }: { readonly messages: readonly { rea
 
 /** The first hour in a new space with a model: it runs, is edited three times, broken, mended, checked, tested and packed. */
 export async function spendFirstHour(newcomer: Newcomer): Promise<void> {
-  const ask = "npx meup ask 'Can we deploy?' --to reviewer"
+  const ask = "npx meup ask reviewer 'Can we deploy?'"
   const terminal = await newcomer.ups()
   expect(await newcomer.types(ask)).toContain('Do not deploy: the token expires (no edit).')
   let before = 'You advise'

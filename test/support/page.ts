@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dialWs, SpaceClient } from '@meup/agent-sdk'
-import { memoryStore, type Served, serve } from '@meup/gateway'
+import { type Gateway, memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { pageDirectory } from '@meup/observer'
-import type { Capability } from '@meup/protocol'
+import type { Capability, ProgramInfo } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { withChromium } from './chromium.js'
 import { type DrivenPage, drivePage } from './driven-page.js'
@@ -32,6 +32,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   const spaces = new Map()
   let port = 0
   let served: Served | undefined
+  let running: Gateway | undefined
   /** `isNew`: with another log. */
   const start = async (isNew = false): Promise<string> => {
     if (isNew) spaces.clear()
@@ -41,6 +42,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
       participants: { ...participants, ...more },
       store: memoryStore(spaces),
     })
+    running = gateway
     served = await serve({ gateway, host: '127.0.0.1', port, page: pageDirectory })
     port = Number(new URL(served.url).port)
     return served.url
@@ -48,11 +50,15 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   onTestFinished(() => served?.close())
   const url = await start()
   const enter = async (id: string): Promise<SpaceClient> => {
-    const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: testToken(id) })
+    // Two hundred may enter at once, on a machine that does other things.
+    const deadlines = { handshakeMs: 60_000, welcomeMs: 60_000 }
+    const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: testToken(id), deadlines })
     onTestFinished(() => space.close())
     return space
   }
-  return { url, enter, start, stop: async () => served?.close(), spaces }
+  const setProgram = (id: string, program: ProgramInfo | undefined): void =>
+    running?.setProgram('demo', id, program)
+  return { url, enter, start, stop: async () => served?.close(), spaces, setProgram }
 }
 
 const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')

@@ -45,6 +45,9 @@ export const says = (id: string, kind: string, message: string, more: object = {
   payload: { message },
   ...more,
 })
+/** Everybody reads what is asked. */
+const asks = (id: string, message: string, agent: string): StoryLine =>
+  says(id, 'chat', message, { payload: { message, mentions: [agent] } })
 
 /** Names of a key's lines are apart, so that nobody takes this file for one that holds a key. */
 const key = [
@@ -78,7 +81,7 @@ const toggle = (id: string, context: string, reasoningVisible: boolean): StoryLi
  * is withheld, a proposal that is rejected, a call that the gateway denies, a turn without tools, and a job.
  */
 const beginning: readonly Step[] = [
-  ['ana', says('c1', 'chat', 'Should we deploy the auth change?', { to: ['security'] })],
+  ['ana', asks('c1', 'Should we deploy the auth change?', 'security')],
   ['security', says('r1', 'reasoning.start', 'Two reports decide this.', { correlationId: 'c1' })],
   [
     'security',
@@ -122,7 +125,7 @@ const beginning: readonly Step[] = [
   ['security', says('n1e', 'reasoning.conclusion', 'It covers expiry.', { context: 'r1/n1' })],
   ['security', says('r1e', 'reasoning.conclusion', 'One security test fails.', { context: 'r1' })],
   ['security', says('m1', 'chat', 'I recommend against deploying.', { correlationId: 'c1' })],
-  ['ana', says('c2', 'chat', 'Clean up the old reports.', { to: ['apprentice'] })],
+  ['ana', asks('c2', 'Clean up the old reports.', 'apprentice')],
   ['apprentice', says('r2', 'reasoning.start', 'I must ask before I delete.', { correlationId: 'c2' })],
   [
     'apprentice',
@@ -140,7 +143,7 @@ const beginning: readonly Step[] = [
   ['apprentice', call('q5', 'r2', 'delete_reports', { before: '2026-01-01' }, { rationale: 'I try anyway' })],
   ['apprentice', says('r2e', 'reasoning.conclusion', 'I may not.', { context: 'r2' })],
   ['apprentice', says('m2', 'chat', 'I was not allowed to.', { correlationId: 'c2' })],
-  ['ana', says('c3', 'chat', 'Thank you.', { to: ['security'] })],
+  ['ana', asks('c3', 'Thank you.', 'security')],
   ['security', says('m3', 'chat', 'You are welcome.', { correlationId: 'c3' })],
   ['security', says('j1', 'reasoning.start', 'Nightly check.')],
   ['security', call('q6', 'j1', 'list_reports', {}, { rationale: 'to see what is new' })],
@@ -150,7 +153,7 @@ const beginning: readonly Step[] = [
 
 /** Three tools at once, one, and two at once; a thought among them is hidden until the run is shown again. */
 const batches: readonly Step[] = [
-  ['ana', says('c4', 'chat', 'Compare all reports.', { to: ['security'] })],
+  ['ana', asks('c4', 'Compare all reports.', 'security')],
   ['security', says('r3', 'reasoning.start', 'I read all of them.', { correlationId: 'c4' })],
   ...['q7', 'q8', 'q9'].map(
     (id, at): Step => [
@@ -208,7 +211,7 @@ const aside: readonly Step[] = [
   ['files', answer('a13', 'f2', text('p99 412 ms'), 'ana')],
   ['apprentice', says('r4e', 'reasoning.conclusion', 'It is not.', { to: ['ana'], context: 'r4' })],
   ['apprentice', says('m5', 'chat', 'No, it is not.', { to: ['ana'], correlationId: 'c5' })],
-  ['ana', says('c6', 'chat', 'Write the report anew.', { to: ['security'] })],
+  ['ana', asks('c6', 'Write the report anew.', 'security')],
   ['security', says('r5', 'reasoning.start', 'From the beginning.', { correlationId: 'c6' })],
   ['security', call('q13', 'r5', 'write_report', { path: 'new.md' }, { rationale: 'it is asked for' })],
   [
@@ -219,7 +222,7 @@ const aside: readonly Step[] = [
 
 /** A run that is hidden and goes on: what is thought in it says why a tool is called. */
 const hidden: readonly Step[] = [
-  ['ana', says('c7', 'chat', 'What do we pay?', { to: ['security'] })],
+  ['ana', asks('c7', 'What do we pay?', 'security')],
   ['security', says('r6', 'reasoning.start', 'I look it up.', { correlationId: 'c7' })],
   ['security', toggle('v3', 'r6', false)],
   ['security', says('t5', 'reasoning.thought', 'It is in the salaries.', { context: 'r6' })],

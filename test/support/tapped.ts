@@ -13,15 +13,17 @@ export interface Tapped {
   readonly url: string
   /** What the gateway has sent over each WebSocket, in the order in which these were opened. */
   sockets(): readonly (readonly Frame[])[]
+  /** The text frames that clients have sent over all of them, socket by socket. */
+  sent(): readonly string[]
 }
 
-/** A way to a gateway on which whatever it sends is written down. Its frames are neither masked nor compressed. */
+/** A proxy to a gateway that records both directions. The gateway agrees to no compression. */
 export async function tapped(gateway: string): Promise<Tapped> {
   const { hostname, port } = new URL(gateway)
-  const connections: { asked: string; sent: Buffer[] }[] = []
+  const connections: { asked: Buffer[]; sent: Buffer[] }[] = []
   const open = new Set<Socket>()
   const server = createServer((client) => {
-    const connection = { asked: '', sent: [] as Buffer[] }
+    const connection = { asked: [] as Buffer[], sent: [] as Buffer[] }
     connections.push(connection)
     const upstream = connect(Number(port), hostname)
     for (const each of [client, upstream]) {
@@ -29,9 +31,7 @@ export async function tapped(gateway: string): Promise<Tapped> {
       each.on('error', () => each.destroy()) // The other end has gone.
       each.on('close', () => open.delete(each))
     }
-    client.on('data', (chunk) => {
-      if (connection.asked.length < 4096) connection.asked += chunk.toString('latin1')
-    })
+    client.on('data', (chunk) => connection.asked.push(chunk))
     upstream.on('data', (chunk) => connection.sent.push(chunk))
     client.pipe(upstream).pipe(client)
   })
@@ -40,17 +40,43 @@ export async function tapped(gateway: string): Promise<Tapped> {
     for (const each of open) each.destroy()
     server.close()
   })
+  const sockets = () =>
+    connections
+      .map(({ asked, sent }) => ({ asked: Buffer.concat(asked), sent: Buffer.concat(sent) }))
+      .filter(({ asked }) => /^upgrade: websocket/im.test(asked.subarray(0, 4096).toString('latin1')))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sockets: () =>
-      connections
-        .filter(({ asked }) => /^upgrade: websocket/im.test(asked))
-        .map(({ sent }) => framesIn(Buffer.concat(sent).toString())),
+      sockets().map(({ sent }) =>
+        readTexts(sent)
+          .map((text): Frame => JSON.parse(text))
+          .filter(isLogged),
+      ),
+    sent: () => sockets().flatMap(({ asked }) => readTexts(asked)),
   }
 }
 
-const frame =
-  /\{"seq":(\d+),"protocol":"[^"]*","ts":"[^"]*","from":"([^"]*)","id":"[^"]*"(?:,"to":\[[^\]]*\])?,"kind":"([^"]*)"/g
+const isLogged = ({ seq }: Partial<Frame>): boolean => seq !== undefined
 
-const framesIn = (bytes: string): Frame[] =>
-  [...bytes.matchAll(frame)].map(([, seq, from = '', kind = '']) => ({ seq: Number(seq), from, kind }))
+/** The text frames that follow the handshake; each is one message [RFC 6455, 5.2]. */
+function readTexts(bytes: Buffer): string[] {
+  const texts: string[] = []
+  for (let at = bytes.indexOf('\r\n\r\n') + 4; at + 10 <= bytes.length; ) {
+    const [isText, second] = [bytes.readUInt8(at) === 0x81, bytes.readUInt8(at + 1)]
+    const [isMasked, short] = [second >= 0x80, second & 0x7f]
+    const [length, lengthBytes] =
+      short === 127
+        ? [Number(bytes.readBigUInt64BE(at + 2)), 8]
+        : short === 126
+          ? [bytes.readUInt16BE(at + 2), 2]
+          : [short, 0]
+    const key = at + 2 + lengthBytes
+    const start = key + (isMasked ? 4 : 0)
+    const content = bytes.subarray(start, start + length)
+    if (content.length < length) break
+    const unmasked = isMasked ? content.map((byte, n) => byte ^ bytes.readUInt8(key + (n % 4))) : content
+    if (isText) texts.push(Buffer.from(unmasked).toString())
+    at = start + length
+  }
+  return texts
+}

@@ -6,9 +6,11 @@ export type Notes = Readonly<Record<string, readonly Note[]>>
 
 /** The first of the notes that is not found behind those before it. */
 export function firstMissing(markdown: string, notes: readonly Note[]): Note | undefined {
+  // Further lines of a text are quoted, and no text is taken for HTML.
+  const said = markdown.replace(/^> /gm, '').replaceAll('&lt;', '<')
   let from = 0
   for (const note of notes) {
-    const places = textsOf(note).map((text) => ({ text, at: markdown.indexOf(text, from) }))
+    const places = textsOf(note).map((text) => ({ text, at: said.indexOf(text, from) }))
     if (places.some(({ at }) => at === -1)) return note
     from = Math.max(...places.map(({ text, at }) => at + text.length))
   }

@@ -1,0 +1,30 @@
+import type { Mutant } from './mutant.js'
+
+const bridge = 'packages/ag-ui'
+
+export const agUi: readonly Mutant[] = [
+  // What no interrupt shows whole is approved.
+  {
+    package: bridge,
+    function: 'checkAnswer',
+    replace: 'exactText(readCall(proposal), maxExactChars).isWhole',
+    by: 'exactText(readCall(proposal)).isWhole',
+    tests: ['packages/ag-ui/test/approvals.test.ts'],
+  },
+  // Who may not make a request learns it after a question was asked and other proposals were approved.
+  {
+    package: bridge,
+    function: 'checkAnswer',
+    replace: '!decider.mayApprove(parse(proposal))',
+    by: 'false',
+    tests: ['packages/ag-ui/test/approvals.test.ts'],
+  },
+  // A client that shows the message of an interrupt shows only the reason.
+  {
+    package: bridge,
+    function: 'interruptFor',
+    replace: 'shown,',
+    by: '',
+    tests: ['packages/ag-ui/test/approvals.test.ts'],
+  },
+]

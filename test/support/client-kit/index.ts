@@ -1,0 +1,7 @@
+import { answering } from './answering.js'
+import { connecting } from './connecting.js'
+import { refusals } from './refusals.js'
+import { resuming } from './resuming.js'
+
+/** What is tried with every client. */
+export const kinds = [...connecting, ...answering, ...resuming, ...refusals]

@@ -1,0 +1,117 @@
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { expect } from 'vitest'
+import type { RunningClient } from './clients.js'
+import { client, type Line, type Said, type ScriptedGateway, type Sent } from './scripted-gateway.js'
+
+/** What a case gets: a gateway that waits for the client, which has been started. */
+export interface Stage {
+  readonly gateway: ScriptedGateway
+  readonly running: RunningClient
+}
+
+type Play = (stage: Stage) => Promise<unknown>
+
+/** One kind of thing that a client does right, with the inputs it is tried with. */
+export interface CaseKind {
+  readonly name: string
+  readonly variants: Readonly<Record<string, Play>>
+  /** What `Math.random` gives meanwhile. */
+  readonly random?: number
+}
+
+export const kind = (
+  name: string,
+  variants: Readonly<Record<string, Play>>,
+  options: Pick<CaseKind, 'random'> = {},
+): CaseKind => ({ name, variants, ...options })
+
+/** One variant for each of these inputs. */
+export const forEach = <Input>(
+  inputs: readonly Input[],
+  play: (stage: Stage, input: Input) => Promise<unknown>,
+): Readonly<Record<string, Play>> =>
+  Object.fromEntries(inputs.map((input) => [JSON.stringify(input), (stage: Stage) => play(stage, input)]))
+
+/** Tries these inputs one after the other, over one connection: what came before is to make no difference. */
+export const inTurn =
+  <Input>(inputs: readonly Input[], play: (line: Line, input: Input) => Promise<unknown>): Play =>
+  async ({ gateway }) => {
+    const line = await gateway.welcomed()
+    for (const input of inputs) {
+      await play(line, input).catch((cause: Error) => {
+        throw new Error(`${JSON.stringify(input)}: ${cause.message}`, { cause })
+      })
+    }
+    expect(gateway.attempts).toHaveLength(1)
+  }
+
+export const question = (message: string, more: Partial<Said> = {}): Said => ({
+  kind: Kind.chat,
+  payload: { message },
+  ...more,
+})
+
+/** A call of `shout`; `rpcId` is the text of its JSON-RPC id. */
+export const call = (args: unknown = { text: 'quietly' }, more: object = {}, fields: Partial<Said> = {}) => ({
+  kind: Kind.mcpRequest,
+  to: [client],
+  payload: {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'shout', arguments: args },
+    ...more,
+  },
+  ...fields,
+})
+
+const isAnswerTo =
+  ({ id }: AnyEnvelope, answerKind: string = Kind.chat) =>
+  (envelope: AnyEnvelope): boolean =>
+    envelope.kind === answerKind && correlations(envelope).includes(id)
+
+export const answerTo = (line: Line, asked: AnyEnvelope): Promise<Sent> => line.until(isAnswerTo(asked))
+export const responseTo = (line: Line, asked: AnyEnvelope): Promise<Sent> =>
+  line.until(isAnswerTo(asked, Kind.mcpResponse))
+
+/** The payload of the response. */
+export async function outcomeOf(line: Line, asked: AnyEnvelope): Promise<Outcome> {
+  const { envelope } = await responseTo(line, asked)
+  return envelope.payload as Outcome
+}
+
+export interface Outcome {
+  readonly result?: {
+    readonly content: readonly { readonly text: string }[]
+    readonly isError?: boolean
+    readonly action?: string
+  }
+  readonly error?: { readonly code: number }
+}
+
+/** Whether the client is still there, and has dealt with all that came before. */
+export async function expectAlive(line: Line): Promise<void> {
+  const asked = line.say('ana', question('still there'))
+  expect((await answerTo(line, asked)).envelope.payload).toMatchObject({ message: '2 words' })
+}
+
+/** What was sent about an envelope: what correlates to it, and what belongs to runs about it. */
+export function about(line: Line, { id }: AnyEnvelope): AnyEnvelope[] {
+  const correlated = line.envelopes.filter((each) => correlations(each).includes(id))
+  const runs = correlated.filter((each) => each.kind === Kind.reasoningStart).map((each) => each.id)
+  return line.envelopes.filter((each) => correlated.includes(each) || runs.includes(each.context ?? ''))
+}
+
+/** Cuts the line, and gives the next one, before its welcome. */
+export async function cut(line: Line): Promise<Line> {
+  await line.cut()
+  return line.gateway.next()
+}
+
+/** The welcome of a replay. */
+export const replaying = (from: number, to: number) => ({
+  resume: { status: 'replaying', from, to } as const,
+})
+
+/** The welcome of a log in which the place to resume from is not known. */
+export const lost = (to: number) => ({ resume: { status: 'lost', from: 1, to } as const })
