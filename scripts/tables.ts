@@ -18,6 +18,7 @@ import {
   markdownTable,
   rateTable,
 } from '../protocol/scripts/spec-tables.js'
+import { faults } from '../test/support/chaos/faults.js'
 import { createSpaceSchema } from './space-schema.js'
 
 const code = (text: string): string => `\`${text}\``
@@ -26,6 +27,13 @@ const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
   ...gatewayRoutes.routes,
   ...agUi.routes,
 ]
+
+/** With names of values as code, also where they stand in a command that is code already. */
+const formatRemedy = (remedy: string): string =>
+  remedy
+    .split('`')
+    .map((part, at) => part.replace(/\{(\w+)\}/g, at % 2 === 0 ? code('<$1>') : '<$1>'))
+    .join('`')
 
 /** Failures of one section: what is printed, the cause, and the next step. `<name>` stands for a value. */
 const failureTable = (when: FailureRow['when']) => (): string =>
@@ -36,7 +44,7 @@ const failureTable = (when: FailureRow['when']) => (): string =>
       .map(({ says, cause, remedy }) => [
         code(says.replace(/\{(\w+)\}/g, '<$1>')),
         cause,
-        remedy.replace(/\{(\w+)\}/g, '`<$1>`'),
+        formatRemedy(remedy),
       ]),
   )
 
@@ -66,6 +74,16 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     files: failureTable('files'),
     connect: failureTable('connect'),
     agents: failureTable('agents'),
+    faults: () =>
+      markdownTable(
+        ['what happens', 'where `meup up` runs', 'to the one who asked or called', 'in the space'],
+        faults.map(({ of, happens, operator, asker, space }) => [
+          `**${of}**: ${happens}`,
+          operator,
+          asker,
+          space,
+        ]),
+      ),
   },
   'docs/http.md': {
     routes: () =>

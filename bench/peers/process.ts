@@ -69,7 +69,8 @@ export async function startServer({
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const kill = (): unknown => child.kill('SIGKILL')
   atExit.add(kill)
-  void ended.then(() => atExit.delete(kill))
+  const forget = (): void => void atExit.delete(kill)
+  ended.then(forget, forget)
   const listening = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => reject(new Error(`${command} ended with ${code}:\n${said.join('\n')}`)))

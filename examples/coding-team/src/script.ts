@@ -1,5 +1,5 @@
 /** Plays the model of both agents, for who has none at hand: a server as OpenAI's, with the answers of one story. */
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 interface Asked {
@@ -39,15 +39,23 @@ const reviewer: readonly Answer[] = [
 
 /** Serves the script at an address that goes away with this process. */
 export async function serveScript(repo: string): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const answer = choose(JSON.parse(Buffer.concat(chunks).toString()) as Asked, repo)
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${write(answer)}data: [DONE]\n\n`)
+  const server = createServer((request, response) => {
+    readJson(request)
+      .then((asked) => {
+        const answer = `${write(choose(asked, repo))}data: [DONE]\n\n`
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer)
+      })
+      .catch((error: unknown) => response.writeHead(400).end(String(error)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   server.unref()
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+async function readJson(request: IncomingMessage): Promise<Asked> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString()) as Asked
 }
 
 function choose({ messages, tools = [] }: Asked, repo: string): Answer {

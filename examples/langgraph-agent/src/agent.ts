@@ -3,11 +3,11 @@ import { AIMessageChunk, SystemMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt'
-import { type AgentEvent, type AgentRun, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
+import { type AgentEvent, type AgentRun, framingRule, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
 
 /** Answers a turn with a graph of two nodes: a model that thinks, and the tools of the space that it calls. */
 export const answerWith = (model: BaseChatModel, instructions: string) => (turn: Turn) =>
-  runAgent(turn, (parts) => follow(createGraph(model, instructions, parts), turn.text, parts), {
+  runAgent(turn, (parts) => follow(createGraph(model, instructions, parts), parts), {
     metadata: { framework: 'langgraph' },
   })
 
@@ -16,7 +16,7 @@ function createGraph(model: BaseChatModel, instructions: string, { tools }: Agen
     tool((input) => call(input), { name, description, schema: inputSchema }),
   )
   const thinking = model.bindTools?.(offered) ?? model
-  const system = new SystemMessage(instructions)
+  const system = new SystemMessage(`${instructions}\n\n${framingRule}`)
   return new StateGraph(MessagesAnnotation)
     .addNode('think', async ({ messages }) => ({ messages: [await thinking.invoke([system, ...messages])] }))
     .addNode('tools', new ToolNode(offered))
@@ -29,10 +29,9 @@ function createGraph(model: BaseChatModel, instructions: string, { tools }: Agen
 /** What the model thinks and writes, as it does. */
 async function* follow(
   graph: ReturnType<typeof createGraph>,
-  question: string,
-  { signal }: AgentRun,
+  { prompt, signal }: AgentRun,
 ): AsyncGenerator<AgentEvent> {
-  const messages = [{ role: 'user', content: question }]
+  const messages = [{ role: 'user', content: prompt }]
   for await (const [message] of await graph.stream({ messages }, { streamMode: 'messages', signal })) {
     if (!AIMessageChunk.isInstance(message)) continue
     if ('output' in message.response_metadata) continue // OpenAI ends with the whole response once more.

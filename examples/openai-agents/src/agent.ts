@@ -1,4 +1,4 @@
-import { type AgentEvent, type AgentRun, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
+import { type AgentEvent, type AgentRun, framingRule, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
 import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
 
 /** What a tool takes that is not strict: any JSON Schema. */
@@ -6,7 +6,7 @@ type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: tr
 
 /** Answers a turn with an agent that has the tools of the space. */
 export const answerWith = (model: string | Model, instructions: string) => (turn: Turn) =>
-  runAgent(turn, (parts) => follow(createAgent(model, instructions, parts), turn.text, parts), {
+  runAgent(turn, (parts) => follow(createAgent(model, instructions, parts), parts), {
     metadata: { framework: 'openai-agents' },
   })
 
@@ -16,15 +16,19 @@ function createAgent(model: string | Model, instructions: string, { tools }: Age
     return tool({ name, description, parameters, strict: false, execute: (input) => call(input) })
   })
   const modelSettings = { reasoning: { summary: 'auto' } } as const
-  return new Agent({ name: 'reviewer', instructions, model, modelSettings, tools: offered })
+  return new Agent({
+    name: 'reviewer',
+    instructions: `${instructions}\n\n${framingRule}`,
+    ...{ model, modelSettings, tools: offered },
+  })
 }
 
 // By default, what agents do is also sent to OpenAI, for its dashboard.
 const runner = new Runner({ tracingDisabled: true })
 
 /** What the model thinks and writes, as it does. */
-async function* follow(agent: Agent, question: string, { signal }: AgentRun): AsyncGenerator<AgentEvent> {
-  const result = await runner.run(agent, question, { stream: true, signal })
+async function* follow(agent: Agent, { prompt, signal }: AgentRun): AsyncGenerator<AgentEvent> {
+  const result = await runner.run(agent, prompt, { stream: true, signal })
   for await (const event of result) yield* toEvents(event)
   await result.completed
 }

@@ -11,7 +11,8 @@ const running = await up({ ...config, gateway: { ...config.gateway, port: 0 } },
 try {
   await everybodyIsThere()
   await using client = await openClient(directory, (form) => {
-    console.log(`  the client shows a form: ${form}\n  its user approves`)
+    const [question, why] = form.split('\n')
+    console.log(`  the client shows a form: ${question}\n  ${why}\n  its user approves`)
     return 'approve'
   })
   await ask('Is there a book about bee?', 'The Life of the Bee')
