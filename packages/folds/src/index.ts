@@ -28,6 +28,15 @@ export {
 } from './mcp/exact-proposal.js'
 export { type FieldValue, type Filled, type Form, type FormField, readFilled, readForm } from './mcp/form.js'
 export {
+  findEnded,
+  getAnswerer,
+  getEndedSession,
+  PROGRAM_ENDED,
+  programEnded,
+  programEndedReason,
+  programEndedText,
+} from './mcp/program-ended.js'
+export {
   createProposalFold,
   createProposalFoldWith,
   type Fulfilment,

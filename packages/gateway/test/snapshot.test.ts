@@ -174,7 +174,7 @@ const membership = (
     contexts.report({ participant, readsTargeted: false, readsRefusals: false }),
   ),
   open: contexts.open(),
-  left: names.map((owner) => contexts.leftOpenBy(owner)),
+  left: names.map((owner) => contexts.of(owner)),
   hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
   requests: ids.map((id) => requests.get(id)),
   configured,

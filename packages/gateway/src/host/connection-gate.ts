@@ -1,11 +1,13 @@
 import { GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { replacedRefusal } from '../core/admission/identity.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/trust.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Logger } from '../ports/logger.js'
+import type { ConnectRequest } from './gateway.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
 export interface Resume {
@@ -63,16 +65,17 @@ function isOwn(origin: string, host = ''): boolean {
 /** Authenticates a token, or admits a guest where the space allows guests. */
 export async function identify(
   space: Space,
-  token: string | undefined,
-  remote: string,
+  { token, remote, session }: Pick<ConnectRequest, 'token' | 'remote' | 'session'>,
   authenticator: Authenticator,
 ): Promise<Visitor | Refusal> {
+  const program = session === undefined ? {} : { session }
   if (token === undefined) {
     if (space.config.guest === undefined) {
       return refuse('unauthorized', 'A token is required. Send it as Authorization: Bearer <token>.')
     }
     return {
       participant: `${GUEST}${nanoid()}`,
+      ...program,
       rateLimitKey: `guest ${remote}`,
       get capabilities() {
         return space.config.guest?.capabilities ?? []
@@ -102,6 +105,7 @@ export async function identify(
   if (kick !== undefined) return refuse('forbidden', explainKick(kick))
   return {
     participant,
+    ...program,
     rateLimitKey: participant,
     get capabilities() {
       return space.state.participants.capabilities(participant)
@@ -166,8 +170,11 @@ export function checkConnectionLimit(
     : `${rateLimitKey} has ${maximum} connections already; close one first`
 }
 
-/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
+/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13, 5.19]. */
 export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
+  const { participant, session } = visitor
+  if (session !== undefined && space.state.programs.isReplaced(participant, session))
+    return replacedRefusal(participant)
   const reason = checkConnectionLimit(visitor, space)
   if (reason !== undefined) return refuse('rate_limited', reason, retryConnectionMs)
   return consumeControlToken(visitor, space, 'too many joins')

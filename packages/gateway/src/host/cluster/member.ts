@@ -76,13 +76,14 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   async submit(sender: Sender, frame: Uint8Array, form: FrameForm = {}): Promise<Receipt | Refusal> {
-    const { participant, rateLimitKey } = sender
+    const { participant, rateLimitKey, session } = sender
     const head = {
       do: 'submit',
       from: this.#shared.self,
       line: this.#connections.assign(sender),
       participant,
       rateLimitKey,
+      session,
       ...form,
       isRequest: sender.isRequest === true,
     }
@@ -124,6 +125,17 @@ export class Member implements RemoteSequencer, SpaceListener {
   present(): void {
     const { presence } = this.#host
     this.#announce({ people: [...presence.here()], programs: [...presence.programs()] })
+  }
+
+  endProgram(participant: string, session: string): void {
+    this.present()
+    this.#shared.ask({ head: { do: 'end', from: this.#shared.self, participant, session } }).catch((err) => {
+      const { space } = this.#host
+      space.logger.warn(
+        { space: space.config.name, participant, err },
+        'the end of a program could not be told',
+      )
+    })
   }
 
   #announce(announcement: Announcement): void {
@@ -188,13 +200,19 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   #onRequest({ head, body }: Note): Record<string, unknown> {
-    const { space } = this.#host
+    const { space, presence } = this.#host
     if (head.do === 'emit') {
       try {
         return { seq: space.emit(head.fields as Emitted) }
       } catch (error) {
         return { refused: String(error) }
       }
+    }
+    if (head.do === 'end') {
+      const { from, participant, session } = head as Record<'from' | 'participant' | 'session', string>
+      presence.elsewhere.drop(from, participant, session)
+      presence.endProgram(participant, session)
+      return {}
     }
     const sender = this.#createSender(head)
     const outcome = space.submit(sender, body ?? new Uint8Array(), head as FrameForm)
@@ -204,7 +222,7 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   /** A sender that is connected to another gateway. */
   #createSender(head: Note['head']): Sender {
-    const { from, line, participant, rateLimitKey } = head as Record<string, string>
+    const { from, line, participant, rateLimitKey, session } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.notify(from ?? '', {
         head: { line, after: this.#host.space.delivered, ...what },
@@ -213,6 +231,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     const sender: Sender = {
       participant: participant ?? '',
       rateLimitKey: rateLimitKey ?? '',
+      ...(session !== undefined && { session }),
       isRequest: head.isRequest === true,
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),
