@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { dialWs, SpaceClient, ToolError } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { faults } from '../support/chaos/faults.js'
@@ -82,14 +84,22 @@ test(
       }
     }
     const unanswered: string[] = []
+    const injected: string[] = []
     const honest = load(100, async (index) => {
       const began = performance.now()
-      const note = await ping.send({ kind: 'load.note', payload: { index } })
+      const note = await ping.sendPaced({ kind: 'load.note', payload: { index } })
       if (performance.now() > disturbedUntil) acks.push(performance.now() - began)
       accepted.push(note)
       const answer = await ask('pong', String(index)).catch((error: unknown) => ({ text: String(error) }))
       if (answer.text !== `pong ${index}`) unanswered.push(answer.text)
     })
+    const honestFailed = new Promise<never>((_, reject) => {
+      honest.catch((cause: unknown) => {
+        const after = `after ${injected.slice(-8).join(', ')}: ${up.stderr.slice(-4000)}`
+        reject(new Error(`the honest agent was refused ${after}`, { cause }))
+      })
+    })
+    honestFailed.catch(() => {}) // Raced below.
     const others = [
       load(500, (index) => outcomes.follow('files', call('files/echo', { text: String(index) }))),
       load(500, (index) => outcomes.follow('desk', call('desk/echo', { text: String(index) }))),
@@ -158,7 +168,6 @@ test(
     const known = faults.map(({ of, name }) => `${of} ${name}`)
     expect(Object.keys(inject).sort()).toEqual([...known].sort())
 
-    const injected: string[] = []
     const endings = new Map<string, number>()
     const troubles: Promise<unknown>[] = []
     const began = performance.now()
@@ -177,11 +186,12 @@ test(
             .catch(() => {}),
         )
       }
-      await Promise.race([sleep(faultEveryMs), upEnded])
+      await Promise.race([sleep(faultEveryMs), upEnded, honestFailed])
       expect(outcomes.stuck(settledMs)).toEqual([])
     }
     isOver = true
-    await Promise.race([Promise.all([honest, ...others, ...troubles]), upEnded, sleep(settledMs + 30_000)])
+    const all = Promise.all([honest, ...others, ...troubles])
+    await Promise.race([all, upEnded, honestFailed, sleep(settledMs + 30_000)])
 
     const report = {
       faults: injected.length,
@@ -237,19 +247,20 @@ const oddUpdates = JSON.stringify([
   ['text', 'done'],
 ])
 
-const require = createRequire(new URL('../../packages/gateway/package.json', import.meta.url))
-const Sqlite = require('better-sqlite3') as new (file: string) => { exec(sql: string): void; close(): void }
+const sqlite = createRequire(new URL('../../packages/gateway/package.json', import.meta.url)).resolve(
+  'better-sqlite3',
+)
+/** Holds a database for some milliseconds, and waits for it until it can. */
+const locker = `
+  const [sqlite, file, ms] = process.argv.slice(1)
+  const other = new (require(sqlite))(file, { timeout: 60000 })
+  other.exec('BEGIN EXCLUSIVE')
+  setTimeout(() => other.close(), Number(ms))
+`
 
 /** Another program that holds the log, as a browser for SQLite does. */
-async function lockLog(file: string, ms: number): Promise<void> {
-  const other = new Sqlite(file)
-  try {
-    other.exec('BEGIN EXCLUSIVE')
-    await sleep(ms)
-    other.exec('ROLLBACK')
-  } finally {
-    other.close()
-  }
+const lockLog = async (file: string, ms: number): Promise<void> => {
+  await promisify(execFile)(process.execPath, ['-e', locker, sqlite, file, String(ms)])
 }
 
 /** A frontend that speaks AG-UI. */

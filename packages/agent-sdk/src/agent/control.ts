@@ -2,7 +2,6 @@ import { type AnyEnvelope, type EnvelopeOf, GATEWAY, Kind, type WelcomePayload }
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { Status } from '../client/management.js'
-import { retryAfterPause } from '../client/retry.js'
 import { endContext } from './reasoning.js'
 
 type Hook = (request: AnyEnvelope) => unknown
@@ -118,7 +117,7 @@ export class Control implements ClientHandler {
   async #answer({ id, from, context }: AnyEnvelope, kind: string, payload: object): Promise<void> {
     const place = context === undefined ? {} : { context }
     const answer = { kind, to: [from], correlationId: id, ...place, payload }
-    await retryAfterPause(this.#client, () => this.#client.send(answer))
+    await this.#client.sendWhenAllowed(answer)
   }
 }
 

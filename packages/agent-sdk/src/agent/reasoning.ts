@@ -186,7 +186,7 @@ export class Reasoning implements AsyncDisposable {
   cancel(reason: string): Promise<AnyEnvelope> {
     return this.#end(() =>
       endContext(
-        { send: (draft) => this.#space.sendWhenAllowed({ ...draft, ...this.#audience }) },
+        { sendPaced: (draft) => this.#space.sendWhenAllowed({ ...draft, ...this.#audience }) },
         this.context,
         reason,
       ),
@@ -316,15 +316,15 @@ export class ParallelGroups {
 
 /** Ends a context that has come to nothing. One who may send the core kinds alone concludes it, and says so. */
 export async function endContext(
-  client: Pick<BaseClient, 'send'>,
+  client: Pick<BaseClient, 'sendPaced'>,
   context: string,
   reason: string,
 ): Promise<AnyEnvelope> {
   try {
-    return await client.send({ kind: Kind.reasoningCancel, context, payload: { reason } })
+    return await client.sendPaced({ kind: Kind.reasoningCancel, context, payload: { reason } })
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'capability_violation') throw error
     const payload = { message: reason, metadata: { cancelled: true } }
-    return client.send({ kind: Kind.reasoningConclusion, context, payload })
+    return client.sendPaced({ kind: Kind.reasoningConclusion, context, payload })
   }
 }

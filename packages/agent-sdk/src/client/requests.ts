@@ -140,10 +140,10 @@ interface ExpectedReply {
 
 /** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
 export class Replies implements ClientHandler {
-  readonly #client: Pick<ClientContext, 'send'>
+  readonly #client: Pick<ClientContext, 'sendPaced'>
   readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
 
-  constructor(client: Pick<ClientContext, 'send'>) {
+  constructor(client: Pick<ClientContext, 'sendPaced'>) {
     this.#client = client
   }
 
@@ -154,14 +154,18 @@ export class Replies implements ClientHandler {
     options: WaitOptions,
   ): Promise<EnvelopeOf<K>> {
     const id = draft.id ?? freshId()
+    const over = new AbortController()
     const answer = wait<AnyEnvelope>(
       expected.kind,
       options,
       (waiter) => {
         this.#waiting.set(id, { ...expected, waiter })
-        this.#client.send({ ...draft, id }).catch((error: Error) => waiter.reject(error))
+        this.#client.sendPaced({ ...draft, id }, over.signal).catch((error: Error) => waiter.reject(error))
       },
-      () => this.#waiting.delete(id),
+      () => {
+        this.#waiting.delete(id)
+        over.abort('nobody waits for it any more')
+      },
     )
     return (await answer) as EnvelopeOf<K>
   }
