@@ -39,7 +39,7 @@ export class Presence {
   /** How the programs are doing that run beside this gateway. */
   readonly #programs = new Map<string, ProgramInfo>()
   /** Programs that have ended, by their keys, as long as the log does not say so. */
-  readonly #unlogged = new Bounded<Program>(maxUnlogged)
+  readonly #unlogged = new Bounded<EndedProgram>(maxUnlogged)
 
   constructor(space: Space) {
     this.#space = space
@@ -58,14 +58,15 @@ export class Presence {
     const present = new Set(participants.present())
     if (this.#space.isFollower) {
       this.close()
-      for (const { participant, session } of this.#takeUnlogged()) this.endProgram(participant, session)
+      this.#endUnlogged()
       return
     }
     for (const id of present) if (!this.#isThere(id)) this.#try(left(id))
+    this.elsewhere.takeFresh()
     for (const [id, capabilities, sessions] of [...this.here(), ...this.elsewhere.all()])
       this.#arrive(id, capabilities, sessions)
     this.recordPrograms()
-    for (const { participant, session } of this.#takeUnlogged()) this.#end(participant, session)
+    this.#endUnlogged()
     for (const { participant, session } of [...programs.living()]) {
       if (!this.#isConnected(participant, session)) this.#expectProgram(participant, session)
     }
@@ -155,14 +156,21 @@ export class Presence {
 
   /** A program has ended, though connections of it may be left [MEUP-2.14]. */
   endProgram(participant: string, session: string): void {
-    const { elsewhere, state, isFollower } = this.#space
-    if (!isFollower) {
-      this.#end(participant, session)
-      return
-    }
-    if (!state.programs.isLiving(participant, session)) return
-    this.#unlogged.set(keyOf(participant, session), { participant, session })
-    elsewhere?.endProgram(participant, session)
+    if (this.#space.isFollower) this.#tellEnd(participant, session, false)
+    else this.#end(participant, session)
+  }
+
+  /** A program has closed a connection for good: with its last one it has ended [MEUP-2.14]. */
+  sayBye(participant: string, session: string): void {
+    if (this.#isHere(participant, session)) return
+    if (this.#space.isFollower) this.#tellEnd(participant, session, true)
+    else if (!this.elsewhere.has(participant, session)) this.#end(participant, session)
+  }
+
+  #tellEnd(participant: string, session: string, isBye: boolean): void {
+    if (!this.#space.state.programs.isLiving(participant, session)) return
+    this.#unlogged.set(keyOf(participant, session), { participant, session, isBye })
+    this.#space.elsewhere?.endProgram(participant, session, isBye)
   }
 
   /** What others have logged may leave somebody's contexts open who is not there: he has sent it over HTTP. */
@@ -190,7 +198,15 @@ export class Presence {
   changedElsewhere(): void {
     if (this.#space.isFollower || this.#space.stopped !== undefined) return
     const { participants, programs } = this.#space.state
-    for (const [id, capabilities, sessions] of this.elsewhere.all()) this.#arrive(id, capabilities, sessions)
+    const fresh = this.elsewhere.takeFresh()
+    for (const [id, capabilities, sessions] of this.elsewhere.all()) {
+      for (const session of sessions) this.#forgive(keyOf(id, session))
+      this.#arrive(
+        id,
+        capabilities,
+        sessions.filter((session) => fresh.has(keyOf(id, session))),
+      )
+    }
     for (const id of participants.present()) if (!this.#isThere(id)) this.#went(id)
     for (const { participant, session } of [...programs.living()]) {
       if (!this.#isConnected(participant, session)) this.#expectProgram(participant, session)
@@ -203,8 +219,7 @@ export class Presence {
   }
 
   #isConnected(participant: string, session: string): boolean {
-    for (const each of this.#sessions.get(participant) ?? []) if (each.session === session) return true
-    return this.elsewhere.has(participant, session)
+    return this.#isHere(participant, session) || this.elsewhere.has(participant, session)
   }
 
   /** Somebody is there, with these programs. */
@@ -231,13 +246,17 @@ export class Presence {
   }
 
   #exitProgram(participant: string, session: string, isBye: boolean): void {
-    const isLast = !this.#isConnected(participant, session)
-    if (isLast && isBye && !this.#space.isFollower) this.#end(participant, session)
+    if (isBye) this.sayBye(participant, session)
     this.#went(participant)
-    if (!isLast) return
-    if (isBye && this.#space.isFollower) this.endProgram(participant, session)
-    else if (this.#space.state.programs.isLiving(participant, session))
+    const { isFollower, state, elsewhere } = this.#space
+    if (isFollower) elsewhere?.present()
+    else if (!this.#isConnected(participant, session) && state.programs.isLiving(participant, session))
       this.#expectProgram(participant, session)
+  }
+
+  #isHere(participant: string, session: string): boolean {
+    for (const each of this.#sessions.get(participant) ?? []) if (each.session === session) return true
+    return false
   }
 
   /**
@@ -272,7 +291,7 @@ export class Presence {
   #end(participant: string, session: string): void {
     this.#forgive(keyOf(participant, session))
     if (!this.#space.state.programs.isLiving(participant, session)) return
-    this.#unlogged.set(keyOf(participant, session), { participant, session })
+    this.#unlogged.set(keyOf(participant, session), { participant, session, isBye: false })
     this.#endWork(participant, session)
     this.#try(programIs(participant, { id: session, event: 'ended' }))
   }
@@ -375,12 +394,15 @@ export class Presence {
     })
   }
 
-  /** Programs of which the log does not say yet that they have ended. */
-  #takeUnlogged(): Program[] {
-    const { programs } = this.#space.state
-    const all = this.#unlogged.snapshot().map(([, program]) => program)
-    for (const { participant, session } of all) this.#unlogged.delete(keyOf(participant, session))
-    return all.filter(({ participant, session }) => programs.isLiving(participant, session))
+  /** Says once more that programs have ended, where the log does not have it yet. */
+  #endUnlogged(): void {
+    const all = this.#unlogged.snapshot()
+    for (const [key, { participant, session, isBye }] of all) {
+      this.#unlogged.delete(key)
+      if (!this.#space.state.programs.isLiving(participant, session)) continue
+      if (isBye) this.sayBye(participant, session)
+      else this.endProgram(participant, session)
+    }
   }
 
   /** A log that takes nothing has said so to the operator; `reconcile` makes good what is missing here. */
@@ -436,10 +458,11 @@ const ended = ({ what, id, participant }: Ended, to: string[] | undefined): Fiel
 const isSameProgram = (one: ProgramInfo | undefined, other: ProgramInfo | undefined): boolean =>
   one?.state === other?.state && one?.count === other?.count
 
-/** A running program of a participant. */
-interface Program {
+interface EndedProgram {
   readonly participant: string
   readonly session: string
+  /** It ends with its last connection. */
+  readonly isBye: boolean
 }
 
 const copyOf = (ids: string | readonly string[]): string | string[] =>
@@ -454,7 +477,7 @@ const sessionsOf = (all: Iterable<Session>): string[] => [
 type Person = readonly [id: string, capabilities: readonly Capability[], sessions: readonly string[]]
 
 interface Lease {
-  readonly people: Map<string, Person>
+  readonly people: ReadonlyMap<string, Person>
   readonly programs: ReadonlyMap<string, ProgramInfo>
   readonly until: number
 }
@@ -470,9 +493,16 @@ export interface Announcement {
 /** Who is connected to the other gateways of a space, and what runs beside them, as long as those renew what they say. */
 class PresentElsewhere {
   readonly #leases = new Map<string, Lease>()
+  #fresh = new Set<string>()
 
   /** Takes what a gateway says until a time by this machine's clock. */
   renew(gateway: string, { people, programs }: Announcement, until: number): void {
+    const known = this.#leases.get(gateway)?.people
+    for (const [id, , sessions] of people) {
+      for (const session of sessions) {
+        if (known?.get(id)?.[2].includes(session) !== true) this.#fresh.add(keyOf(id, session))
+      }
+    }
     const byId = new Map(people.map((person) => [person[0], person]))
     this.#leases.set(gateway, { people: byId, programs: new Map(programs), until })
   }
@@ -482,11 +512,11 @@ class PresentElsewhere {
     for (const [gateway, { until }] of this.#leases) if (until <= now) this.#leases.delete(gateway)
   }
 
-  /** A gateway has said that a program which was connected to it has ended. */
-  drop(gateway: string, id: string, session: string): void {
-    const people = this.#leases.get(gateway)?.people
-    const person = people?.get(id)
-    if (person !== undefined) people?.set(id, [id, person[1], person[2].filter((each) => each !== session)])
+  /** Keys of the programs that have connected to another gateway since the last call: who ended is said to be there for a while. */
+  takeFresh(): ReadonlySet<string> {
+    const fresh = this.#fresh
+    this.#fresh = new Set()
+    return fresh
   }
 
   /** Whether somebody is there; with this program, where one is given. */

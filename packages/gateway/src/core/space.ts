@@ -491,8 +491,8 @@ export interface RemoteSequencer {
   relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
   emit(fields: object): Promise<number>
-  /** Says that a program has ended that was connected here. */
-  endProgram(participant: string, session: string): void
+  /** Says that a program has ended; `isBye`: that it has closed its last connection here, and ends with its last one anywhere. */
+  endProgram(participant: string, session: string, isBye: boolean): void
   /** Who is present here, or how the programs are doing that run here, has changed. */
   present(): void
 }

@@ -127,9 +127,10 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#announce({ people: [...presence.here()], programs: [...presence.programs()] })
   }
 
-  endProgram(participant: string, session: string): void {
+  endProgram(participant: string, session: string, isBye: boolean): void {
     this.present()
-    this.#shared.ask({ head: { do: 'end', from: this.#shared.self, participant, session } }).catch((err) => {
+    const head = { do: 'end', participant, session, isBye }
+    this.#shared.ask({ head }).catch((err) => {
       const { space } = this.#host
       space.logger.warn(
         { space: space.config.name, participant, err },
@@ -209,9 +210,9 @@ export class Member implements RemoteSequencer, SpaceListener {
       }
     }
     if (head.do === 'end') {
-      const { from, participant, session } = head as Record<'from' | 'participant' | 'session', string>
-      presence.elsewhere.drop(from, participant, session)
-      presence.endProgram(participant, session)
+      const { participant, session } = head as Record<'participant' | 'session', string>
+      if (head.isBye === true) presence.sayBye(participant, session)
+      else presence.endProgram(participant, session)
       return {}
     }
     const sender = this.#createSender(head)
