@@ -7,11 +7,11 @@ import {
   type ExactText,
   type Guard,
   getMessage,
+  givenUpText,
   guarded,
   isWithheld,
   LiveAnswers,
   type Outcome,
-  onOneLine,
   type ProposalFold,
   type ProposalView,
   type Question,
@@ -113,7 +113,7 @@ export class Run {
     const { state, agent } = turn
     const { reason } = this.#turn
     if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, onOneLine(`${agent} has given up${reason === null ? '' : `: ${reason}`}`))
+      return this.fail(state, givenUpText(agent, reason))
     }
     const ours = new Set(turn.decisions.map(({ id }) => id))
     const asked = this.#proposals

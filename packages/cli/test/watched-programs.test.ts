@@ -20,7 +20,13 @@ function running(files: Readonly<Record<string, string>>) {
     program: (_, fields, message) => say(fields, message),
     output: ({ participant, stream, text }) => void printed.push(`${participant} ${stream} ${text}`),
   }
-  const spaces = { isPresent: () => false, findKick: () => undefined, setProgram: () => {} }
+  const spaces = {
+    isPresent: () => false,
+    findKick: () => undefined,
+    setProgram: () => {},
+    endProgram: () => {},
+    isReplaced: () => false,
+  }
   return {
     printed,
     said,

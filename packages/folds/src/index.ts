@@ -31,6 +31,7 @@ export {
   findEnded,
   getAnswerer,
   getEndedSession,
+  isProgramEnd,
   PROGRAM_ENDED,
   programEnded,
   programEndedReason,
@@ -56,7 +57,7 @@ export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './presence.js'
 export * from './redact.js'
-export { cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
+export { cancelledText, givenUpText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'

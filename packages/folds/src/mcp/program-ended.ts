@@ -10,8 +10,12 @@ export const PROGRAM_ENDED = 'program_ended'
 /** A JSON-RPC error that the gateway answers with for a program that has ended. */
 const callError = -32000
 
+/** Why a participant stopped, in words. */
+export const programEndedWords = 'its program ended'
+
 /** What people read where a program has ended. */
-export const programEndedText = (participant: string): string => `${participant} stopped: its program ended`
+export const programEndedText = (participant: string): string =>
+  `${participant} stopped: ${programEndedWords}`
 
 /** The JSON-RPC error of a call to a participant whose program has ended. */
 export const programEnded = (participant: string) => ({
@@ -33,6 +37,10 @@ export function findEnded({ from, payload }: Pick<Envelope, 'from' | 'payload'>)
     ? data.participant
     : undefined
 }
+
+/** Whether the gateway ends a run because its program has ended. */
+export const isProgramEnd = ({ kind, from, payload }: Pick<Envelope, 'kind' | 'from' | 'payload'>): boolean =>
+  kind === Kind.reasoningCancel && from === GATEWAY && payload.reason === programEndedReason
 
 /** The session that a `system.presence` ends, by itself or because another takes over. */
 export function getEndedSession({
