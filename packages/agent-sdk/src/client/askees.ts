@@ -10,6 +10,8 @@ export class Askees {
   /** Whom the question names; `undefined` = anybody may answer. */
   readonly #named: readonly string[] | undefined
   readonly #isPresent: (id: string) => boolean
+  /** Whether the log has the question. */
+  #isAsked = false
   /** Who thinks about it, by their runs. */
   readonly #thinking = new Map<string, string>()
   /** Whose program has ended since the question. */
@@ -25,6 +27,9 @@ export class Askees {
 
   /** Whose program was the last to end; `undefined` = an answer may come. Presence is to be as of this envelope. */
   apply(envelope: AnyEnvelope): string | undefined {
+    this.#isAsked ||= envelope.id === this.#question
+    // What ended before was not asked.
+    if (!this.#isAsked) return undefined
     const ended = this.#findEnded(envelope)
     if (ended === undefined) return undefined
     this.#ended.add(ended)
