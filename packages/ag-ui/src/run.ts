@@ -14,6 +14,7 @@ import {
   type Outcome,
   type ProposalFold,
   type ProposalView,
+  proposerEndedText,
   type Question,
   quoteReason,
   quoteToolName,
@@ -241,7 +242,7 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
  * shows; `metadata` has the same for clients with a place of their own for it.
  */
 function interruptFor(
-  { id, source, tool, rationale, expiresAt }: ProposalView,
+  { id, source, tool, rationale, expiresAt, programEnded }: ProposalView,
   { text, isWhole }: ExactText,
 ): Interrupt {
   const shown = isWhole
@@ -252,6 +253,7 @@ function interruptFor(
     reason: 'tool_call',
     message: [
       `${source.from} asks to call ${quoteToolName(tool)}.`,
+      ...(programEnded ? [`${proposerEndedText(source.from)}.`] : []),
       `Why: ${quoteReason(rationale)}`,
       shown,
     ].join('\n'),

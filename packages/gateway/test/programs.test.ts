@@ -210,6 +210,20 @@ describe('a program that ends', () => {
     expect((await settled(cleo)).filter(cancelled)).toEqual([])
   })
 
+  test('ends its run when somebody asks it to stop and it is not there', async () => {
+    const { as, ana } = await stage()
+    const ben = await as('ben', 's1')
+    await ben.accepted(begin('run', undefined, 'hm'))
+    await ana.accepted({ kind: 'reasoning.cancel', context: 'run', payload: { reason: 'enough' } })
+    expect((await settled(ana)).filter(cancelled)).toEqual([])
+    await crash(ben)
+    await ana.next(presence('leave', 'ben'))
+    await ana.accepted({ kind: 'reasoning.cancel', context: 'run', payload: { reason: 'enough' } })
+    expect(await ana.next(cancelled)).toMatchObject({ context: 'run', payload: { reason: 'program-ended' } })
+    await as('ben', 's1')
+    expect((await settled(ana)).filter(cancelled)).toHaveLength(1)
+  })
+
   test('of a guest ends the runs of the guest', async () => {
     const { dial, ana, clock } = await stage({ guest: { capabilities: ['*'] } })
     const guest = await dial({ query: 'session=g1' })

@@ -17,6 +17,10 @@ export const programEndedWords = 'its program ended'
 export const programEndedText = (participant: string): string =>
   `${participant} stopped: ${programEndedWords}`
 
+/** What whoever decides a proposal reads first where the program of its proposer has ended. */
+export const proposerEndedText = (proposer: string): string =>
+  `${programEndedText(proposer)}; nobody waits for the result`
+
 /** The JSON-RPC error of a call to a participant whose program has ended. */
 export const programEnded = (participant: string) => ({
   code: callError,

@@ -173,12 +173,24 @@ export class Presence {
     this.#space.elsewhere?.endProgram(participant, session, isBye)
   }
 
-  /** What others have logged may leave somebody's contexts open who is not there: he has sent it over HTTP. */
+  /** What is said over HTTP may leave contexts open whose owner is not there; who is not there cannot be asked to stop. */
   delivered(batch: readonly Delivery[]): void {
     if (this.#space.isFollower) return
     for (const { entry } of batch) {
       if (entry.kind === Kind.reasoningStart && !this.#isThere(entry.from)) this.#expect(entry.from)
+      else if (entry.kind === Kind.reasoningCancel && entry.context !== undefined) this.#stop(entry.context)
     }
+  }
+
+  /** Ends a context that somebody asks to end, where its program is not there to do so [MEUP-2.4]. */
+  #stop(context: string): void {
+    const { contexts } = this.#space.state
+    const { owner = '' } = contexts.get(context) ?? {}
+    const left = contexts.of(owner).find((each) => each.context === context)
+    if (left === undefined) return
+    const { session } = left
+    if (session === undefined ? this.#isThere(owner) : this.#isConnected(owner, session)) return
+    this.#cancel(left, session === undefined ? 'abandoned' : programEndedReason)
   }
 
   /** Who is connected to this gateway, what each may do, and its programs. */
