@@ -24,8 +24,8 @@ const seed = 20_261_127
 const calmAfterMs = 10_000
 /** Every request is settled by then. */
 const settledMs = 45_000
-/** Times that one program may end in ten minutes: after ten it rests until somebody restarts it. */
-const maxEndings = 8
+/** Times that programs of one kind may end within ten minutes: after ten a program rests until somebody restarts it. */
+const [maxEndings, endingsMs] = [8, 600_000]
 
 test(
   `a space of twelve under load, with a fault of one every ${faultEveryMs / 1000} s for ${runMs / 1000} s`,
@@ -168,16 +168,19 @@ test(
     const known = faults.map(({ of, name }) => `${of} ${name}`)
     expect(Object.keys(inject).sort()).toEqual([...known].sort())
 
-    const endings = new Map<string, number>()
+    /** When programs of each kind were ended. */
+    const endings = new Map<string, readonly number[]>()
     const troubles: Promise<unknown>[] = []
     const began = performance.now()
     while (performance.now() - began < runMs) {
       const fault = pick(faults)
       const name = `${fault.of} ${fault.name}`
-      const ended = endings.get(fault.of) ?? 0
-      const isSpared = 'ends' in fault && ended >= Math.ceil((maxEndings * runMs) / 600_000)
+      const now = performance.now()
+      const ended = (endings.get(fault.of) ?? []).filter((at) => now - at < endingsMs)
+      const isSpared =
+        'ends' in fault && ended.length >= Math.ceil((maxEndings * Math.min(runMs, endingsMs)) / endingsMs)
       if (!isSpared) {
-        if ('ends' in fault) endings.set(fault.of, ended + 1)
+        if ('ends' in fault) endings.set(fault.of, [...ended, now])
         injected.push(name)
         // A program that is away just now has nothing to be stopped.
         troubles.push(

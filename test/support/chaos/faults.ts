@@ -163,9 +163,10 @@ export const faults = [
     of: 'remote tool server',
     name: 'break',
     happens: 'it cuts connections, or answers 503 or garbage',
-    operator: nothing,
+    operator: `${restarts}; of garbage nothing`,
     asker: 'an error with the reason',
-    space: nothing,
+    space: `${presence}; of garbage nothing`,
+    ends: true,
   },
   {
     of: 'coding agent',
