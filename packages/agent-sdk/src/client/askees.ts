@@ -3,7 +3,7 @@ import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meu
 
 /**
  * Those of whom an answer to a question may come, as long as it has none: when the programs of all have ended, none will
- * [MEUP-13.25].
+ * [MEUP-13.26].
  */
 export class Askees {
   readonly #question: string
