@@ -1,9 +1,11 @@
 import { memoryStore } from '@meup/gateway'
-import { FakeClock } from '@meup/gateway/testing'
+import { createDraft, FakeClock } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
+import { parseEnvelope } from '../src/log/entries.js'
 import { type Client, freshId, ofKind, presence, type Sent } from './client.js'
 import { asking } from './http-client.js'
+import { SharedMemory } from './shared-memory.js'
 import { type StartOptions, start } from './support.js'
 import { begin, call, chat, thought } from './turns.js'
 
@@ -31,8 +33,8 @@ const cancelled = ({ kind, from }: Envelope): boolean => kind === 'reasoning.can
 const programIs =
   (event: string, session: string) =>
   ({ kind, payload }: Envelope): boolean => {
-    const told = payload.session as { id: string; event: string } | undefined
-    return kind === 'system.presence' && told?.id === session && told.event === event
+    const named = payload.session as { id: string; event: string } | undefined
+    return kind === 'system.presence' && named?.id === session && named.event === event
   }
 
 /** Fences what was sent before: what has come of it by then has come. */
@@ -96,8 +98,8 @@ describe('a session', () => {
     clock.advance(2 * abandonAfterMs)
     await bye(two)
     await ana.next(programIs('ended', 's1'))
-    const told = ana.frames.filter(({ payload }) => payload.session !== undefined)
-    expect(told.map(({ payload }) => (payload.session as { event: string }).event)).toEqual([
+    const sessions = ana.frames.filter(({ payload }) => payload.session !== undefined)
+    expect(sessions.map(({ payload }) => (payload.session as { event: string }).event)).toEqual([
       'begun',
       'ended',
     ])
@@ -175,8 +177,8 @@ describe('a program that ends', () => {
       ben = await as('ben', 's1')
       clock.advance(90_000)
     }
-    const told = (await settled(ana)).filter(({ payload }) => payload.session !== undefined)
-    expect(told).toHaveLength(1)
+    const sessions = (await settled(ana)).filter(({ payload }) => payload.session !== undefined)
+    expect(sessions).toHaveLength(1)
     expect(ana.frames.filter(cancelled)).toEqual([])
   })
 
@@ -301,8 +303,8 @@ describe('another program of the same participant', () => {
     expect(await first.closed).toMatchObject({ code: 4412 })
     expect(await ana.next(cancelled)).toMatchObject({ context: 'run', payload: { reason: 'program-ended' } })
     expect(await ana.next(ofKind('mcp.response'))).toMatchObject({ correlationId: 'c1', from: GATEWAY })
-    const told = await ana.next(programIs('replaced', 's1'))
-    expect(told.payload.session).toEqual({ id: 's1', event: 'replaced' })
+    const replaced = await ana.next(programIs('replaced', 's1'))
+    expect(replaced.payload.session).toEqual({ id: 's1', event: 'replaced' })
     await ana.next(programIs('begun', 's2'))
     expect(gateway.isReplaced('test', 'ben', 's1')).toBe(true)
     expect(gateway.isReplaced('test', 'ben', 's2')).toBe(false)
@@ -351,8 +353,8 @@ describe('another program of the same participant', () => {
     for (const session of ['s1', 's2', 's3', 's4']) await as('ben', session)
     const counts = async () =>
       (await settled(ana)).flatMap(({ payload }) => {
-        const told = payload.session as { event: string; count?: number } | undefined
-        return told?.event === 'replaced' ? [told.count] : []
+        const named = payload.session as { event: string; count?: number } | undefined
+        return named?.event === 'replaced' ? [named.count] : []
       })
     expect(await counts()).toEqual([undefined, 2, 3])
     const warned = () =>
@@ -378,6 +380,33 @@ describe('another program of the same participant', () => {
     await first.closed
     expect(new Set(codes).size).toBeLessThanOrEqual(1)
     for (const code of codes) expect(code).toBe('session_replaced')
+  })
+})
+
+describe('several gateways', () => {
+  test('close what is replaced wherever it is connected, and log that once', async () => {
+    const shared = new SharedMemory()
+    const [one, two] = [
+      await stage({ store: shared.join('one') }),
+      await stage({ store: shared.join('two') }),
+    ]
+    const first = await one.as('ben', 's1')
+    await one.ana.next(programIs('begun', 's1'))
+    await first.accepted(begin('run', undefined, 'hm'))
+    const other = await two.as('ben', 's1')
+    const second = await two.as('ben', 's2')
+    expect(await first.closed).toMatchObject({ code: 4412 })
+    expect(await other.closed).toMatchObject({ code: 4412 })
+    await two.ana.next(programIs('begun', 's2'))
+    expect((await settled(one.ana)).filter(programIs('replaced', 's1'))).toHaveLength(1)
+    expect(await second.accepted(begin('next', undefined, 'hm'))).toMatchObject({ session: 's2' })
+    for (const { connectRequest } of [one, two]) {
+      expect(await connectRequest({ token: 'token-of-ben', query: 'session=s1' })).toMatchObject({
+        status: 409,
+      })
+    }
+    await bye(second)
+    expect(await one.ana.next(programIs('ended', 's2'))).toBeDefined()
   })
 })
 
@@ -420,6 +449,47 @@ describe('a restart of the gateway', () => {
       payload: { reason: 'program-ended' },
     })
     await ana.next(programIs('ended', 'c1'))
+  })
+})
+
+describe('what an earlier version left open', () => {
+  /** As gateways wrote it that knew of no programs. */
+  const earlier = (payload: Record<string, unknown>): Record<string, unknown> => {
+    const { programs: _, ...defaults } = payload.defaults as Record<string, unknown>
+    return { ...payload, defaults }
+  }
+
+  test('is ended at the next start, and no other run at those after it', async () => {
+    const spaces = new Map()
+    const store = memoryStore(spaces)
+    const before = await stage({ store })
+    const ben = await before.as('ben')
+    await ben.accepted(begin('old', undefined, 'hm'))
+    await before.close()
+    const log = await memoryStore(spaces).open('test')
+    const rows = await log.read({ after: 0, limit: 100 })
+    const old = memoryStore()
+    const copy = await old.open('test')
+    const drafts = rows.map((row) => {
+      const { seq, ...envelope } = parseEnvelope(row)
+      const isConfigured = envelope.payload.event === 'configured'
+      return createDraft(
+        seq ?? 0,
+        isConfigured ? { ...envelope, payload: earlier(envelope.payload) } : envelope,
+      )
+    })
+    await copy.append(drafts)
+    const kept = { ...old, close: async () => {} }
+    const next = await stage({ store: kept })
+    const ended = async ({ url }: { url: string }) => {
+      const { contexts } = (await asking(url, 'ana').json('/contexts')) as { contexts: { state: string }[] }
+      return contexts.map(({ state }) => state)
+    }
+    expect(await ended(next)).toEqual(['cancelled'])
+    const again = await next.as('ben')
+    await again.accepted(begin('new', undefined, 'hm'))
+    await next.close()
+    expect(await ended(await stage({ store: kept }))).toEqual(['cancelled', 'open'])
   })
 })
 

@@ -143,11 +143,11 @@ export class Connection {
 
   close(): void {
     this.#close(undefined)
-    this.#line?.transport?.close(1000, this.#farewell)
+    this.#line?.transport?.close(1000, this.#closeReason)
   }
 
   /** Tells the gateway that the program ends, so that it need not wait for it. */
-  get #farewell(): string {
+  get #closeReason(): string {
     return this.#request.session === undefined ? '' : BYE
   }
 
@@ -179,7 +179,7 @@ export class Connection {
       this.#welcomed = undefined
       throw error
     }
-    if (this.#isClosed) line.transport.close(1000, this.#farewell)
+    if (this.#isClosed) line.transport.close(1000, this.#closeReason)
     else this.#expectWelcome(line)
     for (const text of early) if (this.#line === line) this.#onFrame(text)
     await welcomed

@@ -128,7 +128,9 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
       return `${head} ${object}: ${detail}`
     case 'stop':
     case 'refusal':
-      return sentence({ ...description, actor: head })
+      return actor === envelope.from
+        ? sentence({ ...description, actor: head })
+        : `${signs[tone]} ${sentence(description)}`
     case 'event':
     case 'problem':
       return `· ${formatEvent(envelope, description)}`
