@@ -7,7 +7,6 @@ import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/trust.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Logger } from '../ports/logger.js'
-import type { ConnectRequest } from './gateway.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
 export interface Resume {
@@ -62,10 +61,18 @@ function isOwn(origin: string, host = ''): boolean {
   return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
+/** As whom somebody asks to be let in. */
+interface Credentials {
+  readonly token?: string
+  readonly remote: string
+  /** The program that the connection belongs to [MEUP-2.14]. */
+  readonly session?: string
+}
+
 /** Authenticates a token, or admits a guest where the space allows guests. */
 export async function identify(
   space: Space,
-  { token, remote, session }: Pick<ConnectRequest, 'token' | 'remote' | 'session'>,
+  { token, remote, session }: Credentials,
   authenticator: Authenticator,
 ): Promise<Visitor | Refusal> {
   const program = session === undefined ? {} : { session }
