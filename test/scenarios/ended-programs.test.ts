@@ -8,6 +8,7 @@ import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
 import { openPane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
 
 const config = `
 version: 1
@@ -59,35 +60,39 @@ async function stage() {
   }
 }
 
-test('who asked an agent that is saved while it thinks reads why at once, and the next program answers', async () => {
-  const { url, token, ana, http, thinks, save } = await stage()
-  const asked = ana.ask('why?', { to: ['bot'] }).then(
-    () => 'it was answered',
-    (error: unknown) => error,
-  )
-  await thinks()
-  const began = performance.now()
-  const left = new Promise<number>((resolve) => {
-    ana.on('envelope', ({ kind, payload }) => {
-      const { event } = payload as { event?: string }
-      if (kind === 'system.presence' && event === 'leave') resolve(performance.now())
+verifies(
+  'O01',
+  'a run ends with its program: who asked an agent that is saved reads why at once, and the next program answers',
+  async () => {
+    const { url, token, ana, http, thinks, save } = await stage()
+    const asked = ana.ask('why?', { to: ['bot'] }).then(
+      () => 'it was answered',
+      (error: unknown) => error,
+    )
+    await thinks()
+    const began = performance.now()
+    const left = new Promise<number>((resolve) => {
+      ana.on('envelope', ({ kind, payload }) => {
+        const { event } = payload as { event?: string }
+        if (kind === 'system.presence' && event === 'leave') resolve(performance.now())
+      })
     })
-  })
-  save()
-  expect(await asked).toMatchObject({ code: 'program_ended', message: endText })
-  expect(performance.now() - (await left)).toBeLessThan(2000)
-  await ana.whenPresent(['bot'], { timeoutMs: 30_000 })
-  expect((await ana.ask('and now?', { to: ['bot'], timeoutMs: 30_000 })).text).toBe('saved')
-  expect(performance.now() - began).toBeLessThan(30_000)
-  const turns = await http.getJson<{ turns: { state: string }[] }>('turns', { thread_id: 'demo/bot' })
-  expect(turns.turns.map(({ state }) => state).sort()).toEqual(['abandoned', 'completed'])
-  const { contexts } = await http.readContexts()
-  expect(contexts.map(({ state }) => state)).toEqual(['cancelled', 'concluded'])
-  const exported = await fetch(`${url}/spaces/demo/audit/export?format=markdown`, {
-    headers: { authorization: `Bearer ${token}` },
-  })
-  expect(await exported.text()).toContain(endText)
-})
+    save()
+    expect(await asked).toMatchObject({ code: 'program_ended', message: endText })
+    expect(performance.now() - (await left)).toBeLessThan(2000)
+    await ana.whenPresent(['bot'], { timeoutMs: 30_000 })
+    expect((await ana.ask('and now?', { to: ['bot'], timeoutMs: 30_000 })).text).toBe('saved')
+    expect(performance.now() - began).toBeLessThan(30_000)
+    const turns = await http.getJson<{ turns: { state: string }[] }>('turns', { thread_id: 'demo/bot' })
+    expect(turns.turns.map(({ state }) => state).sort()).toEqual(['abandoned', 'completed'])
+    const { contexts } = await http.readContexts()
+    expect(contexts.map(({ state }) => state)).toEqual(['cancelled', 'concluded'])
+    const exported = await fetch(`${url}/spaces/demo/audit/export?format=markdown`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await exported.text()).toContain(endText)
+  },
+)
 
 test(
   'a person reads it on the page and in the terminal, and nothing thinks on',

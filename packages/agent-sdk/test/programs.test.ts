@@ -18,11 +18,12 @@ async function here() {
 /** Begins to think about each question, and comes to no end. */
 function think(client: SpaceClient): Promise<void> {
   return new Promise((resolve) => {
-    void client.answer(async (turn) => {
+    const answering = client.answer(async (turn) => {
       await turn.reason('Hm')
       resolve()
       await new Promise(() => {})
     })
+    answering.catch(() => {}) // It ends with its client.
   })
 }
 
