@@ -11,6 +11,10 @@ export type EnvelopeId = Static<typeof EnvelopeId>
 export const ParticipantId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
 export type ParticipantId = Static<typeof ParticipantId>
 
+/** One running program of a participant, by the name that it gives itself [MEUP-2.14]. */
+export const SessionId = Type.String({ pattern: envelopeId.source })
+export type SessionId = Static<typeof SessionId>
+
 export const SpaceName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$' })
 export type SpaceName = Static<typeof SpaceName>
 
@@ -74,6 +78,12 @@ export const Envelope = Type.Object(
     allowedBy: Type.Optional(
       Type.Union([Type.Literal('configured'), EnvelopeId], {
         description: 'the right that let a call pass: `configured`, or the id of a grant or an invitation',
+      }),
+    ),
+    session: Type.Optional(
+      Type.String({
+        pattern: envelopeId.source,
+        description: 'the program of the sender that began a run, or called or proposed',
       }),
     ),
     payload: Type.Object({}),

@@ -1,5 +1,10 @@
 /** One documented meaning each [MEUP-12.2]. The table in SPEC.md is generated from this one. */
 export const errors = {
+  session_replaced: {
+    status: 409,
+    meaning: 'Another program of this participant has taken over from this one',
+    hint: 'start one program under this name, or set `programs: many` for it',
+  },
   invalid_json: {
     status: 400,
     meaning: 'The frame is not one well-formed JSON object',
@@ -139,5 +144,6 @@ export const closeCodes = {
   noSuchSpace: 4404,
   heartbeatLost: 4408,
   tooSlow: 4410,
+  replaced: 4412,
   tooMany: 4429,
 } as const

@@ -28,6 +28,7 @@ export {
 export * from './kinds.js'
 export * from './limits.js'
 export {
+  BYE,
   GATEWAY,
   GUEST,
   imitatedBy,

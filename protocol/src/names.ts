@@ -5,6 +5,9 @@ export const SUBPROTOCOL = 'meup.v0.3'
 /** `from` of what the gateway itself writes. No participant can have this id. */
 export const GATEWAY = 'system:gateway'
 
+/** The close reason of a client whose program ends with this connection [MEUP-2.14]. */
+export const BYE = 'bye'
+
 /** @internal */
 export const envelopeId = /^[A-Za-z0-9_-]{1,64}$/
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Capability } from './capability/schema.js'
-import { CorrelationId, EnvelopeId, ParticipantId, SpaceName, Timestamp } from './envelope.js'
+import { CorrelationId, EnvelopeId, ParticipantId, SessionId, SpaceName, Timestamp } from './envelope.js'
 import { errorCodes } from './errors.js'
 import { type Limits, maxMentions, type Rate, type RateClass, rateClasses } from './limits.js'
 
@@ -250,6 +250,9 @@ export const ProposalInfo = Type.Object({
   tool: Type.String({ maxLength: 128, description: 'the tool of a tools/call, else the method' }),
   usesLeft: Type.Integer({ minimum: 1 }),
   expiresAt: Type.Optional(Timestamp),
+  programEnded: Type.Optional(
+    Type.Literal(true, { description: 'its program has ended: nobody waits for the result' }),
+  ),
 })
 export type ProposalInfo = Static<typeof ProposalInfo>
 
@@ -299,7 +302,7 @@ export type ResumeInfo = Static<typeof ResumeInfo>
 
 /** First frame of a connection, and the answer to every change of its subscription or capabilities [MEUP-5.4]. */
 export const WelcomePayload = Type.Object({
-  you: Type.Object({ id: ParticipantId, capabilities }),
+  you: Type.Object({ id: ParticipantId, capabilities, session: Type.Optional(SessionId) }),
   participants: Type.Array(ParticipantDetails),
   space: Type.Object({ id: SpaceName, epoch: Type.String(), head: Type.Integer({ minimum: 0 }) }),
   resume: ResumeInfo,
@@ -349,6 +352,18 @@ export const PresencePayload = Type.Object({
         id: EnvelopeId,
       },
       { description: 'what its time has ended, of this participant: the id of the envelope that began it' },
+    ),
+  ),
+  session: Type.Optional(
+    Type.Object(
+      {
+        id: SessionId,
+        event: Type.Union([Type.Literal('begun'), Type.Literal('ended'), Type.Literal('replaced')]),
+        count: Type.Optional(
+          Type.Integer({ minimum: 2, description: 'programs of it that were replaced within a minute' }),
+        ),
+      },
+      { description: 'a program of this participant' },
     ),
   ),
 })

@@ -6,6 +6,7 @@ import { commands } from './commands.js'
 import { folds } from './folds.js'
 import type { Mutant } from './mutant.js'
 import { page } from './page.js'
+import { programs } from './programs.js'
 import { resume } from './resume.js'
 import { safety } from './safety.js'
 import { sdk } from './sdk.js'
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...capabilities,
   ...admission,
   ...storage,
+  ...programs,
   ...resume,
   ...folds,
   ...sdk,

@@ -7,13 +7,14 @@ import {
   type ExactText,
   type Guard,
   getMessage,
+  givenUpText,
   guarded,
   isWithheld,
   LiveAnswers,
   type Outcome,
-  onOneLine,
   type ProposalFold,
   type ProposalView,
+  proposerEndedText,
   type Question,
   quoteReason,
   quoteToolName,
@@ -113,7 +114,7 @@ export class Run {
     const { state, agent } = turn
     const { reason } = this.#turn
     if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, onOneLine(`${agent} has given up${reason === null ? '' : `: ${reason}`}`))
+      return this.fail(state, givenUpText(agent, reason))
     }
     const ours = new Set(turn.decisions.map(({ id }) => id))
     const asked = this.#proposals
@@ -241,7 +242,7 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
  * shows; `metadata` has the same for clients with a place of their own for it.
  */
 function interruptFor(
-  { id, source, tool, rationale, expiresAt }: ProposalView,
+  { id, source, tool, rationale, expiresAt, programEnded }: ProposalView,
   { text, isWhole }: ExactText,
 ): Interrupt {
   const shown = isWhole
@@ -252,6 +253,7 @@ function interruptFor(
     reason: 'tool_call',
     message: [
       `${source.from} asks to call ${quoteToolName(tool)}.`,
+      ...(programEnded ? [`${proposerEndedText(source.from)}.`] : []),
       `Why: ${quoteReason(rationale)}`,
       shown,
     ].join('\n'),

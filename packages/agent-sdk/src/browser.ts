@@ -1,9 +1,14 @@
 import { dialBrowser } from './adapters/browser-ws.js'
+import { freshId } from './client/fresh-id.js'
 import type { DialRequest } from './client/transport.js'
 import { SpaceClient } from './space-client.js'
 
+/** The page is one program, whatever it connects. */
+const ownSession = freshId()
+
 /** Connects to a space from a browser, where no environment supplies the address and the token. */
-export const connect = (request: DialRequest): Promise<SpaceClient> => SpaceClient.open(dialBrowser, request)
+export const connect = (request: DialRequest): Promise<SpaceClient> =>
+  SpaceClient.open(dialBrowser, { session: ownSession, ...request })
 
 // Types come from `index.ts`: the package has one declaration file for both.
 export { ProtocolError } from '@meup/protocol'

@@ -2,6 +2,7 @@ export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
 export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
+export { freshId } from './client/fresh-id.js'
 export {
   escapePattern,
   getAlwaysCapability,

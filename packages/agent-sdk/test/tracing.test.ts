@@ -98,7 +98,7 @@ test('a participant that does not trace adds nothing', async () => {
 })
 
 test('the environment says whether to trace, unless the program does', () => {
-  const where = { url: 'http://127.0.0.1:1', space: 'demo', token: 'x', transcripts: '/tmp' }
+  const where = { url: 'http://127.0.0.1:1', space: 'demo', token: 'x', session: 's1', transcripts: '/tmp' }
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
   expect(readEnvironment(where, env)).toEqual({ ...where, tracing: true })
   expect(readEnvironment(where, {})).toEqual(where)

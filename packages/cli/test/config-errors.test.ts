@@ -90,7 +90,7 @@ describe('keys', () => {
 
   test('of another kind', () => {
     expect(inParticipants('  ana: { kind: human, command: x }')).toEqual([
-      '4:23 participants.ana.command: is not known here; known are kind, capabilities, limits',
+      '4:23 participants.ana.command: is not known here; known are kind, capabilities, limits, programs',
     ])
     expect(inSpace('storage: { kind: memory, path: x }')).toEqual([
       '3:26 storage.path: is not known here; known are kind',

@@ -7,10 +7,12 @@ import { type ProgramAssignment, Supervisor } from '../src/run/supervisor.js'
 import { folderWith } from './support/folder.js'
 
 /** Runs scripts of a folder as `meup up` does, and gathers what they print and what is said of them. */
-function running(files: Readonly<Record<string, string>>) {
+function running(files: Readonly<Record<string, string>>, isReplaced = false) {
   const directory = folderWith(files)
   const printed: string[] = []
   const said: string[] = []
+  /** The sessions of programs that have ended. */
+  const ended: string[] = []
   const say = (_fields: object, message: string): void => void said.push(message)
   const log: OperatorLog = {
     info: () => {},
@@ -20,10 +22,17 @@ function running(files: Readonly<Record<string, string>>) {
     program: (_, fields, message) => say(fields, message),
     output: ({ participant, stream, text }) => void printed.push(`${participant} ${stream} ${text}`),
   }
-  const spaces = { isPresent: () => false, findKick: () => undefined, setProgram: () => {} }
+  const spaces = {
+    isPresent: () => false,
+    findKick: () => undefined,
+    setProgram: () => {},
+    endProgram: (_space: string, _participant: string, session: string) => void ended.push(session),
+    isReplaced: () => isReplaced,
+  }
   return {
     printed,
     said,
+    ended,
     getLines: (participant: string) => printed.filter((line) => line.startsWith(`${participant} `)),
     save: (name: string, text: string) => writeFileSync(join(directory, name), text, { mode: 0o700 }),
     start(participant: string, more: Partial<ProcessProgram> = {}): void {
@@ -183,4 +192,25 @@ test('a token that a program prints is not shown', async () => {
   const { start, getLines } = running({ 'a.mjs': `console.error('token', process.env.MEUP_TOKEN)` })
   start('a')
   await expect.poll(() => getLines('a')).toEqual(['a stderr token [token]'])
+})
+
+test('a program is given a session of its own at each start, and its end is reported as soon as it has exited', async () => {
+  const { start, getLines, ended } = running({
+    'a.mjs': 'console.log(process.env.MEUP_SESSION); process.exit(3)',
+  })
+  start('a')
+  await expect.poll(() => ended.length).toBeGreaterThan(1)
+  const sessions = getLines('a').map((line) => line.split(' ').at(-1))
+  expect(sessions.slice(0, 2)).toEqual(ended.slice(0, 2))
+  expect(new Set(ended).size).toBe(ended.length)
+})
+
+test('a program that another one has replaced is not started again: that would replace it in its turn', async () => {
+  const { start, said, ended } = running({ 'a.mjs': 'process.exit(1)' }, true)
+  start('a')
+  await expect.poll(() => said).toHaveLength(1)
+  expect(said[0]).toMatch(
+    /^a ended: another program has joined as a · restarting when its files change, or with meup restart a$/,
+  )
+  expect(ended).toHaveLength(1)
 })

@@ -13,6 +13,7 @@ import {
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
+import { programEndedReason, programEndedWords } from './mcp/program-ended.js'
 import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { isFailure, programEventText } from './participant-text.js'
@@ -116,10 +117,13 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.reasoningThought]: (envelope) => thought(envelope),
   [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
   // From another participant it is a request and closes nothing [MEUP-2.4].
-  [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
-    owner === from || from === GATEWAY
+  [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) => {
+    if (from === GATEWAY && reason === programEndedReason)
+      return ['stopped', '', programEndedWords, 'stop', owner]
+    return owner === from || from === GATEWAY
       ? ['stops thinking', '', reason, 'stop']
-      : ['asks', `${owner} to stop`, reason, 'other'],
+      : ['asks', `${owner} to stop`, reason, 'other']
+  },
   [Kind.observeSubscribe]: ({ payload }) => ['subscribes', '', inlineJson(payload, maxReasonChars)],
   [Kind.observeVisibility]: ({ from, payload: { reasoningVisible } }, _, { owner }) => {
     const whose = owner === undefined ? 'a run' : owner === from ? 'its run' : owner
@@ -175,8 +179,10 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     `${payload.message} (${payload.code})`,
     'problem',
   ],
-  [Kind.systemPresence]: ({ payload: { event, participant, program, ended } }) => {
+  [Kind.systemPresence]: ({ payload: { event, participant, program, ended, session } }) => {
     const { id } = participant
+    if (session !== undefined && event === 'update')
+      return [sessionText(session), '', '', isContested({ session }) ? 'problem' : 'event', id]
     if (ended !== undefined) return [endedText(ended), '', '', 'event', id]
     if (program === undefined) return [presence[event], '', '', 'event', id]
     return [programEventText(id, program), '', '', isFailure(program) ? 'problem' : 'event', id]
@@ -204,6 +210,16 @@ const endedText = ({ what, id }: NonNullable<PresencePayload['ended']>): string 
     ? `no longer has what ${id} granted`
     : `no longer waits: its proposal ${id} has expired`
 }
+
+const sessionText = ({ event, count }: NonNullable<PresencePayload['session']>): string => {
+  if (event === 'begun') return 'begins a program'
+  if (event === 'ended') return `stopped: ${programEndedWords}`
+  return `is replaced by another program${count === undefined ? '' : ` (${count}× within a minute)`}`
+}
+
+/** Whether programs of one participant replace each other again and again: only one of them was meant. */
+export const isContested = ({ session }: Pick<PresencePayload, 'session'>): boolean =>
+  session?.count !== undefined
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 

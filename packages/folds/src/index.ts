@@ -28,6 +28,17 @@ export {
 } from './mcp/exact-proposal.js'
 export { type FieldValue, type Filled, type Form, type FormField, readFilled, readForm } from './mcp/form.js'
 export {
+  findEnded,
+  getAnswerer,
+  getEndedSession,
+  isProgramEnd,
+  PROGRAM_ENDED,
+  programEnded,
+  programEndedReason,
+  programEndedText,
+  proposerEndedText,
+} from './mcp/program-ended.js'
+export {
   createProposalFold,
   createProposalFoldWith,
   type Fulfilment,
@@ -47,7 +58,7 @@ export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './presence.js'
 export * from './redact.js'
-export { cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
+export { cancelledText, givenUpText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'

@@ -145,9 +145,12 @@ interface Step {
 }
 
 describe('a turn in the middle of which the log is pruned', () => {
+  // Ben says nothing for days.
+  const settings = { retention: { days: 10 }, reasoning: { abandonAfterMs: 30 * day } }
+
   async function pruned(store: LogStore, after: Sent[] = []) {
     const clock = new FakeClock()
-    const staged = await stage({ store, clock, retention: { days: 10 } })
+    const staged = await stage({ store, clock, ...settings })
     const { say, as, gateway } = staged
     await say(
       ['ana', chat('ask', 'SECRET question')],
@@ -204,7 +207,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     const again = await stage({
       store: await sqliteStore({ path }),
       clock: new FakeClock(Date.UTC(2026, 0, 11)),
-      retention: { days: 10 },
+      ...settings,
     })
     expect((await createTurns(again, 'ana')).turns).toEqual(turns)
   })

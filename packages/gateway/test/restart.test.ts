@@ -135,11 +135,11 @@ describe('what the operator configured', () => {
     expect(first?.payload).toEqual({
       event: 'configured',
       participants: {
-        alice: { kind: 'agent', capabilities: ['*'] },
-        bob: { kind: 'agent', capabilities: ['*'] },
-        carol: { kind: 'agent', capabilities: ['chat'] },
+        alice: { kind: 'agent', capabilities: ['*'], programs: 'one' },
+        bob: { kind: 'agent', capabilities: ['*'], programs: 'one' },
+        carol: { kind: 'agent', capabilities: ['chat'], programs: 'one' },
       },
-      defaults: { capabilities: [] },
+      defaults: { capabilities: [], programs: 'many' },
       guest,
       limits: expect.objectContaining({ contextDepth: 5 }),
       reasoning: { collaborative: true, abandonAfterMs: 60_000 },

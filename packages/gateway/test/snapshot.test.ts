@@ -12,6 +12,7 @@ import { tokenOf, trustMoves } from './trust-moves.js'
 type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
 
 const names = ['ana', 'ben', 'cleo', 'guest-1']
+const sessions = ['s1', 's2']
 const capabilities: Capability[][] = [
   ['*'],
   ['chat', 'reasoning.*'],
@@ -61,9 +62,16 @@ const moves = {
         { state: 'resting', count: 10 },
         { state: 'running' },
       ),
+      session: fc.option(
+        fc.record({ id: fc.constantFrom(...sessions), event: fc.constantFrom('begun', 'ended', 'replaced') }),
+        { nil: undefined },
+      ),
     })
-    .map(({ event, id, rights, issuedAt, program }) => {
+    .map(({ event, id, rights, issuedAt, program, session }) => {
       const isUpdate = event === 'update'
+      if (isUpdate && session !== undefined) {
+        return { from: GATEWAY, kind: Kind.systemPresence, payload: { event, participant: { id }, session } }
+      }
       if (isUpdate && program !== undefined) {
         return { from: GATEWAY, kind: Kind.systemPresence, payload: { event, participant: { id }, program } }
       }
@@ -71,7 +79,10 @@ const moves = {
       const payload = { event, participant: { id, capabilities: rights }, ...vouched }
       return { from: GATEWAY, kind: Kind.systemPresence, payload }
     }),
-  start: fc.record({ from, to, kind: fc.constant(Kind.reasoningStart) }),
+  start: fc.record(
+    { from, to, kind: fc.constant(Kind.reasoningStart), session: fc.constantFrom(...sessions) },
+    { requiredKeys: ['from', 'to', 'kind'] },
+  ),
   thought: fc.record({
     from,
     to,
@@ -164,7 +175,7 @@ const answersOf = (state: SpaceState, ids: readonly string[]) => ({
 })
 
 const membership = (
-  { participants, contexts, requests, configured }: SpaceState,
+  { participants, programs, contexts, requests, configured }: SpaceState,
   ids: readonly string[],
 ) => ({
   participants: participants.list(),
@@ -174,7 +185,11 @@ const membership = (
     contexts.report({ participant, readsTargeted: false, readsRefusals: false }),
   ),
   open: contexts.open(),
-  left: names.map((owner) => contexts.leftOpenBy(owner)),
+  left: names.map((owner) => contexts.of(owner)),
+  living: [...programs.living()],
+  replaced: names.flatMap((id) => sessions.map((session) => programs.isReplaced(id, session))),
+  contested: names.map((id) => programs.countReplaced(id, begin)),
+  waiting: names.map((id) => requests.waitingFor(id)),
   hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
   requests: ids.map((id) => requests.get(id)),
   configured,

@@ -11,6 +11,7 @@ import {
   keepOffMargin,
   onOneLine,
   printable,
+  proposerEndedText,
   redact,
 } from '@meup/folds'
 import { readDiffs, textContent } from './content.js'
@@ -72,7 +73,11 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
     toolCall: {
       ...call,
       ...(isWhole && { rawInput: getParameters({ ...proposal }) }),
-      content: [...content, textContent(exact)],
+      content: [
+        ...(proposal.programEnded ? [textContent(proposerEndedText(proposal.from))] : []),
+        ...content,
+        textContent(exact),
+      ],
     },
   }
 }

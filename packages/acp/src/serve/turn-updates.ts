@@ -6,6 +6,7 @@ import {
   cut,
   defaultGuard,
   getMessage,
+  givenUpText,
   isObject,
   isWithheld,
   LiveAnswers,
@@ -77,11 +78,10 @@ export class TurnUpdates {
   /** The last updates, where no more of the turn is read. What waits for a decision goes on waiting. */
   close(): SessionUpdate[] {
     const left = this.#open.filter((call) => !this.#isWaiting(call))
-    const { reason } = this.#turn
-    const why = reason === null ? '' : `: ${reason}`
+    const given = givenUpText(this.#question.agent, this.#turn.reason)
     return [
       ...left.map((call) => this.#settle(call, 'failed', 'there was no result when the turn ended')),
-      ...(this.end === 'given up' ? this.#answer.complete(`${this.#question.agent} has given up${why}`) : []),
+      ...(this.end === 'given up' ? this.#answer.complete(given) : []),
     ]
   }
 

@@ -3,9 +3,12 @@ import { dirname, join, resolve } from 'node:path'
 import { traceEndpoint } from '@meup/folds'
 import { readCredential } from '../client/credential.js'
 import { ConnectionError } from '../client/errors.js'
+import { freshId } from '../client/fresh-id.js'
 import type { DialRequest } from '../client/transport.js'
 
-export interface ConnectOptions extends Partial<DialRequest> {
+export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {
+  /** Names the program [MEUP-2.14]. Default: MEUP_SESSION, else an id of this process. `false` = none: for what only asks something. */
+  readonly session?: string | false
   /** Which participant to be, where its token is read from `.meup/tokens`. */
   readonly as?: string
   /**
@@ -18,12 +21,18 @@ export interface ConnectOptions extends Partial<DialRequest> {
 }
 
 /**
- * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, then from the `.meup` folder
+ * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN, MEUP_PARTICIPANT and MEUP_SESSION, then from the `.meup` folder
  * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway alone).
  * Transcripts of models go into that folder too, else into one in the working directory. Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
-  const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), openProposals: _, ...given } = options
+  const {
+    as = env.MEUP_PARTICIPANT,
+    directory = process.cwd(),
+    openProposals: _,
+    session: named,
+    ...given
+  } = options
   const folder = findFolder(directory)
   const running = folder === undefined ? undefined : readRunning(folder)
   const url = given.url ?? env.MEUP_URL ?? running?.url
@@ -34,17 +43,22 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const nearby = isElsewhere ? undefined : folder // Local tokens are sent to the local gateway only.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
+  const session = named ?? env.MEUP_SESSION ?? ownSession
   const tracing = given.tracing ?? traceEndpoint(env) !== undefined
   const transcripts = given.transcripts ?? join(folder ?? join(resolve(directory), '.meup'), 'transcripts')
   return {
     ...given,
     url,
     space,
+    ...(session !== false && { session }),
     transcripts,
     ...(token !== undefined && { token: readCredential(token, 'token') }),
     ...(tracing && { tracing }),
   }
 }
+
+/** This process is one program, whatever it connects. */
+const ownSession = freshId()
 
 const isSameHost = (url: string, other: string): boolean =>
   URL.canParse(url) && new URL(url).host === new URL(other).host

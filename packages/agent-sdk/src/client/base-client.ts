@@ -79,7 +79,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
-  readonly #replies = new Replies(this)
+  readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')
   readonly #pace = new Pace()
   readonly #questions = new Questions()
   readonly #tracing: Tracing

@@ -1,5 +1,6 @@
 import {
   type AnyEnvelope,
+  BYE,
   closeCodes,
   correlations,
   type ErrorCode,
@@ -8,6 +9,7 @@ import {
   ProtocolError,
   type WelcomePayload,
 } from '@meup/protocol'
+import { defined } from './defined.js'
 import { ConnectionError, errorDetails, getRetryAfterMs } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
@@ -49,6 +51,7 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.unauthorized, 'unauthorized'],
   [closeCodes.forbidden, 'forbidden'],
   [closeCodes.noSuchSpace, 'not_found'],
+  [closeCodes.replaced, 'session_replaced'],
 ])
 
 /** A connection to a space that reconnects by itself; no envelope is lost or delivered twice [MEUP-5.3]. */
@@ -140,12 +143,17 @@ export class Connection {
 
   close(): void {
     this.#close(undefined)
-    this.#line?.transport?.close(1000, '')
+    this.#line?.transport?.close(1000, this.#closeReason)
+  }
+
+  /** Tells the gateway that the program ends, so that it need not wait for it. */
+  get #closeReason(): string {
+    return this.#request.session === undefined ? '' : BYE
   }
 
   async #connect(): Promise<void> {
-    const { url, space, token } = this.#request
-    const where = { url, space, ...(token !== undefined && { token }) }
+    const { url, space, token, session } = this.#request
+    const where = { url, space, ...defined({ token, session }) }
     const resumed = this.#lastSeq !== undefined && this.#epoch !== undefined
     const request = resumed
       ? { ...where, after: this.#lastSeq ?? 0, epoch: this.#epoch ?? '' }
@@ -171,7 +179,7 @@ export class Connection {
       this.#welcomed = undefined
       throw error
     }
-    if (this.#isClosed) line.transport.close(1000, '')
+    if (this.#isClosed) line.transport.close(1000, this.#closeReason)
     else this.#expectWelcome(line)
     for (const text of early) if (this.#line === line) this.#onFrame(text)
     await welcomed

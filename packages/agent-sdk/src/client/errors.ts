@@ -8,6 +8,7 @@ export type LocalErrorCode =
   | 'closed'
   | 'timeout'
   | 'participant_away'
+  | 'program_ended'
   | 'aborted'
   | 'queue_full'
   | 'malformed'
@@ -18,6 +19,7 @@ const hints: Readonly<Record<LocalErrorCode, string>> = {
   closed: 'connect anew',
   timeout: 'try again, or allow more time',
   participant_away: 'try again when it is back; look first whether the call was carried out, if it was sent',
+  program_ended: 'ask again: another program may have taken its place; look first whether it was carried out',
   aborted: 'nothing: it was asked for',
   queue_full: 'wait until something of it is done: an acknowledgement, or a turn',
   malformed: 'nothing, if it stays with one; otherwise see that what answers is a gateway of this version',
@@ -27,6 +29,7 @@ const passing: ReadonlySet<LocalErrorCode> = new Set([
   'unreachable',
   'timeout',
   'participant_away',
+  'program_ended',
   'queue_full',
 ])
 

@@ -1,3 +1,4 @@
+import { getEndedSession } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capability,
@@ -42,6 +43,10 @@ export interface OpenProposal {
   readonly usesLeft: number
   /** Who rejected it; others may still approve it. */
   readonly rejectedBy: readonly string[]
+  /** The program that proposed it; absent = its connection has named none. */
+  readonly session?: string
+  /** That program has ended: nobody waits for the result. */
+  readonly programEnded?: true
 }
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
@@ -181,6 +186,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
       this.#add(toOpenProposal(envelope, frame))
     } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
     else if (envelope.kind === Kind.systemSpace) this.#onGone(envelope)
+    else if (envelope.kind === Kind.systemPresence) this.#onProgramEnd(envelope)
     else if (this.#open.size > 0) {
       for (const id of new Set(correlations(envelope))) {
         const entry = this.#open.get(id)
@@ -290,6 +296,16 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     }
   }
 
+  #onProgramEnd(envelope: AnyEnvelope): void {
+    const ended = getEndedSession({ ...envelope, payload: { ...envelope.payload } })
+    if (ended === undefined) return
+    for (const [id, entry] of this.#open) {
+      const { from, session } = entry.proposal
+      if (from !== ended.participant || session !== ended.session) continue
+      this.#open.set(id, { ...entry, proposal: { ...entry.proposal, programEnded: true } })
+    }
+  }
+
   /** A pruned or erased proposal cannot be decided. */
   #onGone(envelope: AnyEnvelope): void {
     const gone = findGone(envelope)
@@ -318,11 +334,23 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
 }
 
 function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, json: string): OpenProposal {
-  const { id, seq = 0, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
+  const {
+    id,
+    seq = 0,
+    from,
+    ts,
+    to,
+    rationale,
+    context,
+    correlationId,
+    parallelGroup,
+    session,
+    payload,
+  } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
   return {
     ...{ id, seq, from, ts, method, json, usesLeft: uses, rejectedBy: [] },
-    ...defined({ to, params, rationale, context, correlationId, parallelGroup, expiresAt }),
+    ...defined({ to, params, rationale, context, correlationId, parallelGroup, session, expiresAt }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { isElicitation } from '@meup/folds'
+import { findEnded, getNamed, isElicitation, programEndedText } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -10,7 +10,8 @@ import {
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
-import { errorDetails, ToolError } from './errors.js'
+import { Askees } from './askees.js'
+import { ConnectionError, errorDetails, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
@@ -61,11 +62,23 @@ export class Requests implements ClientHandler {
     const own = envelope.kind === Kind.mcpRequest ? this.#waiting.get(envelope.id) : undefined
     if (own !== undefined) own.to = envelope.to ?? []
     else if (this.isNotification(envelope)) this.#onNotification(envelope)
-    else if (envelope.kind === Kind.mcpResponse) {
-      for (const { waiter } of this.#correlated(envelope)) waiter.resolve(envelope)
-    } else if (this.findElicited(envelope) !== undefined) {
+    else if (envelope.kind === Kind.mcpResponse) this.#onResponse(envelope)
+    else if (this.findElicited(envelope) !== undefined) {
       for (const waiting of this.#correlated(envelope)) {
         if (++waiting.elicitations <= maxElicitations) waiting.waiter.allowMore(elicitationMs)
+      }
+    }
+  }
+
+  #onResponse(response: Response): void {
+    const ended = findEnded({ ...response, payload: { ...response.payload } })
+    for (const waiting of this.#correlated(response)) {
+      if (ended === undefined) waiting.waiter.resolve(response)
+      else {
+        // Others of those that were asked may answer.
+        waiting.to = waiting.to.filter((id) => id !== ended)
+        if (waiting.to.length === 0)
+          waiting.waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
       }
     }
   }
@@ -141,10 +154,15 @@ interface ExpectedReply {
 /** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
 export class Replies implements ClientHandler {
   readonly #client: Pick<ClientContext, 'sendPaced'>
-  readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
+  readonly #isPresent: (id: string) => boolean
+  readonly #waiting = new Map<
+    string,
+    ExpectedReply & { readonly waiter: Waiter<AnyEnvelope>; readonly askees: Askees }
+  >()
 
-  constructor(client: Pick<ClientContext, 'sendPaced'>) {
+  constructor(client: Pick<ClientContext, 'sendPaced'>, isPresent: (id: string) => boolean) {
     this.#client = client
+    this.#isPresent = isPresent
   }
 
   /** Sends the draft. Resolves with the first correlated envelope of the expected kind and sender. */
@@ -159,7 +177,12 @@ export class Replies implements ClientHandler {
       expected.kind,
       options,
       (waiter) => {
-        this.#waiting.set(id, { ...expected, waiter })
+        const askees = new Askees(
+          id,
+          getNamed({ ...(draft.to && { to: [...draft.to] }), payload: { ...draft.payload } }),
+          this.#isPresent,
+        )
+        this.#waiting.set(id, { ...expected, waiter, askees })
         this.#client.sendPaced({ ...draft, id }, over.signal).catch((error: Error) => waiter.reject(error))
       },
       () => {
@@ -173,6 +196,10 @@ export class Replies implements ClientHandler {
   /** Consumes answers to invitations, which hold a token. */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
+    for (const { kind, waiter, askees } of this.#waiting.values()) {
+      const ended = kind === Kind.chat ? askees.apply(envelope) : undefined
+      if (ended !== undefined) waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
+    }
     const answered = correlations(envelope)
       .flatMap((id) => this.#waiting.get(id) ?? [])
       .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)

@@ -13,6 +13,11 @@ export interface DialRequest {
   readonly epoch?: string
   readonly tail?: number
   /**
+   * Names the program that connects [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. What it leaves open when it ends is ended by the gateway, and where
+   * one program runs for a participant, it takes over. Absent = none.
+   */
+  readonly session?: string
+  /**
    * What is kept from leaving this process in what is thought aloud, beside the usual secrets; `false` = leave that to
    * the gateway.
    */
@@ -61,10 +66,10 @@ export interface Transport {
 export type Dial = (request: DialRequest, events: TransportEvents, signal?: AbortSignal) => Promise<Transport>
 
 /** The WebSocket URL of a space. Throws `ConnectionError` for an invalid `url`. `tick`: 1 = the gateway sends ticks [MEUP-5.18]. */
-export function socketUrl({ url, space, after, epoch, tail }: DialRequest, tick?: 1): string {
+export function socketUrl({ url, space, after, epoch, tail, session }: DialRequest, tick?: 1): string {
   const address = buildGatewayUrl(url, `spaces/${encodeURIComponent(space)}/ws`)
   address.protocol = address.protocol.replace('http', 'ws')
-  for (const [name, value] of Object.entries({ after, epoch, tail, tick })) {
+  for (const [name, value] of Object.entries({ after, epoch, tail, session, tick })) {
     if (value !== undefined) address.searchParams.set(name, String(value))
   }
   return address.href

@@ -19,6 +19,7 @@ export interface TestSpace extends AsyncDisposable {
       | 'unhandled'
       | 'reconnect'
       | 'onReconnecting'
+      | 'session'
     >,
   ): Promise<SpaceClient>
   /**

@@ -1,5 +1,12 @@
 import { ConnectionError, type Grant, type OpenProposal, type SpaceClient, ToolError } from '@meup/agent-sdk'
-import { brief, capabilitySentence, exactText, isOpenProposal, reasonText } from '@meup/folds'
+import {
+  brief,
+  capabilitySentence,
+  exactText,
+  isOpenProposal,
+  proposerEndedText,
+  reasonText,
+} from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
@@ -87,6 +94,7 @@ const maxReasonChars = 2000
 
 const describeExactly = (proposal: OpenProposal): string[] => [
   `${proposal.id}  ${proposal.from} asks: ${brief(reasonText(proposal.rationale ?? null), maxReasonChars)}`,
+  ...(proposal.programEnded ? [proposerEndedText(proposal.from)] : []),
   ...exactText(proposal)
     .text.split('\n')
     .map((line) => `    ${line}`),

@@ -174,7 +174,7 @@ const ofPrograms: Readonly<Partial<Record<FileParticipant['kind'], readonly Capa
 }
 
 function toParticipant(
-  { kind, capabilities, limits }: FileParticipant,
+  { kind, capabilities, limits, programs }: FileParticipant,
   usual: readonly Capability[],
 ): ParticipantConfig {
   const { rates } = limits ?? {}
@@ -182,6 +182,7 @@ function toParticipant(
     kind,
     capabilities: capabilities ?? ofPrograms[kind] ?? usual,
     ...(rates && { rates }),
+    ...(programs && { programs }),
   }
 }
 

@@ -171,6 +171,7 @@ const duration = Type.String({
 const common = {
   capabilities: Type.Optional(capabilities),
   limits: Type.Optional(map({ rates: Type.Optional(rates) })),
+  programs: Type.Optional(oneOf('one', 'many')),
 }
 
 /** Of every participant that `meup up` starts. */

@@ -12,6 +12,7 @@ import {
   type ProposalFold,
   type ProposalView,
   type ProposedCall,
+  proposerEndedText,
   reasonText,
   redact,
   sentence,
@@ -127,8 +128,9 @@ export class PendingProposals {
         : offer.since === undefined
           ? ['', 'Ctrl+P shows it']
           : ['y/n · ', '/always']
-    const { source, rationale } = shown
-    return `⚠ ${open.length} pending · ${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
+    const { source, rationale, programEnded } = shown
+    const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
+    return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
   /** What a proposal asks for, to be printed below its line at once; `size`: when it comes, or when all of it is asked for. */

@@ -72,8 +72,8 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
-  // Commands show, and answer nothing.
-  return omitUndefined({ url, space, as, token, unhandled: 'decline' as const })
+  // Commands show, answer nothing, and take over from nobody.
+  return omitUndefined({ url, space, as, token, unhandled: 'decline' as const, session: false as const })
 }
 
 /** Used only if neither a participant nor a token is given. */

@@ -7,6 +7,7 @@ import {
   isOpenProposal,
   type ProposalView,
   printableJson,
+  proposerEndedText,
   reasonText,
   sentence,
 } from '@meup/folds'
@@ -81,12 +82,16 @@ export function formatOutcome(proposal: ProposalView, now: number): string {
 }
 
 /** The state of a proposal with uses left. */
-function formatStanding({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): string {
+function formatStanding(
+  { usesLeft, withdrawal, expiresAt, programEnded, source }: ProposalView,
+  now: number,
+): string {
   if (withdrawal !== null) return `withdrawn: ${formatProposalReason(withdrawal)}`
-  const open = usesLeft > 1 ? `open ${usesLeft} times` : 'open'
+  const left = programEnded ? `; ${proposerEndedText(source.from)}` : ''
+  const open = `${usesLeft > 1 ? `open ${usesLeft} times` : 'open'}${left}`
   if (expiresAt === null) return open
-  const left = Date.parse(expiresAt) - now
-  return left <= 0 ? 'expired' : `${open}, expires in ${formatDuration(left)}`
+  const leftMs = Date.parse(expiresAt) - now
+  return leftMs <= 0 ? 'expired' : `${open}, expires in ${formatDuration(leftMs)}`
 }
 
 function formatProposalReason({

@@ -7,6 +7,7 @@ import {
   defaultGuard,
   formatDuration,
   isNotification,
+  isProgramEnd,
   onOneLine,
   printable,
   readResult,
@@ -104,7 +105,8 @@ export class AgentLines implements LineRenderer {
   #said(envelope: AnyEnvelope): string[] {
     const { from, kind, context } = envelope
     const lines = this.#conversation.lines(shortened(envelope))
-    if (!spoken.has(namespaceOf(kind))) {
+    // It is the gateway that says so.
+    if (!spoken.has(namespaceOf(kind)) || isProgramEnd({ ...envelope, payload: { ...envelope.payload } })) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
     const [first = '', ...rest] = lines

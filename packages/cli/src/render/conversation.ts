@@ -14,7 +14,7 @@ import {
   type Tone,
   withThoughtName,
 } from '@meup/folds'
-import { type AnyEnvelope, contextDepth, getErasure, Kind } from '@meup/protocol'
+import { type AnyEnvelope, contextDepth, getErasure, Kind, type PresencePayload } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 
 /** Limit of arguments, a result or a rationale on a line. */
@@ -81,7 +81,12 @@ const background: ReadonlySet<string> = new Set([
 export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   (background.has(kind) && getErasure({ kind, payload }) === undefined) ||
   (kind === Kind.mcpRequest && isNotification(payload)) ||
-  (kind === Kind.systemPresence && payload.program !== undefined && !isFailure(payload.program))
+  (kind === Kind.systemPresence && isQuiet(payload))
+
+/** That programs begin and end shows by who comes and leaves, and by their runs. */
+const isQuiet = ({ event, program, session }: PresencePayload): boolean =>
+  (program !== undefined && !isFailure(program)) ||
+  (event === 'update' && session !== undefined && session.event !== 'replaced')
 
 const signs: Partial<Record<Tone, string>> = {
   start: '┄',
@@ -123,7 +128,9 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
       return `${head} ${object}: ${detail}`
     case 'stop':
     case 'refusal':
-      return sentence({ ...description, actor: head })
+      return actor === envelope.from
+        ? sentence({ ...description, actor: head })
+        : `${signs[tone]} ${sentence(description)}`
     case 'event':
     case 'problem':
       return `· ${formatEvent(envelope, description)}`

@@ -38,6 +38,10 @@ export interface RunningGateway {
   findKick(space: string, participant: string): Kick | undefined
   /** Records in the log how the program of a participant is doing; `undefined` = it has none. */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
+  /** Says that a program has ended, by the session that it was given. */
+  endProgram(space: string, participant: string, session: string): void
+  /** Whether another program of a participant has taken over from this one. */
+  isReplaced(space: string, participant: string, session: string): boolean
   /** Names the socket by which commands in this folder control the programs. */
   announceControl(path: string): void
   /** Compiles the safety rules in short steps, so that the first reasoning texts are not delayed. */
@@ -135,6 +139,8 @@ export async function startGateway(
     isPresent: gateway.isPresent,
     findKick: gateway.findKick,
     setProgram: gateway.setProgram,
+    endProgram: gateway.endProgram,
+    isReplaced: gateway.isReplaced,
     announceControl(path) {
       control = path
       announce()

@@ -13,6 +13,8 @@ export interface ProgramConnection {
   readonly space: string
   readonly participant: string
   readonly token: string
+  /** Names the program that is started [MEUP-2.14]. */
+  readonly session: string
   /** The folder of the configuration file. */
   readonly directory: string
   readonly log: OperatorLog
@@ -64,9 +66,9 @@ async function startMcp(
   connection: ProgramConnection,
   signal: AbortSignal,
 ): Promise<Running> {
-  const { url, space: name, token, participant, log } = connection
+  const { url, space: name, token, session, participant, log } = connection
   const bridge = await bridgeMcpServer({
-    connect: () => connect({ url, space: name, token }),
+    connect: () => connect({ url, space: name, token, session }),
     name: participant,
     signal,
     startTimeoutMs: program.startTimeoutMs,
@@ -91,12 +93,12 @@ const replayed = { tail: 1000 }
 
 async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {
   const { joinCodingAgent } = await import('@meup/acp')
-  const { url, space: name, token, participant, log } = connection
+  const { url, space: name, token, session, participant, log } = connection
   const { command, args, cwd, mode, sessions, unasked, startTimeoutMs } = program
   const agent = await joinCodingAgent({
     ...{ command, args, cwd, sessions, unasked, startTimeoutMs, env: buildEnvironment(program) },
     ...(mode !== undefined && { mode }),
-    connect: () => connect({ url, space: name, token, ...replayed }),
+    connect: () => connect({ url, space: name, token, session, ...replayed }),
     log: (text) =>
       log.output({ participant, kind: 'acp', stream: 'stderr', text: text.replaceAll(token, '[token]') }),
   })
@@ -136,7 +138,7 @@ const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 const lastWordsMs = 500
 
 async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
-  const { url, space, token, participant, log } = connection
+  const { url, space, token, session, participant, log } = connection
   const child = await spawnChild({
     command: program.command,
     args: program.args,
@@ -147,6 +149,7 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
       MEUP_SPACE: space,
       MEUP_TOKEN: token,
       MEUP_PARTICIPANT: participant,
+      MEUP_SESSION: session,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

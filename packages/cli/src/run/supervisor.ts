@@ -1,11 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { relative } from 'node:path'
 import { type Clock, systemClock } from '@meup/gateway'
 import type { ProgramInfo } from '@meup/protocol'
 import type { Program } from '../config/config.js'
 import type { OperatorLog } from '../lib/logger.js'
 import { logProgramEvent, type ProgramName } from './describe-program.js'
-import { type Keeper, keepRunning, type ProgramEvent, type ProgramStatus } from './keep-running.js'
+import {
+  type Keeper,
+  keepRunning,
+  type ProgramEvent,
+  type ProgramStatus,
+  type Running,
+} from './keep-running.js'
 import { listPrograms } from './list-programs.js'
+import type { Ending } from './restart-policy.js'
 import { findSources, SourceWatch } from './sources.js'
 import type { RunningGateway } from './start-gateway.js'
 import { type ProgramConnection, startProgram } from './start-program.js'
@@ -13,12 +21,15 @@ import { type ProgramConnection, startProgram } from './start-program.js'
 /** A program and the participant that it connects as. */
 export interface ProgramAssignment {
   readonly program: Program
-  readonly connection: ProgramConnection
+  readonly connection: Omit<ProgramConnection, 'session'>
   readonly label: string
 }
 
 /** The part of the gateway that a supervisor needs. */
-export type ProgramSpaces = Pick<RunningGateway, 'isPresent' | 'findKick' | 'setProgram'>
+export type ProgramSpaces = Pick<
+  RunningGateway,
+  'isPresent' | 'findKick' | 'setProgram' | 'endProgram' | 'isReplaced'
+>
 
 export type ProgramListener = (name: ProgramName, event: ProgramEvent) => void
 
@@ -120,7 +131,7 @@ export class Supervisor {
         await predecessor
         signal.throwIfAborted()
         files?.mark()
-        return startProgram(program, connection, signal)
+        return startNamed(assignment, spaces, signal)
       },
       onEvent: (event, status) => {
         logProgramEvent(name, event, log)
@@ -165,6 +176,32 @@ export class Supervisor {
       },
       failed: (err) => log.warn({ participant, err }, `the files of ${label} cannot be watched`),
     })
+  }
+}
+
+/**
+ * Starts a program under a session of its own, and tells the gateway as soon as it has ended: it need not wait whether the program
+ * comes back. One that another has replaced, wherever that was started, would replace it in its turn: it is not tried again.
+ */
+async function startNamed(
+  { program, connection }: ProgramAssignment,
+  spaces: ProgramSpaces,
+  signal: AbortSignal,
+): Promise<Running> {
+  const session = randomUUID()
+  const { space, participant } = connection
+  const end = (ending: Ending): Ending => {
+    const isReplaced = spaces.isReplaced(space, participant, session)
+    spaces.endProgram(space, participant, session)
+    if (!isReplaced) return ending
+    return { failed: true, isFinal: true, reason: `another program has joined as ${participant}` }
+  }
+  try {
+    const running = await startProgram(program, { ...connection, session }, signal)
+    return { ended: running.ended.then(end), close: (graceMs) => running.close(graceMs) }
+  } catch (error) {
+    spaces.endProgram(space, participant, session)
+    throw error
   }
 }
 

@@ -6,6 +6,7 @@ import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
 import { getParameters, guardedToolName, isNotification } from './calls.js'
+import { getEndedSession } from './program-ended.js'
 import { getOutcome } from './result.js'
 
 /** `createProposalFoldWith`, by default with the rules of @meup/safety. */
@@ -114,6 +115,8 @@ class Proposals implements ProposalFold {
         return this.#ended(envelope)
       case Kind.systemSpace:
         return this.#gone(envelope)
+      case Kind.systemPresence:
+        return this.#leftBy(envelope)
     }
     return []
   }
@@ -132,6 +135,15 @@ class Proposals implements ProposalFold {
   #ended({ from: by, ts, payload }: Envelope): ProposalView[] {
     const own = [...this.#proposals.open()].filter(({ source }) => source.from === payload.participantId)
     return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
+  }
+
+  /** Nobody waits for what a program has proposed that has ended. */
+  #leftBy(envelope: Envelope): ProposalView[] {
+    const { participant, session } = getEndedSession(envelope) ?? {}
+    if (session === undefined) return []
+    return [...this.#proposals.open()]
+      .filter((each) => each.session === session && each.source.from === participant)
+      .map((each) => ({ ...each, programEnded: true }))
   }
 
   /** Nobody can decide on a pruned or erased proposal any more [MEUP-3.22]. */
@@ -156,6 +168,8 @@ class Proposals implements ProposalFold {
     return {
       id,
       source: getSource(envelope),
+      session: envelope.session ?? null,
+      programEnded: false,
       tool: guardedToolName(payload, this.#guard),
       parameters: redact(getParameters(payload), this.#guard).value,
       rationale: getRationale(envelope),
@@ -198,6 +212,10 @@ const weigh = ({ rationale, parameters, fulfilments, rejections }: ProposalView)
 export interface ProposalView {
   readonly id: string
   readonly source: Source
+  /** The program that proposed it; `null` = its connection has named none. */
+  readonly session: string | null
+  /** Whether that has ended since, as far as this fold has read: nobody waits for the result. */
+  readonly programEnded: boolean
   readonly tool: string
   /** Redacted and bounded. */
   readonly parameters: unknown

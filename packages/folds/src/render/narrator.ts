@@ -20,6 +20,7 @@ import {
   isNotification,
   isToolCall,
 } from '../mcp/calls.js'
+import { isProgramEnd, programEndedText } from '../mcp/program-ended.js'
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
@@ -176,6 +177,7 @@ export class Narrator {
   #cancel(envelope: Envelope): string {
     const { from, payload } = envelope
     this.#close(envelope)
+    if (isProgramEnd(envelope)) return onOneLine(programEndedText(this.#getOwner(envelope)))
     const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#getOwner(envelope)} to stop`
     return `${from} ${deed}${because(payload.reason)}`
   }

@@ -5,6 +5,7 @@ import {
   type DecisionPayload,
   type Envelope,
   erasedMethod,
+  GATEWAY,
   getErasure,
   isThought,
   Kind,
@@ -12,6 +13,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
 import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
+import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
@@ -135,7 +137,7 @@ export class Assigner {
       for (const turn of settles) this.#marking.end(turn, Role.settle)
       this.#marking.step(home, phase, Role.home)
     }
-    const turn = this.#findAnsweringTurn(envelope)
+    const turn = this.#findAnsweringTurn({ ...envelope, from: getAnswerer(envelope) })
     if (turn?.heading.inputSource !== Kind.mcpRequest) return
     const { trigger } = turn.heading
     const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
@@ -354,7 +356,7 @@ export class Assigner {
   /** Anybody may answer a chat, only addressees a request; nobody triggers a turn of their own [MEUP-11.5]. */
   #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
-    if (trigger === undefined || trigger.from === agent) return undefined
+    if (trigger === undefined || trigger.from === agent || agent === GATEWAY) return undefined
     const { kind, to } = trigger
     return kind === Kind.chat || to === undefined || to.includes(agent) ? trigger : undefined
   }

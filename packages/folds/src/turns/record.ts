@@ -1,4 +1,5 @@
 import { type Envelope, GATEWAY, isContextAncestor, Kind } from '@meup/protocol'
+import { programEndedReason } from '../mcp/program-ended.js'
 import type { ResultSize } from '../mcp/result.js'
 import type { Quoted, Source } from '../source.js'
 import { getMessage, isBlank, isObject } from '../text.js'
@@ -124,8 +125,11 @@ export function getEnding({ kind, from, payload }: Envelope): [state: TurnState,
     return isCancelled ? ['cancelled', getMessage(payload)] : ['completed', null]
   }
   const reason = typeof payload.reason === 'string' ? payload.reason : null
-  return [from === GATEWAY && reason === 'abandoned' ? 'abandoned' : 'cancelled', reason]
+  return [from === GATEWAY && isGivenUp(reason) ? 'abandoned' : 'cancelled', reason]
 }
+
+/** Whether nobody is there any more who would go on. */
+const isGivenUp = (reason: string | null): boolean => reason === 'abandoned' || reason === programEndedReason
 
 /** Runs kept for one turn. */
 const maxRuns = 100

@@ -6,14 +6,23 @@ export interface ParticipantConfig {
   readonly kind: string
   readonly capabilities: readonly Capability[]
   readonly rates?: Partial<Record<RateClass, Rate>>
+  /** Whether a program that names its session takes over from the one before. Default: `one`, for humans `many`. */
+  readonly programs?: 'one' | 'many'
 }
+
+/** Whether there may be several programs of a configured participant at a time [MEUP-5.19]. */
+export const programsOf = ({
+  kind,
+  programs,
+}: Pick<ParticipantConfig, 'kind' | 'programs'>): 'one' | 'many' =>
+  programs ?? (kind === 'human' ? 'many' : 'one')
 
 /** What the operator decided about one space. */
 export interface SpaceConfig {
   readonly name: string
   readonly participants: Readonly<Record<string, ParticipantConfig>>
   /** What a participant may do of whom nothing else is said. */
-  readonly defaults: { readonly capabilities: readonly Capability[] }
+  readonly defaults: { readonly capabilities: readonly Capability[]; readonly programs?: 'many' }
   /** Absent = a token is required. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
   readonly limits: Limits

@@ -84,6 +84,8 @@ export class Space {
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
+  /** Is told of senders whose program the log does not know, before their envelope is decided on. */
+  onUnknownProgram: ((sender: Sender) => void) | undefined
   /** Where several gateways have the space open: takes frames to the others. */
   elsewhere: RemoteSequencer | undefined
   #listeners: readonly SpaceListener[] = []
@@ -160,6 +162,9 @@ export class Space {
     const nothing = { envelope, payload: frame, encoded: { body: frame, content: frame } }
     const admission: AdmissionContext = { sender, frame, isBinary, overRate, now, meter, ...nothing }
     const { work } = this.state.trust
+    const { session, participant } = sender
+    if (session !== undefined && !this.state.programs.isLiving(participant, session))
+      this.onUnknownProgram?.(sender)
     const outcome = attempt(admission, this)
     if (outcome !== undefined && isRefusal(outcome)) this.#reject(outcome, admission)
     this.rates.charge(sender.rateLimitKey, 'work', meter.spent + this.state.trust.work - work, now)
@@ -167,13 +172,15 @@ export class Space {
   }
 
   /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
-  emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
+  emit({ payload: given, ...fields }: Emitted): number {
     if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
     const ts = this.timestamp(this.clock.now())
-    const payload = fields.payload as Record<string, unknown>
+    const [text, parsed] =
+      typeof given === 'string' ? [given, JSON.parse(given)] : [JSON.stringify(given), given]
+    const payload = parsed as Record<string, unknown>
     const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
-    this.admit(envelope, encode(envelope, Buffer.from(JSON.stringify(payload))))
+    this.admit(envelope, encode(envelope, Buffer.from(text)))
     return this.#admitted
   }
 
@@ -431,6 +438,14 @@ export class Space {
   }
 }
 
+/** What the gateway itself says. */
+interface Emitted
+  extends Pick<Envelope, 'kind'>,
+    Partial<Pick<Envelope, 'context' | 'to' | 'correlationId'>> {
+  /** Its JSON, where that has what parsing would change. */
+  readonly payload: object | string
+}
+
 /** What a space needs of the world. */
 interface SpacePorts {
   readonly log: EnvelopeLog
@@ -476,6 +491,8 @@ export interface RemoteSequencer {
   relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
   emit(fields: object): Promise<number>
+  /** Says that a program has ended; `isBye`: that it has closed its last connection here, and ends with its last one anywhere. */
+  endProgram(participant: string, session: string, isBye: boolean): void
   /** Who is present here, or how the programs are doing that run here, has changed. */
   present(): void
 }

@@ -1,6 +1,7 @@
 import { GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { replacedRefusal } from '../core/admission/identity.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/trust.js'
@@ -60,19 +61,28 @@ function isOwn(origin: string, host = ''): boolean {
   return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
+/** As whom somebody asks to be let in. */
+interface Credentials {
+  readonly token?: string
+  readonly remote: string
+  /** The program that the connection belongs to [MEUP-2.14]. */
+  readonly session?: string
+}
+
 /** Authenticates a token, or admits a guest where the space allows guests. */
 export async function identify(
   space: Space,
-  token: string | undefined,
-  remote: string,
+  { token, remote, session }: Credentials,
   authenticator: Authenticator,
 ): Promise<Visitor | Refusal> {
+  const program = session === undefined ? {} : { session }
   if (token === undefined) {
     if (space.config.guest === undefined) {
       return refuse('unauthorized', 'A token is required. Send it as Authorization: Bearer <token>.')
     }
     return {
       participant: `${GUEST}${nanoid()}`,
+      ...program,
       rateLimitKey: `guest ${remote}`,
       get capabilities() {
         return space.config.guest?.capabilities ?? []
@@ -102,6 +112,7 @@ export async function identify(
   if (kick !== undefined) return refuse('forbidden', explainKick(kick))
   return {
     participant,
+    ...program,
     rateLimitKey: participant,
     get capabilities() {
       return space.state.participants.capabilities(participant)
@@ -166,8 +177,11 @@ export function checkConnectionLimit(
     : `${rateLimitKey} has ${maximum} connections already; close one first`
 }
 
-/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
+/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13, 5.19]. */
 export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
+  const { participant, session } = visitor
+  if (session !== undefined && space.state.programs.isReplaced(participant, session))
+    return replacedRefusal(participant)
   const reason = checkConnectionLimit(visitor, space)
   if (reason !== undefined) return refuse('rate_limited', reason, retryConnectionMs)
   return consumeControlToken(visitor, space, 'too many joins')

@@ -12,7 +12,8 @@ export interface ConnectionHandle {
   receiveControl(): void
   /** Asked after a few frames: read no more of it until this resolves. `undefined` = read on. */
   whenWritable(): Promise<void> | undefined
-  closed(): void
+  /** `isBye`: its client has said that its program ends [MEUP-2.14]. */
+  closed(isBye?: boolean): void
 }
 
 /** For so long frames may be owed, with no second between in which none were, before their sender is closed [MEUP-7.1]. */
@@ -108,7 +109,8 @@ export function openConnection(
       if (!session.closed) chargeFrame()
     },
     whenWritable,
-    closed() {
+    closed(isBye = false) {
+      session.isBye = isBye && !session.closed
       left()
       cancelHold()
       session.closed = true

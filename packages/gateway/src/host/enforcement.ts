@@ -3,6 +3,7 @@ import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
 import type { Space, SpaceListener } from '../core/space.js'
+import type { SpaceState } from '../core/state/state.js'
 import { kickMessage, type Trust } from '../core/state/trust/trust.js'
 
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
@@ -27,7 +28,7 @@ export class Enforcement implements SpaceListener {
   #done: { readonly trust: Trust; readonly revision: number } | undefined
   /** Whose rights have changed, between the commit and the delivery of a batch. */
   #renewed: Session[] | undefined
-  /** Kicks up to this seq have been carried out. */
+  /** Kicks and replacements up to this seq have been carried out. */
   #dismissed = 0
   #holds = 0
   /** The end that is to be told next, as of when that was looked for last. */
@@ -65,12 +66,14 @@ export class Enforcement implements SpaceListener {
     }
   }
 
-  /** Closes this one if it would not be let in any more: with 4403 where it was kicked, else with 4401. */
+  /** Closes this one if it would not be let in any more: with 4403 where it was kicked, 4412 where it was replaced, else with 4401. */
   check(session: Session): void {
     const { state, delivered } = this.#space
     const kick = state.trust.kicks.get(session.participant)
     if (kick !== undefined && kick.at <= delivered) {
       session.close(closeCodes.forbidden, kickMessage(kick))
+    } else if (isReplaced(session, state) && state.programs.replacedAt <= delivered) {
+      session.close(closeCodes.replaced, `another program has joined as ${session.participant}`)
     } else if (!session.isWelcome()) {
       session.close(closeCodes.unauthorized, notWelcome)
     }
@@ -132,10 +135,10 @@ export class Enforcement implements SpaceListener {
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
-  /** Whoever was kicked leaves as soon as the log has it, whatever else is still on its way there. */
+  /** Whoever was kicked or replaced leaves as soon as the log has it, whatever else is still on its way there. */
   #dismiss(): void {
     const { state, delivered } = this.#space
-    const latest = Math.min(state.trust.kicks.latest, delivered)
+    const latest = Math.min(Math.max(state.trust.kicks.latest, state.programs.replacedAt), delivered)
     if (latest <= this.#dismissed) return
     this.#dismissed = latest
     this.closeRevoked()
@@ -153,6 +156,9 @@ export class Enforcement implements SpaceListener {
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
 }
+
+const isReplaced = ({ participant, session }: Session, { programs }: SpaceState): boolean =>
+  session !== undefined && programs.isReplaced(participant, session)
 
 const changing: ReadonlySet<string> = new Set(['capability', 'space'])
 

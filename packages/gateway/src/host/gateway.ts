@@ -44,6 +44,8 @@ export interface ConnectRequest {
   readonly remote: string
   /** What it sends over the rate of its class waits, and is not refused [MEUP-7.9]. */
   readonly holds?: boolean
+  /** The program that it belongs to [MEUP-2.14]. */
+  readonly session?: string
   /** Called once whoever asks may come in. */
   onAuthenticated?(): void
 }
@@ -81,6 +83,10 @@ export interface Gateway {
    * [MEUP-3.5]. Of a space or participant that does not exist, nothing is logged.
    */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
+  /** Says that a program of a participant has ended, whose process somebody has watched [MEUP-2.14]. */
+  endProgram(space: string, participant: string, session: string): void
+  /** Whether another program of a participant has taken over from this one [MEUP-5.19]. */
+  isReplaced(space: string, participant: string, session: string): boolean
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
@@ -140,7 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (host === undefined)
       return refuse('not_found', `There is no space ${connectRequest.space}. Check the name.`)
     if (draining) return refuse('unavailable', 'The gateway is stopping. Reconnect later.')
-    const visitor = await identify(host.space, connectRequest.token, connectRequest.remote, authenticator)
+    const visitor = await identify(host.space, connectRequest, authenticator)
     if (isRefusal(visitor)) {
       return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
     }
@@ -188,6 +194,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     setProgram(space, participant, program) {
       if (!draining) hosts.get(space)?.presence.setProgram(participant, program)
     },
+
+    endProgram(space, participant, session) {
+      if (!draining) hosts.get(space)?.presence.endProgram(participant, session)
+    },
+
+    isReplaced: (space, participant, session) =>
+      hosts.get(space)?.space.state.programs.isReplaced(participant, session) ?? false,
 
     frameLimit: (space) => {
       const { maxEnvelopeBytes = 0, maxResultBytes = 0 } = hosts.get(space)?.space.config.limits ?? {}

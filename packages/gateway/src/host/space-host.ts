@@ -1,6 +1,6 @@
 import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { Checkpoints } from '../core/checkpoints.js'
-import { checkNames, type SpaceConfig } from '../core/config.js'
+import { checkNames, programsOf, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
 import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
@@ -59,6 +59,7 @@ export class SpaceHost {
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
       this.erasing,
+      { delivered: (batch) => this.presence.delivered(batch) },
       { delivered: () => this.#followConfiguration() },
       { delivered: () => this.turns.indexer.poke() },
       // In a later turn of the event loop, so that the next batch does not wait for it.
@@ -91,6 +92,7 @@ export class SpaceHost {
         payload: { event: 'opened', space: space.config.name, epoch: space.log.epoch },
       })
     }
+    if (isOfEarlierVersion(space.state.configured)) this.presence.abandonAll()
     this.presence.reconcile()
     this.#record(space.config)
     this.#enforcement.renew()
@@ -291,9 +293,13 @@ export class SpaceHost {
     const { space } = this
     const { state } = space
     const now = space.clock.now()
-    const { participant, capabilities, subscription, suppressed } = session
+    const { participant, capabilities, subscription, suppressed, session: program } = session
     const payload: WelcomePayload = {
-      you: { id: participant, capabilities: [...capabilities] },
+      you: {
+        id: participant,
+        capabilities: [...capabilities],
+        ...(program !== undefined && { session: program }),
+      },
       participants: participantsIn(state, now),
       space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
       resume,
@@ -331,6 +337,10 @@ const recordedSettings = [
   'retention',
 ] as const
 
+/** Gateways that knew of no programs recorded a configuration without them. */
+const isOfEarlierVersion = (configured: SpaceState['configured']): boolean =>
+  configured !== undefined && (configured.defaults as SpaceConfig['defaults']).programs === undefined
+
 /** A configuration with the settings that a record has. Of participants it has what everybody may know. */
 function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unknown>>): SpaceConfig {
   const { guest: _, ...rest } = own
@@ -356,9 +366,12 @@ export function configurationRecord({
 }: SpaceConfig): Record<string, unknown> {
   return {
     participants: Object.fromEntries(
-      Object.entries(participants).map(([id, { kind, capabilities }]) => [id, { kind, capabilities }]),
+      Object.entries(participants).map(([id, participant]) => {
+        const { kind, capabilities } = participant
+        return [id, { kind, capabilities, programs: programsOf(participant) }]
+      }),
     ),
-    defaults,
+    defaults: { ...defaults, programs: 'many' },
     ...(guest && { guest }),
     limits,
     reasoning,

@@ -2,6 +2,7 @@ import { getMember, type McpProposalPayload } from '@meup/protocol'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { isRefusal } from '../core/admission/context.js'
+import { hasEnded } from '../core/delivery/introduction.js'
 import { mayRead } from '../core/may-read.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Row } from '../ports/envelope-log.js'
@@ -27,7 +28,7 @@ export async function getProposals(
   const { log, delivered: head } = space
   const found: string[] = []
   let [bytes, last, hasMore] = [0, 0, false]
-  for (const { id, seq, uses, rejectedBy } of space.state.proposals.open(space.clock.now())) {
+  for (const { id, by, session, seq, uses, rejectedBy } of space.state.proposals.open(space.clock.now())) {
     if (seq <= after || seq > head) continue
     const row = log.find(id)
     if (row === undefined || row.body.length === 0 || !mayRead(reader, space.decideAudience(row))) continue
@@ -35,7 +36,8 @@ export async function getProposals(
       hasMore = true
       break
     }
-    found.push(describe(row, { usesLeft: uses, rejectedBy: [...rejectedBy] }))
+    const programEnded = hasEnded(space.state, by, session) ? { programEnded: true } : {}
+    found.push(describe(row, { usesLeft: uses, rejectedBy: [...rejectedBy], ...programEnded }))
     bytes += row.body.length
     last = seq
   }

@@ -34,8 +34,17 @@ export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPr
 }
 
 /** What a body has before its content. */
-export const encodeHead = ({ ts, from, allowedBy }: Pick<Envelope, 'ts' | 'from' | 'allowedBy'>): string =>
-  `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",${allowedBy === undefined ? '' : `"allowedBy":"${allowedBy}",`}`
+export function encodeHead({
+  ts,
+  from,
+  allowedBy,
+  session,
+}: Pick<Envelope, 'ts' | 'from' | 'allowedBy' | 'session'>): string {
+  let text = `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`
+  if (allowedBy !== undefined) text += `"allowedBy":"${allowedBy}",`
+  if (session !== undefined) text += `"session":"${session}",`
+  return text
+}
 
 /** The envelope as the log takes it. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {

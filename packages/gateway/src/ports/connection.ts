@@ -118,6 +118,8 @@ export interface Sender {
   readonly participant: string
   /** The participant, or the address of a guest. */
   readonly rateLimitKey: string
+  /** The program that it belongs to, as its connection has named it [MEUP-2.14]. */
+  readonly session?: string
   /** It is over with its answer: a request over HTTP. */
   readonly isRequest?: boolean
   /** Sends a frame to this sender alone. */

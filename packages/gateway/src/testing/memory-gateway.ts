@@ -1,4 +1,4 @@
-import { type Capability, defaultLimits, type Limits, ProtocolError, rateClasses } from '@meup/protocol'
+import { BYE, type Capability, defaultLimits, type Limits, ProtocolError, rateClasses } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
 import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
@@ -13,6 +13,7 @@ export interface TestParticipant {
   /** Such as `mcp`. */
   readonly kind: string
   readonly capabilities: readonly Capability[]
+  readonly programs?: 'one' | 'many'
 }
 
 export interface TestSpaceOptions {
@@ -91,9 +92,9 @@ class MemoryConnection implements Connection {
   readonly remote = 'memory'
   readonly pending = 0
   readonly #events: LineEvents
-  #ended: (() => void) | undefined
+  #ended: ((reason: string) => void) | undefined
 
-  constructor(events: LineEvents, ended: () => void) {
+  constructor(events: LineEvents, ended: (reason: string) => void) {
     this.#events = events
     this.#ended = ended
   }
@@ -115,7 +116,7 @@ class MemoryConnection implements Connection {
     this.#ended = undefined
     if (ended === undefined) return
     setImmediate(() => {
-      ended()
+      ended(reason)
       this.#events.close(code, reason)
     })
   }
@@ -131,10 +132,10 @@ export async function dialInMemory(
   if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
   const grant = await gateway.admit({ ...request, remote: 'memory' })
   if (isRefusal(grant)) throw new ProtocolError(grant.code, grant.message)
-  let leave = (): void => {}
-  const connection = new MemoryConnection(events, () => leave())
+  let leave = (_reason: string): void => {}
+  const connection = new MemoryConnection(events, (reason) => leave(reason))
   const line = await grant.open(connection, request)
-  leave = () => line.closed()
+  leave = (reason) => line.closed(reason === BYE)
   return {
     send: (text) => setImmediate(() => line.receive(encoder.encode(text))),
     close: (code, reason) => connection.close(code, reason),

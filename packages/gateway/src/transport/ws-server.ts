@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { closeCodes, Kind, SUBPROTOCOL } from '@meup/protocol'
+import { BYE, closeCodes, isEnvelopeId, Kind, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkResume, inspect, type Resume, readBearerToken } from '../host/connection-gate.js'
@@ -137,16 +137,18 @@ export class WsServer {
       receiveControl()
     })
     ws.on('error', (err) => logger.warn({ participant: grant.participant, err }, 'a connection failed'))
-    ws.on('close', () => {
+    let isBye = false
+    ws.on('close', (_code, reason) => {
       this.#peers.delete(ws)
       this.#shares.leave(shareKey)
-      line?.closed()
+      isBye = reason.toString() === BYE
+      line?.closed(isBye)
     })
     grant.open(connection, upgrade.resume).then(
       (opened) => {
         line = opened
         if (upgrade.hasTicks) peer.ticked = connection
-        if (ws.readyState === ws.CLOSED) opened.closed()
+        if (ws.readyState === ws.CLOSED) opened.closed(isBye)
         reader.resume()
       },
       (err: unknown) => {
@@ -202,8 +204,15 @@ function readUpgrade(
   if (isRefusal(resume)) return resume
   const flags = readFlags(url.searchParams)
   if (isRefusal(flags)) return flags
+  const session = url.searchParams.get('session')
+  if (session !== null && !isEnvelopeId(session))
+    return refuse('invalid_request', 'session must be 1 to 64 of A-Z a-z 0-9 _ -')
   const remote = getRemoteAddress(request, trustProxy)
-  return { space, remote, resume, hasTicks: flags.tick, holds: flags.hold, ...(token && { token }) }
+  return {
+    ...{ space, remote, resume, hasTicks: flags.tick, holds: flags.hold },
+    ...(token && { token }),
+    ...(session !== null && { session }),
+  }
 }
 
 function readFlags(query: URLSearchParams): Record<'tick' | 'hold', boolean> | Refusal {

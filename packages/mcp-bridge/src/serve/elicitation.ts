@@ -3,6 +3,7 @@ import {
   describeProposal,
   exactText,
   type ProposalView,
+  proposerEndedText,
   quoteReason,
   quoteToolName,
   sentence,
@@ -46,6 +47,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
     mode: 'form',
     message: [
       sentence(describeProposal({ ...view, tool: quoteToolName(view.tool) }, '{}')),
+      ...(view.programEnded ? [`${proposerEndedText(view.source.from)}.`] : []),
       `Why: ${quoteReason(view.rationale)}`,
       ...shown,
     ].join('\n'),

@@ -15,6 +15,7 @@ import { Finder } from './finder.js'
 import { Batches } from './frames.js'
 import { History, initialTail, readHistory, type SessionHandle } from './history.js'
 import { isReady, makeReady } from './regular-expressions.js'
+import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
@@ -101,7 +102,11 @@ export class Session implements SessionHandle {
 
   async open(): Promise<void> {
     try {
-      const watcher = await BaseClient.open(dialAt(this.http), { ...this.place, ...this.#resume() })
+      const watcher = await BaseClient.open(dialAt(this.http), {
+        ...this.place,
+        session: loadSession(),
+        ...this.#resume(),
+      })
       if (this.#isOver) watcher.close()
       else this.#attach(watcher)
     } catch (error) {

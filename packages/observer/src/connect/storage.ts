@@ -1,4 +1,5 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
+import { freshId } from '@meup/agent-sdk/watch'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
 
 /** What is kept, by key: in the browser, or in this page alone where the browser keeps nothing, as in some private windows. */
@@ -66,6 +67,15 @@ export function hasOtherToken({ space, token }: { readonly space: string; readon
   )
 }
 export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
+
+const sessionKey = 'meup-session'
+
+/** This tab is one program, whatever it is reloaded [MEUP-2.14]. */
+export function loadSession(): string {
+  const session = tab.getItem(sessionKey) ?? freshId()
+  tab.setItem(sessionKey, session)
+  return session
+}
 
 /** The reader's choices. They are kept per tab, as the token is. */
 export interface Choices {

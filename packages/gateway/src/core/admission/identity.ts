@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { correlations, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
+import { correlations, type Envelope, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { encode } from '../../log/entries.js'
-import { messageFrom } from '../../ports/connection.js'
+import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
 import { hashToken } from '../state/trust/invitations.js'
 import type { LoggedRevoke } from '../state/trust/trust-fold.js'
-import { type Admission, type AdmissionContext, chargeLookups, type Outcome } from './context.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  chargeLookups,
+  type Outcome,
+  type Refusal,
+  refuse,
+} from './context.js'
 
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
 export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {
@@ -17,8 +24,29 @@ export function identify({ envelope, sender, now }: AdmissionContext, space: Adm
   envelope.from = sender.participant
   envelope.id ??= nanoid()
   envelope.ts = space.timestamp(now)
+  return nameProgram(envelope, sender, space)
+}
+
+/** What begins a run, calls or proposes says for ever which program of its sender did so [MEUP-2.14]. */
+function nameProgram(
+  envelope: Envelope,
+  { participant, session }: Sender,
+  { state }: Admission,
+): Refusal | undefined {
+  if (session === undefined) return undefined
+  if (state.programs.isReplaced(participant, session)) return replacedRefusal(participant)
+  if (isOfProgram(envelope)) envelope.session = session
   return undefined
 }
+
+export const replacedRefusal = (participant: string): Refusal =>
+  refuse('session_replaced', `Another program has joined as ${participant}. Stop this one.`)
+
+/** An approval by id has no payload yet. */
+const isOfProgram = ({ kind, payload }: Envelope): boolean =>
+  kind === Kind.reasoningStart ||
+  kind === Kind.mcpProposal ||
+  (kind === Kind.mcpRequest && (payload.id !== undefined || Object.keys(payload).length === 0))
 
 /**
  * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`

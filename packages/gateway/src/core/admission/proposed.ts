@@ -56,6 +56,7 @@ export function fill(admission: AdmissionContext, space: Admission): Outcome {
   const params = getMember(getMember(entry.body, 'payload') ?? new Uint8Array(), 'params')
   if (to !== undefined) envelope.to ??= to
   if (context !== undefined) envelope.context ??= context
+  if (isNotification(payload)) delete envelope.session
   envelope.payload = { ...head, ...payload }
   admission.payload = withParams(head, params)
   admission.isRewritten = true

@@ -37,6 +37,10 @@ const restrictionInfo = ({ by, reason, until }: { by: string; reason?: string; u
   ...(until !== undefined && { until: new Date(until).toISOString() }),
 })
 
+/** Whether the program has ended that made a proposal: nobody waits for its result [MEUP-3.29]. */
+export const hasEnded = ({ programs }: SpaceState, by: string, session: string | undefined): boolean =>
+  session !== undefined && !programs.isLiving(by, session)
+
 /** What is needed of the space. */
 interface Known {
   readonly state: SpaceState
@@ -50,7 +54,7 @@ export const proposalsFor = (participant: string, space: Known, now: number): Pr
 function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
   const found: ProposalInfo[] = []
   let bytes = 0
-  for (const { id, by, rejectedBy, uses } of state.proposals.open(now, maxProposals).reverse()) {
+  for (const { id, by, rejectedBy, uses, session } of state.proposals.open(now, maxProposals).reverse()) {
     const row = rejectedBy.has(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
@@ -66,6 +70,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
       tool: getToolName(payload),
       usesLeft: uses,
       ...(typeof expiresAt === 'string' && { expiresAt }),
+      ...(hasEnded(state, by, session) && { programEnded: true }),
     })
   }
   return found

@@ -26,6 +26,8 @@ export interface Visitor {
   readonly rateLimitKey: string
   /** What it may do at present. */
   readonly capabilities: readonly Capability[]
+  /** The program that it belongs to; absent = it has named none. */
+  readonly session?: string
   /** Milliseconds since the epoch; absent = it may stay. */
   readonly expiresAt?: number
   /** Whether it would still be let in: its token or the guest profile may have been taken away. */
@@ -46,6 +48,7 @@ export class Session implements Sender, Reader, LogReader {
   readonly connection: Connection
   readonly participant: string
   readonly rateLimitKey: string
+  readonly session?: string
   readonly isWelcome: () => boolean
   capabilities: readonly Capability[]
   readsTargeted: boolean
@@ -61,6 +64,8 @@ export class Session implements Sender, Reader, LogReader {
   /** Served as commits happen; before that, from the log. */
   live = false
   closed = false
+  /** Its client has said that its program ends with this connection. */
+  isBye = false
   /** The first welcome has been sent. */
   isWelcomed = false
   /** Another welcome was sent before the replay was over, so that its end has to be told [MEUP-5.3]. */
@@ -83,6 +88,7 @@ export class Session implements Sender, Reader, LogReader {
     this.connection = connection
     this.participant = visitor.participant
     this.rateLimitKey = visitor.rateLimitKey
+    if (visitor.session !== undefined) this.session = visitor.session
     this.isWelcome = () => visitor.isWelcome()
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted

@@ -27,7 +27,20 @@ interface OpenedContext extends Counted {
   readonly audience?: readonly string[]
   /** Of a run that is private, or public by its own word: what it is about. */
   readonly triggers?: readonly string[]
+  /** The program of its owner that opened it; absent = the owner's connection has named none. */
+  readonly session?: string
+  /** When the owner of a run without a session has said something in it last. */
+  lastAt?: string
   readonly nested: string[]
+}
+
+/** A context that its owner has open. */
+export interface OwnContext {
+  readonly context: string
+  /** Absent = its owner's connection has named none. */
+  readonly session?: string
+  /** When its owner has said something in it last, as far as that is kept. */
+  readonly lastAt: string
 }
 
 interface Configured {
@@ -143,9 +156,13 @@ export class Contexts {
     return { own: this.#open.count(owner), guests: owner.startsWith(GUEST) ? ofGuests : 0, all: size }
   }
 
-  /** What this participant left open. */
-  leftOpenBy(owner: string): ContextInfo[] {
-    return this.#open.of(owner).map(({ info }) => this.#asShown(info))
+  /** What this participant has open, and which program of it opened each. */
+  of(owner: string): OwnContext[] {
+    return this.#open.of(owner).map(({ info, session, lastAt = info.startedAt }) => ({
+      context: info.context,
+      ...(session !== undefined && { session }),
+      lastAt,
+    }))
   }
 
   /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
@@ -174,13 +191,14 @@ export class Contexts {
   #begin(start: Envelope): void {
     const parent = start.context === undefined ? undefined : this.#byPath.get(start.context)
     if (!this.opens(start)) return
-    const { from, to, ts } = start
+    const { from, to, ts, session } = start
     const context = openedContext(start)
     const audience = intersect(to && [...to, from], parent?.audience)
     const opened: OpenedContext = {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
       ...(audience && { audience }),
       ...(parent === undefined && keepsTriggers(start) && { triggers: correlations(start) }),
+      ...(session !== undefined && { session }),
       nested: [],
       ...nothingBy(from),
     }
@@ -193,8 +211,10 @@ export class Contexts {
 
   /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
   count(context: string, envelope: Envelope): void {
-    const { kind, from } = envelope
-    if (this.runAudience(context) !== undefined) return
+    const { kind, from, ts } = envelope
+    const run = this.#byPath.get(contextRoot(context))
+    if (run !== undefined && run.session === undefined && run.info.owner === from) run.lastAt = ts
+    if (run?.audience !== undefined) return
     const rules = {
       mcpVisibility: this.#mcpVisibility,
       hasPrivateRuns: false,

@@ -24,6 +24,8 @@ export interface Call {
 /** A proposal that can still be fulfilled. */
 interface OpenProposal {
   readonly by: string
+  /** The program that proposed it; absent = its connection has named none. */
+  readonly session?: string
   readonly seq: number
   /** How often it can still be fulfilled. */
   readonly uses: number
@@ -116,6 +118,7 @@ export class Proposals {
     const proposal = {
       seq: envelope.seq ?? 0,
       by: envelope.from,
+      ...(envelope.session !== undefined && { session: envelope.session }),
       call: digestCall(envelope, getMember(body, 'payload')),
       // What is no date is long over.
       ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) || 0 }),

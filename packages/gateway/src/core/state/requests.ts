@@ -1,4 +1,4 @@
-import { isNotification } from '@meup/folds'
+import { getAnswerer, isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { FairMap } from '../fair-map.js'
 
@@ -31,7 +31,7 @@ export class Requests {
   apply(envelope: Envelope): void {
     if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
     else if (envelope.kind === Kind.mcpResponse) {
-      for (const id of correlations(envelope)) this.#answer(id, envelope.from)
+      for (const id of correlations(envelope)) this.#answer(id, getAnswerer(envelope))
     }
   }
 
@@ -56,6 +56,13 @@ export class Requests {
 
   get(id: string): OpenRequest | undefined {
     return this.#open.get(id)
+  }
+
+  /** Ids of those that wait for an answer of this participant, oldest first. */
+  waitingFor(participant: string): string[] {
+    return [...this.#open].flatMap(([id, { to, answeredBy }]) =>
+      to?.has(participant) && !answeredBy.has(participant) ? [id] : [],
+    )
   }
 
   #ask({ id, from, to, payload }: Envelope): void {

@@ -11,6 +11,7 @@ import {
   type PresencePayload,
 } from '@meup/protocol'
 import { Contexts } from './contexts.js'
+import { Programs } from './programs.js'
 import { Proposals } from './proposals.js'
 import { Requests } from './requests.js'
 import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
@@ -46,10 +47,18 @@ interface Snapshot {
  * Of the format of snapshots and checkpoints. It is raised where folds come to make something else of the same envelopes. Checkpoints are
  * taken of the same version alone; snapshots of pruned logs of all from `oldestVersion` on, whose new fields are optional.
  */
-const version = 10
+const version = 11
 const oldestVersion = 8
 
-type FoldName = 'participants' | 'contexts' | 'requests' | 'pauses' | 'proposals' | 'hops' | 'erasures'
+type FoldName =
+  | 'participants'
+  | 'programs'
+  | 'contexts'
+  | 'requests'
+  | 'pauses'
+  | 'proposals'
+  | 'hops'
+  | 'erasures'
 
 /** What each kind changes, in this order. Other kinds change nothing but the counts of their contexts. */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
@@ -87,7 +96,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.systemWelcome]: [],
   [Kind.systemTick]: [],
   [Kind.systemError]: [],
-  [Kind.systemPresence]: ['participants', 'pauses', 'proposals'],
+  [Kind.systemPresence]: ['participants', 'programs', 'pauses', 'proposals'],
   [Kind.systemDecision]: [],
   [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops', 'erasures'],
 }
@@ -104,6 +113,7 @@ export class SpaceState {
   readonly proposals = new Proposals()
   readonly trust = new Trust((ids) => this.proposals.endBy(ids))
   readonly participants: Participants = this.trust.participants
+  readonly programs = new Programs()
   readonly contexts = new Contexts()
   readonly requests = new Requests()
   readonly pauses = new Pauses()
@@ -121,6 +131,7 @@ export class SpaceState {
       snapshot: () => this.trust.snapshot(),
       restore: (snapshot: TrustSnapshot) => this.trust.restore(snapshot),
     },
+    programs: this.programs,
     contexts: this.contexts,
     requests: this.requests,
     pauses: this.pauses,

@@ -1,7 +1,8 @@
 import { Kind, prescan } from '@meup/protocol'
 import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
-import type { Announcement, Presence } from '../../core/presence.js'
+import type { Presence } from '../../core/presence.js'
+import type { Announcement } from '../../core/present-elsewhere.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
@@ -76,13 +77,14 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   async submit(sender: Sender, frame: Uint8Array, form: FrameForm = {}): Promise<Receipt | Refusal> {
-    const { participant, rateLimitKey } = sender
+    const { participant, rateLimitKey, session } = sender
     const head = {
       do: 'submit',
       from: this.#shared.self,
       line: this.#connections.assign(sender),
       participant,
       rateLimitKey,
+      session,
       ...form,
       isRequest: sender.isRequest === true,
     }
@@ -124,6 +126,18 @@ export class Member implements RemoteSequencer, SpaceListener {
   present(): void {
     const { presence } = this.#host
     this.#announce({ people: [...presence.here()], programs: [...presence.programs()] })
+  }
+
+  endProgram(participant: string, session: string, isBye: boolean): void {
+    this.present()
+    const head = { do: 'end', participant, session, isBye }
+    this.#shared.ask({ head }).catch((err) => {
+      const { space } = this.#host
+      space.logger.warn(
+        { space: space.config.name, participant, err },
+        'the end of a program could not be told',
+      )
+    })
   }
 
   #announce(announcement: Announcement): void {
@@ -188,13 +202,19 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   #onRequest({ head, body }: Note): Record<string, unknown> {
-    const { space } = this.#host
+    const { space, presence } = this.#host
     if (head.do === 'emit') {
       try {
         return { seq: space.emit(head.fields as Emitted) }
       } catch (error) {
         return { refused: String(error) }
       }
+    }
+    if (head.do === 'end') {
+      const { participant, session } = head as Record<'participant' | 'session', string>
+      if (head.isBye === true) presence.sayBye(participant, session)
+      else presence.endProgram(participant, session)
+      return {}
     }
     const sender = this.#createSender(head)
     const outcome = space.submit(sender, body ?? new Uint8Array(), head as FrameForm)
@@ -204,7 +224,7 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   /** A sender that is connected to another gateway. */
   #createSender(head: Note['head']): Sender {
-    const { from, line, participant, rateLimitKey } = head as Record<string, string>
+    const { from, line, participant, rateLimitKey, session } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.notify(from ?? '', {
         head: { line, after: this.#host.space.delivered, ...what },
@@ -213,6 +233,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     const sender: Sender = {
       participant: participant ?? '',
       rateLimitKey: rateLimitKey ?? '',
+      ...(session !== undefined && { session }),
       isRequest: head.isRequest === true,
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),

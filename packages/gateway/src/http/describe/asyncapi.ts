@@ -4,7 +4,9 @@ import {
   type KindRule,
   kindRules,
   maxNesting,
+  plainSchema,
   reservedNamespaces,
+  SessionId,
   SpaceName,
   SUBPROTOCOL,
 } from '@meup/protocol'
@@ -90,13 +92,10 @@ const flag = { type: 'integer', enum: [0, 1], default: 0 }
 
 const socket = {
   method: 'GET',
-  query: object({ after: seq, epoch: text, tail: seq, tick: flag, hold: flag }, [
-    'after',
-    'epoch',
-    'tail',
-    'tick',
-    'hold',
-  ]),
+  query: object(
+    { after: seq, epoch: text, tail: seq, tick: flag, hold: flag, session: plainSchema(SessionId) },
+    ['after', 'epoch', 'tail', 'tick', 'hold', 'session'],
+  ),
   headers: object(
     {
       'Sec-WebSocket-Protocol': {

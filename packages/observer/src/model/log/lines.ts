@@ -13,8 +13,9 @@ const kindsWithoutLine: ReadonlySet<string> = new Set([
 /** Whether an envelope has no line of its own. */
 export function hasNoLine({ kind, payload }: Envelope): boolean {
   if (kind === Kind.systemPresence) {
-    const { event, program, ended } = payload as PresencePayload
-    return event === 'update' && ended === undefined && !isFailure(program)
+    const { event, program, ended, session } = payload as PresencePayload
+    const isNews = ended !== undefined || session?.event === 'replaced' || isFailure(program)
+    return event === 'update' && !isNews
   }
   return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }

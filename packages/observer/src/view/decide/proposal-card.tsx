@@ -4,6 +4,7 @@ import {
   type ProposalView,
   type ProposedCall,
   printable,
+  proposerEndedText,
   reasonText,
 } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
@@ -68,6 +69,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { model } = session
   const [isWhole, setWhole] = useState(false)
   const { id, source, tool, expiresAt, usesLeft } = proposal
+  const isLeft = proposal.programEnded || session.client?.proposals.get(id)?.programEnded === true
   const now = useNow(true)
   const gatewayNow = model.gatewayTime(now)
   const left = expiresAt === null ? undefined : Date.parse(expiresAt) - gatewayNow
@@ -111,6 +113,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           </span>
         )}
         {usesLeft > 1 && <Chip>{usesLeft} times</Chip>}
+        {isLeft && <Chip kind="warn">{proposerEndedText(nameText(source.from))}</Chip>}
         <span class="dim expiry">
           since {clockText(envelope.ts)}
           {left !== undefined && (isOver ? ' · expired' : ` · expires in ${formatDuration(left)}`)}

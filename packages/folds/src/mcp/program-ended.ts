@@ -1,0 +1,61 @@
+import { type Envelope, GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
+import { isObject } from '../text.js'
+
+/** Why a run was cancelled whose program has ended [MEUP-2.14]. */
+export const programEndedReason = 'program-ended'
+
+/** `error.data.code` of the answer to a call whose addressee's program has ended [MEUP-2.15], and the code of the SDK's errors about it. */
+export const PROGRAM_ENDED = 'program_ended'
+
+/** A JSON-RPC error that the gateway answers with for a program that has ended. */
+const callError = -32000
+
+/** Why a participant stopped, in words. */
+export const programEndedWords = 'its program ended'
+
+/** What people read where a program has ended. */
+export const programEndedText = (participant: string): string =>
+  `${participant} stopped: ${programEndedWords}`
+
+/** What whoever decides a proposal reads first where the program of its proposer has ended. */
+export const proposerEndedText = (proposer: string): string =>
+  `${programEndedText(proposer)}; nobody waits for the result`
+
+/** The JSON-RPC error of a call to a participant whose program has ended. */
+export const programEnded = (participant: string) => ({
+  code: callError,
+  message: programEndedText(participant),
+  data: { code: PROGRAM_ENDED, participant },
+})
+
+/** Whose answer a response is: the gateway answers for participants whose programs have ended. */
+export function getAnswerer({ from, payload }: Pick<Envelope, 'from' | 'payload'>): string {
+  return findEnded({ from, payload }) ?? from
+}
+
+/** The participant whose program has ended, where the gateway answers a call for it. */
+export function findEnded({ from, payload }: Pick<Envelope, 'from' | 'payload'>): string | undefined {
+  if (from !== GATEWAY || !isObject(payload.error)) return undefined
+  const { data } = payload.error
+  return isObject(data) && data.code === PROGRAM_ENDED && typeof data.participant === 'string'
+    ? data.participant
+    : undefined
+}
+
+/** Whether the gateway ends a run because its program has ended. */
+export const isProgramEnd = ({ kind, from, payload }: Pick<Envelope, 'kind' | 'from' | 'payload'>): boolean =>
+  kind === Kind.reasoningCancel && from === GATEWAY && payload.reason === programEndedReason
+
+/** The session that a `system.presence` ends, by itself or because another takes over. */
+export function getEndedSession({
+  kind,
+  from,
+  payload,
+}: Pick<Envelope, 'kind' | 'from' | 'payload'>):
+  | { readonly participant: string; readonly session: string }
+  | undefined {
+  if (kind !== Kind.systemPresence || from !== GATEWAY) return undefined
+  const { participant, session } = payload as PresencePayload
+  if (session === undefined || session.event === 'begun') return undefined
+  return { participant: participant.id, session: session.id }
+}

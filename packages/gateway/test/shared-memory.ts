@@ -1,0 +1,91 @@
+import { type EnvelopeLog, LogError, type LogStore, memoryStore } from '@meup/gateway'
+import type { Draft, LogListener, Note, Row } from '../src/ports/envelope-log.js'
+
+interface Member {
+  readonly name: string
+  listener: LogListener<Row> | undefined
+  isAlive: boolean
+}
+
+/** A log in memory that several gateways have open: what one says to another arrives, unless one of them is gone. */
+export class SharedMemory {
+  readonly #inner = memoryStore()
+  readonly #members: Member[] = []
+  #leader: Member | undefined
+
+  /** The log as somebody reads it who has nothing to do with the gateways. */
+  read = async (): Promise<Row[]> => {
+    const log = await this.#inner.open('test')
+    return log.read({ after: 0, limit: 1_000_000 })
+  }
+
+  /** The store of one more gateway. The first one sequences, and whoever follows it. */
+  join(name: string): LogStore {
+    const member: Member = { name, listener: undefined, isAlive: true }
+    this.#members.push(member)
+    if (this.#members.length === 1) this.#leader = member
+    const open = async (space: string): Promise<EnvelopeLog> =>
+      this.#logOf(member, await this.#inner.open(space))
+    return { open, close: async () => {} }
+  }
+
+  get isLed(): boolean {
+    return this.#leader !== undefined
+  }
+
+  /** A gateway is gone, without a word. */
+  kill(name: string): void {
+    const dead = this.#members.find((each) => each.name === name)
+    if (dead === undefined) return
+    dead.isAlive = false
+    if (this.#leader === dead) this.#leader = undefined
+  }
+
+  /** Whether another gateway has come to sequence, since the one that did is gone. */
+  elect(): boolean {
+    if (this.#leader !== undefined) return false
+    this.#leader = this.#members.find(({ isAlive }) => isAlive)
+    for (const { listener, isAlive } of this.#members) if (isAlive) listener?.onLeaderLost()
+    return true
+  }
+
+  #others(member: Member): Member[] {
+    return this.#members.filter((each) => each !== member && each.isAlive)
+  }
+
+  #logOf(member: Member, log: EnvelopeLog): EnvelopeLog {
+    const leads = (): boolean => this.#leader === member
+    const append = async (batch: readonly Draft[]): Promise<void> => {
+      if (!leads()) throw new LogError('unavailable', 'another gateway sequences')
+      const after = log.head
+      await log.append(batch)
+      const rows = await log.read({ after, limit: batch.length })
+      for (const { listener } of this.#others(member)) listener?.onRows(rows)
+    }
+    const recover = async (): Promise<void> => {
+      if (!member.isAlive) throw new LogError('unavailable', 'this gateway is gone')
+    }
+    const shared = {
+      get leads() {
+        return leads()
+      },
+      self: member.name,
+      listen: (listener: LogListener<Row>) => {
+        member.listener = listener
+      },
+      prune: async () => {},
+      ask: async (note: Note) => {
+        const { listener } = this.#leader ?? {}
+        if (!member.isAlive || listener === undefined) throw new LogError('unavailable', 'nobody sequences')
+        return listener.onRequest(note)
+      },
+      notify: (to: string, note: Note) => {
+        if (!member.isAlive) return
+        for (const each of this.#others(member)) {
+          if (to === 'all' || to === each.name) each.listener?.onNote(note)
+        }
+      },
+    }
+    return Object.assign(Object.create(log) as EnvelopeLog, { append, recover, shared })
+  }
+}

@@ -1,0 +1,71 @@
+import type { Mutant } from './mutant.js'
+
+const gateway = 'packages/gateway'
+const tests = ['packages/gateway/test/programs.test.ts', 'packages/gateway/test/program-histories.test.ts']
+
+export const programs: readonly Mutant[] = [
+  // A program that is connected to another gateway counts as gone.
+  {
+    package: gateway,
+    function: 'Presence.#isConnected',
+    replace: ' || this.elsewhere.has(participant, session)',
+    by: '',
+    tests,
+  },
+  // The runs of all programs of a participant end with one of them.
+  {
+    package: gateway,
+    function: 'Presence.#endWork',
+    replace: 'left.session === session',
+    by: 'left.session !== undefined',
+    tests,
+  },
+  // Calls end though another program of the participant may answer them.
+  {
+    package: gateway,
+    function: 'Presence.#endWork',
+    replace: 'other.session !== session',
+    by: 'false',
+    tests,
+  },
+  // A replaced program comes again, and replaces its successor.
+  {
+    package: gateway,
+    function: 'Presence.#takesOver',
+    replace: ' || programs.isReplaced(participant, session)',
+    by: '',
+    tests,
+  },
+  // A run over HTTP ends while its owner thinks on.
+  {
+    package: gateway,
+    function: 'Presence.#abandon',
+    replace: 'Date.parse(left.lastAt) + abandonAfterMs - clock.now()',
+    by: '0',
+    tests: ['packages/gateway/test/programs.test.ts'],
+  },
+  // Who asked two participants gives up when the program of one has ended.
+  {
+    package: 'packages/agent-sdk',
+    function: 'Askees.apply',
+    replace: '?.every(',
+    by: '?.some(',
+    tests: ['packages/agent-sdk/test/programs.test.ts'],
+  },
+  // The end of an earlier program ends what its successor was asked.
+  {
+    package: 'packages/agent-sdk',
+    function: 'Askees.apply',
+    replace: 'if (!this.#isAsked) return undefined',
+    by: '',
+    tests: ['packages/agent-sdk/test/programs.test.ts'],
+  },
+  // What an earlier version left open stays open for ever.
+  {
+    package: gateway,
+    function: 'isOfEarlierVersion',
+    replace: 'configured !== undefined &&',
+    by: 'configured === undefined &&',
+    tests: ['packages/gateway/test/programs.test.ts'],
+  },
+]

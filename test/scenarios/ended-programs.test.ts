@@ -1,0 +1,123 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
+import { HttpClient } from '@meup/agent-sdk/http'
+import { expect, onTestFinished, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
+import { drivePage } from '../support/driven-page.js'
+import { repositoryRoot } from '../support/files.js'
+import { openPane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
+
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: memory }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  bot: { kind: process, command: node, args: [bot.mjs], capabilities: [chat, "reasoning.*"] }
+`
+
+const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
+
+/** Thinks about each question; with words it comes to an answer. */
+const agent = (answer?: string): string => `
+import { connect } from ${sdk}
+const space = await connect()
+await space.answer(async (turn) => {
+  const run = await turn.reason('Hm')
+  await run.thought('let me see')
+  ${answer === undefined ? 'await new Promise(() => {})' : `await run.conclude(); await turn.reply('${answer}')`}
+})
+`
+
+const endText = 'bot stopped: its program ended'
+
+/** A space whose agent thinks for ever, until its file is saved with something better. */
+async function stage() {
+  const folder = temporaryFolder({ 'space.yaml': config, 'bot.mjs': agent() })
+  const { url } = await startMeup('up', folder)
+  const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
+  const ana: SpaceClient = await connect({ url, space: 'demo', token, session: false })
+  onTestFinished(() => ana.close())
+  await ana.whenPresent(['bot'], { timeoutMs: 60_000 })
+  const http = new HttpClient({ url, space: 'demo', token })
+  const thinks = async (): Promise<void> => {
+    await expect
+      .poll(async () => (await http.readContexts()).contexts.filter(({ state }) => state === 'open'))
+      .toHaveLength(1)
+  }
+  return {
+    folder,
+    url,
+    token,
+    ana,
+    http,
+    thinks,
+    save: () => writeFileSync(join(folder, 'bot.mjs'), agent('saved')),
+  }
+}
+
+verifies(
+  'O01',
+  'a run ends with its program: who asked an agent that is saved reads why at once, and the next program answers',
+  async () => {
+    const { url, token, ana, http, thinks, save } = await stage()
+    const asked = ana.ask('why?', { to: ['bot'] }).then(
+      () => 'it was answered',
+      (error: unknown) => error,
+    )
+    await thinks()
+    const began = performance.now()
+    const left = new Promise<number>((resolve) => {
+      ana.on('envelope', ({ kind, payload }) => {
+        const { event } = payload as { event?: string }
+        if (kind === 'system.presence' && event === 'leave') resolve(performance.now())
+      })
+    })
+    save()
+    expect(await asked).toMatchObject({ code: 'program_ended', message: endText })
+    expect(performance.now() - (await left)).toBeLessThan(2000)
+    await ana.whenPresent(['bot'], { timeoutMs: 30_000 })
+    expect((await ana.ask('and now?', { to: ['bot'], timeoutMs: 30_000 })).text).toBe('saved')
+    expect(performance.now() - began).toBeLessThan(30_000)
+    const turns = await http.getJson<{ turns: { state: string }[] }>('turns', { thread_id: 'demo/bot' })
+    expect(turns.turns.map(({ state }) => state).sort()).toEqual(['abandoned', 'completed'])
+    const { contexts } = await http.readContexts()
+    expect(contexts.map(({ state }) => state)).toEqual(['cancelled', 'concluded'])
+    const exported = await fetch(`${url}/spaces/demo/audit/export?format=markdown`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await exported.text()).toContain(endText)
+  },
+)
+
+test(
+  'a person reads it on the page and in the terminal, and nothing thinks on',
+  withChromium(async (chromium) => {
+    const { folder, url, token, thinks, save } = await stage()
+    const page = await drivePage(chromium)
+    await page.goTo(`${url}/#/s/demo`)
+    await page.type('input[name=token]', token)
+    await page.click('button[type=submit]')
+    await page.shows('live')
+    const pane = openPane(commandLine('join --as ana'), { cwd: folder })
+    await pane.sees('you are ana')
+    pane.type('@bot why?')
+    pane.press('Enter')
+    await thinks()
+    await page.shows('Thinking')
+    save()
+    await page.shows(endText)
+    await pane.sees(endText)
+    await page.hides('Thinking')
+    await pane.shows((screen) => expect(screen).not.toMatch(/thinking…/i))
+    await pane.shows((screen) => expect(screen).toMatch(/restarting[\s\S]*bot is here/))
+    pane.type('@bot and now?')
+    pane.press('Enter')
+    await pane.sees('saved')
+    await page.shows('saved')
+  }),
+)
