@@ -4,7 +4,7 @@ import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
-import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
 import { openPane } from '../support/tmux.js'
@@ -119,5 +119,54 @@ test(
     pane.press('Enter')
     await pane.sees('saved')
     await page.shows('saved')
+  }),
+)
+
+const proposing = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: memory }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  bot: { kind: agent, capabilities: [chat, mcp.proposal, mcp.withdraw] }
+  tool: { kind: agent, capabilities: [mcp.response] }
+`
+const nobodyWaits = `${endText}; nobody waits for the result`
+
+test(
+  'whoever may approve a proposal is told that its program has ended: in lists, on the page and in the terminal',
+  withChromium(async (chromium) => {
+    const folder = temporaryFolder({ 'space.yaml': proposing })
+    const { url } = await startMeup('gateway', folder)
+    const enter = async (as: string): Promise<SpaceClient> => {
+      const client = await connect({ directory: folder, as })
+      onTestFinished(() => client.close())
+      return client
+    }
+    const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
+    const [bot] = [await enter('bot'), await enter('tool')]
+    const page = await drivePage(chromium)
+    await page.goTo(`${url}/#/s/demo`)
+    await page.type('input[name=token]', token)
+    await page.click('button[type=submit]')
+    await page.shows('live')
+    const pane = openPane(commandLine('join --as ana'), { cwd: folder })
+    await pane.sees('you are ana')
+    const params = { name: 'act', arguments: {} }
+    const { id, outcome } = await bot.propose({ to: 'tool', method: 'tools/call', params })
+    outcome.catch(() => {}) // Nobody waits for it.
+    await page.shows('1 pending')
+    await pane.sees('1 pending')
+    await page.hides(nobodyWaits)
+    bot.close()
+    await page.shows(nobodyWaits)
+    await pane.sees(nobodyWaits)
+    await page.reload()
+    await page.shows(nobodyWaits)
+    for (const command of ['ls', `show ${id}`]) {
+      const { stdout } = await meup(['proposals', ...command.split(' '), '--as', 'ana'], { cwd: folder })
+      expect(stdout).toContain(nobodyWaits)
+    }
   }),
 )

@@ -164,7 +164,7 @@ describe('reload', () => {
       problems: [],
     })
     await vi.waitFor(() => expect(ben.space.capabilities).toEqual(['chat', 'reasoning.*']), within)
-    expect(ben.welcomes.at(-1)?.you).toEqual({ id: 'ben', capabilities: ['chat', 'reasoning.*'] })
+    expect(ben.welcomes.at(-1)?.you).toMatchObject({ id: 'ben', capabilities: ['chat', 'reasoning.*'] })
     await ben.space.send({ kind: 'reasoning.start' })
     await enter('dan')
     await vi.waitFor(() => {

@@ -112,7 +112,7 @@ export const connecting: readonly CaseKind[] = [
     },
   }),
   kind('final close codes', {
-    ...forEach([4400, 4401, 4403, 4404], async ({ gateway, running }, code) => {
+    ...forEach([4400, 4401, 4403, 4404, 4412], async ({ gateway, running }, code) => {
       const line = await gateway.welcomed()
       await line.close(code)
       await running.ended

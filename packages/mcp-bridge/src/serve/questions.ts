@@ -93,7 +93,8 @@ export class Questions {
 class QuestionObserver {
   readonly #question: string
   readonly #report: (report: string) => void
-  readonly #runs = new Set<string>()
+  /** By who thinks. */
+  readonly #runs = new Map<string, string>()
   readonly #answers = new Map<string, string>()
   readonly #drafts = new LiveAnswers()
   /** How much of an answer was reported, by who writes it. */
@@ -106,14 +107,14 @@ class QuestionObserver {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { id, ts, kind, context } = envelope
+    const { id, ts, from, kind, context } = envelope
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
     if (kind === Kind.chatDelta && isAbout) this.#onDelta(envelope)
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
-    if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
-    const thought = describe({ ...envelope }, defaultGuard)
+    if (kind === Kind.reasoningStart && isAbout) this.#runs.set(run, from)
+    const thought = describe({ ...envelope }, defaultGuard, { owner: this.#runs.get(run) })
     if (onOneLine(thought.detail) !== '' && this.#runs.has(run))
       this.#report(brief(sentence(thought), maxThoughtChars))
   }

@@ -38,6 +38,7 @@ export const saveSetting = (name: string, value: string): void => browser.setIte
 
 const tokenKey = (space: string): string => `meup-token:${space}`
 const lastSpace = 'meup-space'
+const sessionKey = 'meup-session'
 
 /** The token of this tab, else the one that the browser keeps. */
 export const loadToken = (space: string): string | undefined =>
@@ -50,12 +51,13 @@ export function saveToken({ space, token }: HttpTarget, isKept = false): void {
   browser.setItem(lastSpace, space)
 }
 
-/** Removes a token, wherever it is kept, and for whichever spaces. */
+/** Removes a token, wherever it is kept, and for whichever spaces. Who signs in next is another program. */
 export function removeToken({ token }: HttpTarget): void {
   for (const kept of [tab, browser]) {
     for (const [key, value] of kept.entries())
       if (key.startsWith(tokenKey('')) && value === token) kept.removeItem(key)
   }
+  tab.removeItem(sessionKey)
 }
 
 /** Whether this tab is signed in with another token, or this browser is for the space. */
@@ -67,8 +69,6 @@ export function hasOtherToken({ space, token }: { readonly space: string; readon
   )
 }
 export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
-
-const sessionKey = 'meup-session'
 
 /** This tab is one program, whatever it is reloaded [MEUP-2.14]. */
 export function loadSession(): string {
