@@ -147,6 +147,7 @@ test('a program gets a token of its own, the few variables that programs need, a
         MEUP_PARTICIPANT: id,
         MEUP_TOKEN: tokenOf(id),
         MEUP_RUN: expect.stringMatching(/^[\da-f-]{36}$/),
+        MEUP_SESSION: expect.stringMatching(/^[\da-f-]{36}$/),
       },
     })
   }

@@ -11,8 +11,9 @@ import { withChromium } from './chromium.js'
 import { type DrivenPage, drivePage } from './driven-page.js'
 
 const thinks: Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mcp.request', to: 'repo' }]
+const ofAna: Capability[] = ['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel']
 const participants: Record<string, Capability[]> = {
-  ana: ['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel'],
+  ana: ofAna,
   admin: ['space.kick'],
   planner: [...thinks, 'participant.status'],
   security: thinks,
@@ -39,7 +40,8 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
     const gateway = await createTestGateway({
       ...options,
       name: 'demo',
-      participants: { ...participants, ...more },
+      // Ana may have several windows.
+      participants: { ...participants, ...more, ana: { kind: 'human', capabilities: ofAna } },
       store: memoryStore(spaces),
     })
     running = gateway

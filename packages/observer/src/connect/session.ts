@@ -226,7 +226,9 @@ export class Session implements SessionHandle {
     const isReplayed = status === 'live' || to < from || this.present.log.last >= to
     const wasBack = this.stage.at === 'catching-up' && this.stage.isBack
     if (isReplayed) this.#onCaughtUp(Number.POSITIVE_INFINITY)
-    this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isBack || wasBack }
+    // What comes of another log was not missed.
+    const isMissed = (isBack || wasBack) && status !== 'lost'
+    this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isMissed }
     this.subscription.onWelcome(welcome, isBack)
     this.present.onWelcome(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
