@@ -7,8 +7,8 @@ import {
   type PresencePayload,
   type ProgramInfo,
 } from '@meup/protocol'
+import type { Entry } from '../ports/envelope-log.js'
 import { programsOf } from './config.js'
-import type { Delivery } from './delivery/broadcast.js'
 import type { Session } from './delivery/session.js'
 import { keyOf, type Person, PresentElsewhere } from './present-elsewhere.js'
 import type { Space } from './space.js'
@@ -175,12 +175,10 @@ export class Presence {
   }
 
   /** What is said over HTTP may leave contexts open whose owner is not there; who is not there cannot be asked to stop. */
-  delivered(batch: readonly Delivery[]): void {
+  onContext({ kind, from, context }: Entry): void {
     if (this.#space.isFollower) return
-    for (const { entry } of batch) {
-      if (entry.kind === Kind.reasoningStart && !this.#isThere(entry.from)) this.#expect(entry.from)
-      else if (entry.kind === Kind.reasoningCancel && entry.context !== undefined) this.#stop(entry.context)
-    }
+    if (kind === Kind.reasoningStart && !this.#isThere(from)) this.#expect(from)
+    else if (kind === Kind.reasoningCancel && context !== undefined) this.#stop(context)
   }
 
   /** Ends a context that somebody asks to end, where its program is not there to do so [MEUP-2.4]. */

@@ -1,10 +1,11 @@
-import { type Capability, closeCodes, namespaceOf } from '@meup/protocol'
+import { type Capability, closeCodes, Kind, namespaceOf } from '@meup/protocol'
 import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
 import type { Space, SpaceListener } from '../core/space.js'
 import type { SpaceState } from '../core/state/state.js'
 import { kickMessage, type Trust } from '../core/state/trust/trust.js'
+import type { Entry } from '../ports/envelope-log.js'
 
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000
@@ -113,6 +114,7 @@ export class Enforcement implements SpaceListener {
 
   delivered(batch: readonly Delivery[] = []): void {
     this.#dismiss()
+    for (const { entry } of batch) if (changesContexts(entry)) this.#presence.onContext(entry)
     if (this.#space.nextEnd < this.#awaited) this.#wait()
     const renewed = this.#renewed
     if (renewed === undefined) return
@@ -156,6 +158,9 @@ export class Enforcement implements SpaceListener {
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
 }
+
+const changesContexts = ({ kind }: Entry): boolean =>
+  kind === Kind.reasoningStart || kind === Kind.reasoningCancel
 
 const isReplaced = ({ participant, session }: Session, { programs }: SpaceState): boolean =>
   session !== undefined && programs.isReplaced(participant, session)

@@ -59,7 +59,6 @@ export class SpaceHost {
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
       this.erasing,
-      { delivered: (batch) => this.presence.delivered(batch) },
       { delivered: () => this.#followConfiguration() },
       { delivered: () => this.turns.indexer.poke() },
       // In a later turn of the event loop, so that the next batch does not wait for it.
