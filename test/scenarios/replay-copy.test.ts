@@ -42,7 +42,7 @@ test('a gateway serves a replayed space as the first one is served', async () =>
   expect(JSON.parse(await here('turns?thread_id=demo/bot')).turns).toMatchObject([{ response: 'Yes.' }])
   expect(JSON.parse(await here('contexts')).contexts).toMatchObject([
     { state: 'concluded' },
-    { state: 'open' },
+    { state: 'cancelled' },
   ])
   const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd: copy })
   const replayed = await meup(['replay', 'whole', '--speed', 'max'], { cwd })
