@@ -22,6 +22,8 @@ export const proposalKinds: readonly string[] = [
   Kind.mcpWithdraw,
   Kind.spaceKick,
   Kind.systemSpace,
+  // Nobody waits for what a program has proposed that has ended.
+  Kind.systemPresence,
 ]
 
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
