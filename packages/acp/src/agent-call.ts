@@ -24,7 +24,7 @@ export class AgentCall {
   #diffs: readonly FileDiff[] = []
   /** What came piece by piece. */
   #output = ''
-  /** What came as a whole, beside the content. */
+  /** The raw output of the call, beside its content. */
   #rawText = ''
   #exitCode: number | undefined
   #hasBegun = false

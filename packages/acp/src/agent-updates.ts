@@ -20,7 +20,7 @@ export interface Location {
 
 export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
 
-/** What a message says of a call. What it leaves out, or says in a form that cannot be read, is absent. */
+/** The fields of a call that a message sets. A field that is missing or cannot be read is absent. */
 export interface CallFields {
   readonly id: string
   readonly name?: string

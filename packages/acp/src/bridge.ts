@@ -17,7 +17,7 @@ const defaultApprovalMs = 600_000
 const defaultStartTimeoutMs = 120_000
 /** Sessions that are kept; beyond that the oldest one is forgotten. */
 const maxSessions = 32
-/** Sessions that nobody has opened here, and that are told to the operator. */
+/** Unknown sessions that the operator has been warned of. */
 const maxUnknown = 100
 /** Characters of a name that an agent gives. */
 const maxShownChars = 100

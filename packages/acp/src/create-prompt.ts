@@ -17,7 +17,7 @@ export function createPrompt({ turn, notes, takesImages }: PromptParts): Content
   const said = isAlone && isCommand.test(text) ? quoteFurtherLines(text) : frameMessage({ from, text })
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
-  /** Of what is attached, people see the beginning: nothing else is for the agent to read. */
+  /** The beginning of an attachment that people see; the agent reads no more than that. */
   const isSeen = (index: number): boolean =>
     inlineJson(blocks.slice(0, index + 1), maxShownJsonChars + 1).length <= maxShownJsonChars
   const attached = blocks.map((block, index): ContentBlock => {

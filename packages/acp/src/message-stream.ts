@@ -122,7 +122,7 @@ function readDropped(text: DroppedText): string | undefined {
   return JSON.stringify({ jsonrpc: '2.0', id, ...about })
 }
 
-/** Whatever an agent answers is a result, or an error with a text: some say only in `data` what has happened. */
+/** Turns each answer of an agent into a result, or an error with a text: some agents explain an error only in `data`. */
 function toResponse({ id, result, error }: Message): Message {
   if (error == null) return { id, result: result ?? null }
   const { code, message, data } = isObject(error) ? error : { code: 0, message: error, data: undefined }
@@ -135,5 +135,5 @@ function toResponse({ id, result, error }: Message): Message {
   }
 }
 
-/** With what cannot be seen spelled out. */
+/** The text with invisible characters as escapes. */
 const show = (text: string): string => JSON.stringify(cut(text, maxShownChars))

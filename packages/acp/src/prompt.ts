@@ -268,7 +268,7 @@ export class Prompt {
       result,
       resolve,
     }
-    // Nobody decides for a prompt that has ended.
+    // A permission of a prompt that has ended is not decided.
     if (this.#isCancelled || this.#isOver) tracked.over.abort()
     this.#calls.set(fields.id, tracked)
     return tracked
@@ -323,7 +323,7 @@ export class Prompt {
     return decision
   }
 
-  /** What was chosen is a part of what is decided: whoever chooses need not be one who may allow it. */
+  /** The chosen option is part of the decision: the participant that chooses may lack the right to allow the call. */
   async #chooseAndDecide(
     own: OwnCall,
     title: string,

@@ -19,7 +19,7 @@ interface RunLogParts {
   readonly onExcess: (what: string) => void
 }
 
-/** What an agent says in a run beside its answer, in the order in which it says it: thoughts, plans, and what went wrong. */
+/** Logs the thoughts, plans and errors of an agent in a run, in their order. */
 export class RunLog {
   readonly #parts: RunLogParts
   readonly #thoughts: ThoughtStream
@@ -48,7 +48,7 @@ export class RunLog {
   push(text: string): void {
     if (!this.#hasRoom(text.length)) return
     this.#thoughts.push(text)
-    // What comes after the answer has no end that would show that it is whole.
+    // A thought after the answer has no end that shows that it is complete.
     if (!this.#isLate || this.#late !== undefined) return
     this.#late = setTimeout(() => {
       this.#late = undefined
@@ -67,7 +67,7 @@ export class RunLog {
     }, shown.length)
   }
 
-  /** Of plans that follow each other faster than they can be logged, the last one is. */
+  /** Logs the last of several plans that arrive faster than they can be logged. */
   plan(entries: readonly PlanEntry[]): void {
     const isWaiting = this.#next !== undefined
     this.#next = entries

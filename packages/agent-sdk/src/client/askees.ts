@@ -47,14 +47,14 @@ export class Askees {
     if (kind !== Kind.reasoningCancel && kind !== Kind.reasoningConclusion) return undefined
     const thinker = this.#thinking.get(context)
     this.#thinking.delete(context)
-    return isProgramEnd({ ...envelope, payload: { ...envelope.payload } }) ? thinker : undefined
+    return isProgramEnd(envelope) ? thinker : undefined
   }
 
   /** A program that ends without a run ends what it was asked too: its successor does not know of it. */
   #findGone(envelope: AnyEnvelope): string | undefined {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
     if (this.#named?.includes(participant.id) !== true) return undefined
-    const gone = getEndedSession({ ...envelope, payload: { ...envelope.payload } })
+    const gone = getEndedSession(envelope)
     if (gone !== undefined) this.#leaving.add(gone.participant)
     const isReplaced = session?.event === 'replaced'
     const isGone = isReplaced || (event === 'leave' && this.#leaving.has(participant.id))

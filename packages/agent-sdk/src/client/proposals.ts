@@ -297,7 +297,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   #onProgramEnd(envelope: AnyEnvelope): void {
-    const ended = getEndedSession({ ...envelope, payload: { ...envelope.payload } })
+    const ended = getEndedSession(envelope)
     if (ended === undefined) return
     for (const [id, entry] of this.#open) {
       const { from, session } = entry.proposal

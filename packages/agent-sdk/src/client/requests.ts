@@ -71,7 +71,7 @@ export class Requests implements ClientHandler {
   }
 
   #onResponse(response: Response): void {
-    const ended = findEnded({ ...response, payload: { ...response.payload } })
+    const ended = findEnded(response)
     for (const waiting of this.#correlated(response)) {
       if (ended === undefined) waiting.waiter.resolve(response)
       else {

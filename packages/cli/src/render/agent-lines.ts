@@ -106,7 +106,7 @@ export class AgentLines implements LineRenderer {
     const { from, kind, context } = envelope
     const lines = this.#conversation.lines(shortened(envelope))
     // It is the gateway that says so.
-    if (!spoken.has(namespaceOf(kind)) || isProgramEnd({ ...envelope, payload: { ...envelope.payload } })) {
+    if (!spoken.has(namespaceOf(kind)) || isProgramEnd(envelope)) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
     const [first = '', ...rest] = lines

@@ -1,5 +1,12 @@
-import { type Envelope, GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
+import { GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
 import { isObject } from '../text.js'
+
+/** An envelope of any kind, however its payload is typed. */
+interface Said {
+  readonly kind: string
+  readonly from: string
+  readonly payload: object
+}
 
 /** Why a run was cancelled whose program has ended [MEUP-2.14]. */
 export const programEndedReason = 'program-ended'
@@ -29,31 +36,30 @@ export const programEnded = (participant: string) => ({
 })
 
 /** Whose answer a response is: the gateway answers for participants whose programs have ended. */
-export function getAnswerer({ from, payload }: Pick<Envelope, 'from' | 'payload'>): string {
-  return findEnded({ from, payload }) ?? from
-}
+export const getAnswerer = (response: Said): string => findEnded(response) ?? response.from
 
 /** The participant whose program has ended, where the gateway answers a call for it. */
-export function findEnded({ from, payload }: Pick<Envelope, 'from' | 'payload'>): string | undefined {
-  if (from !== GATEWAY || !isObject(payload.error)) return undefined
-  const { data } = payload.error
+export function findEnded({ from, payload }: Said): string | undefined {
+  const { error } = payload as { readonly error?: unknown }
+  if (from !== GATEWAY || !isObject(error)) return undefined
+  const { data } = error
   return isObject(data) && data.code === PROGRAM_ENDED && typeof data.participant === 'string'
     ? data.participant
     : undefined
 }
 
 /** Whether the gateway ends a run because its program has ended. */
-export const isProgramEnd = ({ kind, from, payload }: Pick<Envelope, 'kind' | 'from' | 'payload'>): boolean =>
-  kind === Kind.reasoningCancel && from === GATEWAY && payload.reason === programEndedReason
+export const isProgramEnd = ({ kind, from, payload }: Said): boolean =>
+  kind === Kind.reasoningCancel &&
+  from === GATEWAY &&
+  (payload as { readonly reason?: unknown }).reason === programEndedReason
 
 /** The session that a `system.presence` ends, by itself or because another takes over. */
 export function getEndedSession({
   kind,
   from,
   payload,
-}: Pick<Envelope, 'kind' | 'from' | 'payload'>):
-  | { readonly participant: string; readonly session: string }
-  | undefined {
+}: Said): { readonly participant: string; readonly session: string } | undefined {
   if (kind !== Kind.systemPresence || from !== GATEWAY) return undefined
   const { participant, session } = payload as PresencePayload
   if (session === undefined || session.event === 'begun') return undefined

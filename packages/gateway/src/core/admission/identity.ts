@@ -34,7 +34,9 @@ function nameProgram(
   { state }: Admission,
 ): Refusal | undefined {
   if (session === undefined) return undefined
-  if (state.programs.isReplaced(participant, session)) return replacedRefusal(participant)
+  const { programs } = state
+  if (!programs.isLiving(participant, session) && programs.isReplaced(participant, session))
+    return replacedRefusal(participant)
   if (isOfProgram(envelope)) envelope.session = session
   return undefined
 }
