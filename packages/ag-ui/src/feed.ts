@@ -191,6 +191,13 @@ export async function follow(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
+/** What else ends a proposal, or says who has decided and that its program has ended. */
+const kinds: ReadonlySet<string> = new Set([
+  Kind.systemDecision,
+  Kind.systemPresence,
+  Kind.systemSpace,
+  Kind.spaceKick,
+])
 
 /** The envelopes that turns consist of, and of what is not logged the deltas of one answer. */
 const selectTurn = ({ id, agent }: FollowOptions['question']): Selection => ({
@@ -198,6 +205,6 @@ const selectTurn = ({ id, agent }: FollowOptions['question']): Selection => ({
   includes: ({ kind, from, correlationId }) =>
     kind === Kind.chatDelta
       ? from === agent && correlationId === id
-      : namespaces.has(namespaceOf(kind)) || kind === Kind.systemDecision,
+      : namespaces.has(namespaceOf(kind)) || kinds.has(kind),
   includesCall: () => false,
 })

@@ -1,12 +1,15 @@
 import { InterruptSchema } from '@ag-ui/core/schemas'
 import { FakeClock } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import type { Sent } from '../../gateway/test/client.js'
+import { erase } from '../../gateway/test/erasing.js'
 import { asking } from '../../gateway/test/http-client.js'
 import {
   answer,
   beginTurn,
   humans,
+  outside,
   Page,
   participants,
   propose,
@@ -71,6 +74,45 @@ describe('an interrupt', () => {
       params: { name: 'act', arguments: { amount: 12, apiKey: 'hush' } },
     })
     expect(message.endsWith(`\n${exact}`)).toBe(true)
+  })
+
+  /** A run that waits for a proposal that was made about the question, outside of any context. */
+  async function waiting() {
+    const eraser = ['*', 'space.erase', 'observe.targeted']
+    const staged = await stage({ participants: { ...participants, eraser }, humans: [...humans, 'eraser'] })
+    const { url, ben } = staged
+    const running = new Page(url, 'ana').run()
+    const { id } = await ben.next(({ kind }) => kind === Kind.chat)
+    const { seq } = await ben.accepted(outside(propose('p1'), id))
+    await running
+    const interrupts = async () => {
+      const page = new Page(url, 'ana')
+      void page.run({ timeoutSeconds: 1 }).catch(() => {}) // Without interrupts it waits for an answer.
+      await expect.poll(() => page.events.length).toBeGreaterThan(1)
+      return page.agent.pendingInterrupts
+    }
+    return { ...staged, interrupts, seq }
+  }
+
+  test('says that the program of its proposer has ended', async () => {
+    const { endBen, interrupts, url } = await waiting()
+    await endBen()
+    const presence = async () => (await asking(url, 'ana').history('kind=system.presence')).envelopes
+    await expect.poll(async () => JSON.stringify(await presence())).toContain('"event":"ended"')
+    expect(await interrupts()).toMatchObject([
+      { message: expect.stringContaining('ben stopped: its program ended; nobody waits for the result.') },
+    ])
+  })
+
+  test.for([
+    ['its proposer is kicked', { kind: 'space.kick', payload: { participantId: 'ben', reason: 'enough' } }],
+    ['it is erased', undefined],
+  ] as const)('is not there when %s', async ([, kick]) => {
+    const { interrupts, post, url, seq } = await waiting()
+    expect(await interrupts()).toHaveLength(1)
+    if (kick !== undefined) expect((await post('ana', kick)).status).toBe(201)
+    else expect((await erase(url, { seq, reason: 'too much' }, 'eraser')).status).toBe(200)
+    expect(await interrupts()).toEqual([])
   })
 
   test('masks its arguments in the call that everybody is shown', async () => {

@@ -52,6 +52,16 @@ test('a run fails when its agent gives up', async () => {
   })
 })
 
+test('a run fails when the program of its agent ends', async () => {
+  const { endBen, end } = await underWay()
+  await endBen()
+  expect(await end()).toMatchObject({
+    type: 'RUN_ERROR',
+    code: 'abandoned',
+    message: 'ben stopped: its program ended',
+  })
+})
+
 test('a run fails when nobody answers in time, and the turn goes on', async () => {
   const clock = new FakeClock()
   const { url, ben, page, question, end } = await underWay({ timeoutSeconds: 20 }, { clock })

@@ -1,6 +1,6 @@
 import { HttpAgent, type Message, type RunAgentInput } from '@ag-ui/client'
 import { agUi } from '@meup/ag-ui'
-import { type Capability, Kind } from '@meup/protocol'
+import { BYE, type Capability, Kind } from '@meup/protocol'
 import type { Client, Sent } from '../../gateway/test/client.js'
 import { bearer } from '../../gateway/test/http-client.js'
 import { type StartOptions, start } from '../../gateway/test/support.js'
@@ -22,8 +22,15 @@ type Props = Record<string, unknown>
 /** A space with one agent, and how its participants take part in it. */
 export async function stage(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, humans, modules: [async () => agUi], ...options })
-  const [ben, tool] = [await running.connect('ben'), await running.connect('tool')]
-  return { ...running, ben, tool, runs: `${running.url}/spaces/test/ag-ui` }
+  const [ben, tool] = [
+    await running.connect('ben', { query: 'session=first' }),
+    await running.connect('tool'),
+  ]
+  const endBen = (): Promise<unknown> => {
+    ben.ws.close(1000, BYE)
+    return ben.closed
+  }
+  return { ...running, ben, tool, endBen, runs: `${running.url}/spaces/test/ag-ui` }
 }
 
 /** What a client of AG-UI shows of a thread, and how it goes on. */
