@@ -36,6 +36,7 @@ export {
   programEnded,
   programEndedReason,
   programEndedText,
+  programEndedWords,
   proposerEndedText,
 } from './mcp/program-ended.js'
 export {

@@ -1,4 +1,6 @@
 import type { SpaceClient } from '@meup/agent-sdk'
+import { HttpClient } from '@meup/agent-sdk/http'
+import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Era, openClient, serveSpace } from './support/served.js'
@@ -13,7 +15,7 @@ async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action
   const { space, served, url } = await serveSpace({
     more: { eve: ['mcp.proposal', 'chat'], shell: ['mcp.*'] },
   })
-  const [eve, shell] = [await space.join('eve'), await space.join('shell')]
+  const [eve, shell] = [await space.join('eve', { session: 'first' }), await space.join('shell')]
   const done: unknown[] = []
   shell.serve(async ({ payload }) => {
     if (payload.method === 'tools/call') done.push(payload.params?.arguments)
@@ -48,8 +50,14 @@ async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action
     await expect.poll(() => forms.length).toBeGreaterThan(0)
     return forms.at(-1) ?? expect.unreachable()
   }
-  return { url, propose, call, ask, done, forms }
+  const endProgram = async (id: string): Promise<void> => {
+    eve.close()
+    await expect.poll(() => served.proposals.get(id)?.programEnded).toBe(true)
+  }
+  return { url, propose, call, ask, done, forms, endProgram }
 }
+
+const leftText = 'eve stopped: its program ended; nobody waits for the result'
 
 const isKnown = (space: SpaceClient, id: string): Promise<void> =>
   expect.poll(() => space.proposals.get(id)).toBeDefined() as never
@@ -164,6 +172,72 @@ describe.each(['legacy', 'auto'] as const)('a model: %s', (mode) => {
     ])
     for (const id of [short, long]) await call('decide_proposal', { id, decision: 'approve' })
     expect(done).toEqual([{ command: 'ls' }])
+  })
+})
+
+describe('a proposal whose program has ended', () => {
+  test('says so in the list, where it is shown, and in a form', async () => {
+    const { propose, ask, call, endProgram } = await stage('auto')
+    const id = await propose({ command: 'ls' })
+    await endProgram(id)
+    const listed = await call('list_proposals')
+    expect(listed.structuredContent).toMatchObject({ proposals: [{ id, programEnded: true }] })
+    const shown = await call('show_proposal', { id })
+    expect(shown).toMatchObject({
+      content: [{ text: leftText }, {}],
+      structuredContent: { programEnded: true },
+    })
+    expect(shows(await ask(id), leftText)).toBe(true)
+  })
+
+  test('is put again to a user who has its form open', async () => {
+    const { propose, ask, forms, endProgram } = await stage('legacy', () => new Promise(() => {}))
+    const id = await propose({ command: 'ls' })
+    await ask(id)
+    await endProgram(id)
+    await expect.poll(() => forms.length).toBe(2)
+    expect(forms.map((form) => shows(form, leftText))).toEqual([false, true])
+  })
+
+  test('is not approved by a client that was shown it before', async () => {
+    const { propose, call, done, endProgram } = await stage('legacy')
+    const id = await propose({ command: 'ls' })
+    const approve = () => call('decide_proposal', { id, decision: 'approve' })
+    await call('show_proposal', { id })
+    await endProgram(id)
+    expect(await approve()).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('since eve stopped (its program ended)') }],
+    })
+    expect(done).toEqual([])
+    await call('list_proposals')
+    expect(await approve()).not.toMatchObject({ isError: true })
+    expect(done).toEqual([{ command: 'ls' }])
+  })
+
+  test('says so to a server that comes after its end', async () => {
+    const { space, ana } = await serveSpace({ more: { eve: ['mcp.proposal'] } })
+    const eve = await space.join('eve', { session: 'first' })
+    const { id, outcome } = await eve.propose({
+      to: 'library',
+      method: 'tools/call',
+      params: { name: 'run' },
+    })
+    outcome.catch(() => {}) // Nobody waits for it.
+    await isKnown(ana, id)
+    eve.close()
+    await expect.poll(() => ana.proposals.get(id)?.programEnded).toBe(true)
+    const later = await space.join('desktop', { after: 0 })
+    await isKnown(later, id)
+    const http = new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })
+    const serving = await serveSpaceOverHttp(
+      { space: later, http },
+      { port: 0, token: 'token-of-this-server' },
+    )
+    onTestFinished(() => serving.close())
+    const client = await openClient(serving.url, 'legacy')
+    const { structuredContent } = await client.callTool({ name: 'list_proposals', arguments: {} })
+    expect(structuredContent).toMatchObject({ proposals: [{ id, programEnded: true }] })
   })
 })
 

@@ -15,6 +15,9 @@ import { describePermission, describeProposal, formatSettlement } from './tool-c
 /** The result is for the proposer: it may take as long as it takes. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
 
+/** Why a question is cancelled whose proposal has changed. */
+const askAgain = Symbol('ask again')
+
 interface PermissionsParts {
   readonly space: SpaceClient
   readonly client: AgentContext
@@ -35,7 +38,9 @@ export class Permissions {
 
   constructor(parts: PermissionsParts) {
     this.#parts = parts
-    parts.space.proposals.on('settled', (proposal, settlement) => this.#onSettled(proposal, settlement))
+    parts.space.proposals
+      .on('settled', (proposal, settlement) => this.#onSettled(proposal, settlement))
+      .on('programEnded', ({ id }) => this.#asked.get(id)?.abort(askAgain))
   }
 
   /** Shows and asks all that waits for this participant and for which nobody is asked yet, until aborted. */
@@ -50,7 +55,10 @@ export class Permissions {
     }
   }
 
-  /** Asks about one proposal, if this participant may decide it, until it is decided or aborted. */
+  /**
+   * Asks about one proposal, if this participant may decide it, until it is decided or aborted. Asks again when the proposal's program
+   * ends, so that its user reads that before deciding.
+   */
   ask(session: string, id: string, signal: AbortSignal): void {
     const { proposals } = this.#parts.space
     const proposal = proposals.get(id)
@@ -63,7 +71,10 @@ export class Permissions {
         if (error instanceof ProtocolError && proposals.get(id) === undefined) return
         this.#parts.log(`${id} was not decided by the user: ${formatError(error)}`)
       })
-      .finally(() => this.#asked.delete(id))
+      .finally(() => {
+        this.#asked.delete(id)
+        if (settled.signal.reason === askAgain) this.ask(session, id, signal)
+      })
   }
 
   /** Shows in this session how the proposal ends. */

@@ -316,3 +316,43 @@ test('an editor that cannot ask leaves the decision to others', async () => {
   await ben.proposals.approve(id)
   expect(await prompted).toEqual({ stopReason: 'end_turn' })
 })
+
+const leftText = 'ben stopped: its program ended; nobody waits for the result'
+
+/** A proposal of a program of ben's, which ends when it is closed. */
+async function proposeFromProgram({ space }: Awaited<ReturnType<typeof stage>>) {
+  const program = await space.join('ben', { session: 'first' })
+  const { id, outcome } = await propose(program, 'note')
+  outcome.catch(() => {}) // Nobody waits for it.
+  return { id, program }
+}
+
+test('the proposal of a program that has ended says so where it is asked', async () => {
+  const staged = await stage()
+  const { editor, prompt, answer, ana } = staged
+  const { id, program } = await proposeFromProgram(staged)
+  program.close()
+  await expect.poll(() => ana.proposals.get(id)?.programEnded).toBe(true)
+  answer((turn) => turn.reply('done'))
+  await prompt('Go on')
+  expect(editor.permissions.map(({ toolCall }) => contentOf(toolCall).split(' | ')[0])).toEqual([leftText])
+})
+
+test('a proposal is asked again when its program ends, and says so', async () => {
+  const staged = await stage()
+  const { editor, prompt, answer, ana, written } = staged
+  const { id, program } = await proposeFromProgram(staged)
+  answer(async (turn) => {
+    await expect.poll(() => ana.proposals.get(id)).toBeUndefined()
+    await turn.reply('done')
+  })
+  const prompted = prompt('Go on')
+  await expect.poll(() => editor.permissions.length).toBe(1)
+  editor.decide = () => choose('allow_once')
+  program.close()
+  await prompted
+  expect(editor.withdrawn).toEqual([id])
+  expect(written).toEqual(['note'])
+  const said = editor.permissions.map(({ toolCall }) => contentOf(toolCall).includes(leftText))
+  expect(said).toEqual([false, true])
+})

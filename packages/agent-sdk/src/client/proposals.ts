@@ -63,6 +63,8 @@ export interface ProposalsEvents {
   proposal: [OpenProposal]
   /** The proposal is no longer open: for everyone, or, after a rejection by this participant, for this one. */
   settled: [OpenProposal, Settlement]
+  /** The program that proposed it has ended. The proposal stays open. */
+  programEnded: [OpenProposal]
 }
 
 export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
@@ -302,7 +304,9 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     for (const [id, entry] of this.#open) {
       const { from, session } = entry.proposal
       if (from !== ended.participant || session !== ended.session) continue
-      this.#open.set(id, { ...entry, proposal: { ...entry.proposal, programEnded: true } })
+      const proposal: OpenProposal = { ...entry.proposal, programEnded: true }
+      this.#open.set(id, { ...entry, proposal })
+      this.emit('programEnded', proposal)
     }
   }
 

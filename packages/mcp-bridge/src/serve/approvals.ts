@@ -1,5 +1,11 @@
 import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
-import { createProposalFold, defaultGuard, type ProposalFold, type ProposalView } from '@meup/folds'
+import {
+  createProposalFold,
+  defaultGuard,
+  type ProposalFold,
+  type ProposalView,
+  programEndedWords,
+} from '@meup/folds'
 import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
 
 /** The open proposals that this participant received, and its decisions. */
@@ -22,12 +28,13 @@ export class Approvals {
 
   /** Open proposals, oldest first. */
   list(): ProposalView[] {
-    return this.#space.proposals.list().flatMap(({ id }) => this.#fold.get(id) ?? [])
+    return this.#space.proposals.list().flatMap((proposal) => this.#describe(proposal) ?? [])
   }
 
   /** Throws `ProtocolError` if the proposal is not open. */
   view(id: string): ProposalView {
-    const view = this.#space.proposals.get(id) && this.#fold.get(id)
+    const proposal = this.#space.proposals.get(id)
+    const view = proposal && this.#describe(proposal)
     if (view) return view
     const advice = 'list_proposals shows those that are'
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
@@ -50,15 +57,26 @@ export class Approvals {
     })
   }
 
-  /** The signal is aborted when the proposal is settled. Call `close` to stop listening. */
-  settled(id: string): { readonly signal: AbortSignal; close(): void } {
+  /** The signal is aborted when the proposal is settled or its program ends. Call `close` to stop listening. */
+  changed(id: string): { readonly signal: AbortSignal; close(): void } {
+    const { proposals } = this.#space
     const abort = new AbortController()
     const settle = (proposal: OpenProposal): void => {
       if (proposal.id === id) abort.abort('it was decided')
     }
-    this.#space.proposals.on('settled', settle)
-    if (this.#space.proposals.get(id) === undefined) abort.abort('it was decided')
-    return { signal: abort.signal, close: () => void this.#space.proposals.off('settled', settle) }
+    const end = (proposal: OpenProposal): void => {
+      if (proposal.id === id) abort.abort(programEndedWords)
+    }
+    proposals.on('settled', settle).on('programEnded', end)
+    if (!this.isOpen(id)) abort.abort('it was decided')
+    return {
+      signal: abort.signal,
+      close: () => void proposals.off('settled', settle).off('programEnded', end),
+    }
+  }
+
+  isOpen(id: string): boolean {
+    return this.#space.proposals.get(id) !== undefined
   }
 
   /** Returns the result of the request; rejects like `Proposals.approve`. */
@@ -68,6 +86,12 @@ export class Approvals {
 
   reject(id: string, reason: string): Promise<void> {
     return this.#space.proposals.reject(id, { reason })
+  }
+
+  /** The proposal's session may have ended before the proposal came by this connection. */
+  #describe({ id, programEnded }: OpenProposal): ProposalView | undefined {
+    const view = this.#fold.get(id)
+    return view && { ...view, ...(programEnded && { programEnded }) }
   }
 
   #createFold(): ProposalFold {

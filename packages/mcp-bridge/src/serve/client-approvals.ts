@@ -1,5 +1,5 @@
 import type { ApproveOptions, OnElicitation, OpenProposal } from '@meup/agent-sdk'
-import { exactText, head, type ProposalView } from '@meup/folds'
+import { exactText, head, type ProposalView, programEndedWords } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import {
   CLIENT_INFO_META_KEY,
@@ -16,6 +16,8 @@ const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
 /** A part of what is approved with a proposal. */
 export interface ProposalPart {
   readonly text: string
+  /** The program that proposed it has ended: nobody waits for the result. */
+  readonly programEnded: boolean
   readonly offset: number
   /** Absent: this is the end. */
   readonly next_offset?: number
@@ -37,19 +39,20 @@ export class ClientApprovals {
     const view = this.#service.approvals.view(id)
     const proposal = this.#find(id)
     const { form, shownChars } = createForm(view, proposal, this.#service.space.proposals.mayReject(id))
-    if (form !== undefined) this.#service.shown.add(this.#client, id, 0, shownChars)
+    if (form !== undefined) this.#service.shown.add(this.#client, versionOf(proposal), 0, shownChars)
     return form
   }
 
   /** What is approved, from `offset` on. Throws `ProtocolError` if the proposal is not open. */
   show(id: string, offset: number): ProposalPart {
-    this.#service.approvals.view(id)
+    const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
     const part = head(text.slice(offset), maxPartChars)
     const end = offset + part.length
-    this.#service.shown.add(this.#client, id, offset, end)
+    this.#service.shown.add(this.#client, versionOf(view), offset, end)
     return {
       text: part,
+      programEnded: view.programEnded,
       offset,
       ...(end < text.length && { next_offset: end }),
       total_chars: text.length,
@@ -60,24 +63,26 @@ export class ClientApprovals {
   list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>()
     let left = maxListChars
-    for (const { id } of views) {
+    for (const view of views) {
+      const { id } = view
       const { text, isWhole } = exactText(this.#find(id), Math.min(maxListedChars, left))
       if (!isWhole) continue
       left -= text.length
       texts.set(id, text)
-      this.#service.shown.add(this.#client, id, 0, text.length)
+      this.#service.shown.add(this.#client, versionOf(view), 0, text.length)
     }
     return texts
   }
 
   /** Throws `ProtocolError` for a proposal that this client was not shown whole. */
   mustBeShown(id: string): void {
-    this.#service.approvals.view(id)
+    const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
-    if (this.#service.shown.isWhole(this.#client, id, text.length)) return
+    if (this.#service.shown.isWhole(this.#client, versionOf(view), text.length)) return
+    const since = view.programEnded ? `since ${view.source.from} stopped (${programEndedWords})` : undefined
     throw new ProtocolError(
       'invalid_request',
-      `Not all of the proposal ${id} was shown to this client. Call show_proposal with its id, then with each next_offset; then approve it, or reject it now.`,
+      `Not all of the proposal ${id} was shown to this client${since === undefined ? '' : ` ${since}`}. Call show_proposal with its id, then with each next_offset; then approve it, or reject it now.`,
     )
   }
 
@@ -110,6 +115,10 @@ export class ClientApprovals {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 }
+
+/** A client that was shown the proposal before its program ended is shown it again. */
+const versionOf = ({ id, programEnded }: Pick<ProposalView, 'id'> & { readonly programEnded?: boolean }) =>
+  programEnded === true ? `${id} ${programEndedWords}` : id
 
 /**
  * Whom a request is of. Over HTTP, clients since revision 2026-07-28 have no session: there each is known by what it says of

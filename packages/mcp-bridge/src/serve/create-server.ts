@@ -98,6 +98,7 @@ async function elicitAll(
   }
 }
 
+/** Shows the form again when the program of the proposer ends, so that its user reads that before deciding. */
 async function elicitOne(
   server: McpServer,
   service: SpaceService,
@@ -106,8 +107,8 @@ async function elicitOne(
   gone: AbortSignal,
 ): Promise<void> {
   const { approvals, log } = service
-  const settled = approvals.settled(id)
-  const signal = AbortSignal.any([gone, settled.signal])
+  const changed = approvals.changed(id)
+  const signal = AbortSignal.any([gone, changed.signal])
   try {
     const form = decisions.createForm(id)
     if (form === undefined) return log(`the proposal ${id} is too long for a form: show_proposal shows it`)
@@ -116,8 +117,10 @@ async function elicitOne(
   } catch (error) {
     if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatError(error)}`)
   } finally {
-    settled.close()
+    changed.close()
   }
+  if (changed.signal.aborted && !gone.aborted && approvals.isOpen(id))
+    await elicitOne(server, service, decisions, id, gone)
 }
 
 /** Subscriptions of one client. */

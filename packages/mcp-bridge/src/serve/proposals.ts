@@ -1,5 +1,5 @@
 import { ProtocolError } from '@meup/agent-sdk'
-import type { ProposalView } from '@meup/folds'
+import { type ProposalView, proposerEndedText } from '@meup/folds'
 import {
   type CallToolResult,
   inputRequired,
@@ -87,7 +87,8 @@ export function addProposals(
   })
   addTool(tools, 'show_proposal', showing, async ({ id, offset = 0 }, context) => {
     const part = getApprovals(context).show(id, offset)
-    return textResult([part.text], { id, ...part })
+    const left = part.programEnded ? [proposerEndedText(approvals.view(id).source.from)] : []
+    return textResult([...left, part.text], { id, ...part })
   })
   addTool(tools, 'decide_proposal', deciding, async (args, context) => {
     const { id, decision, reason = defaultReason } = args
