@@ -98,7 +98,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.proposals = new Proposals(this, this.requests, this.#attendance, request.proposals)
     this.#tracing = new Tracing(request.tracing ? () => this.welcome.space.epoch : undefined)
     this.#ownProposals = new OwnProposals(this, this.requests, this.#tracing)
-    this.#calls = new Calls(this, this.requests, this.#ownProposals, this.#tracing, this.#attendance)
+    this.#calls = new Calls(this, this.requests, this.#ownProposals, {
+      tracing: this.#tracing,
+      attendance: this.#attendance,
+      onError: (error) => this.reportError(error, undefined),
+    })
     this.handlers = [
       this.#subscriptions, // Refusals of subscription changes go nowhere else.
       this.#participants,

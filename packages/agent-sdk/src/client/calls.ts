@@ -1,4 +1,4 @@
-import { Kind, type McpRequestPayload } from '@meup/protocol'
+import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
 import { abortedError, ConnectionError, ToolError } from './errors.js'
@@ -46,6 +46,13 @@ interface GivenUp {
 /** Milliseconds to wait for an approval. */
 const defaultApprovalMs = 600_000
 
+interface CallsParts {
+  readonly tracing: Pick<Tracing, 'addTraceContext'>
+  readonly attendance: Attendance
+  /** Called with what nobody expects to fail, and for which no caller waits. */
+  readonly onError: (error: unknown) => void
+}
+
 /** MCP requests of this participant. Requests that it may not make are proposed. */
 export class Calls {
   readonly #client: ClientContext
@@ -53,19 +60,20 @@ export class Calls {
   readonly #ownProposals: OwnProposals
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #attendance: Attendance
+  readonly #onError: (error: unknown) => void
 
   constructor(
     client: ClientContext,
     requests: Requests,
     ownProposals: OwnProposals,
-    tracing: Pick<Tracing, 'addTraceContext'>,
-    attendance: Attendance,
+    { tracing, attendance, onError }: CallsParts,
   ) {
     this.#client = client
     this.#requests = requests
     this.#ownProposals = ownProposals
     this.#tracing = tracing
     this.#attendance = attendance
+    this.#onError = onError
   }
 
   /**
@@ -131,7 +139,7 @@ export class Calls {
       return await this.#whenApproved(Promise.resolve(first), options)
     } catch (error) {
       if (error instanceof ConnectionError) {
-        this.#giveUp({ id, call, mayRequest, proposed, reason: error.message }).catch(() => {}) // The connection is closed.
+        this.#giveUp({ id, call, mayRequest, proposed, reason: error.message }).catch(this.#onLateError)
       }
       throw error
     } finally {
@@ -144,12 +152,11 @@ export class Calls {
     if (mayRequest) this.#cancel(id, call, reason)
     const proposal = await proposed
     const { signal } = call.options
-    if (proposal !== undefined)
-      await proposal.withdraw(signal?.aborted ? String(signal.reason) : reason).catch(() => {}) // It is decided.
+    if (proposal !== undefined) await proposal.withdraw(signal?.aborted ? String(signal.reason) : reason)
     else if (!mayRequest) this.#cancel(id, call, reason)
   }
 
-  /** Cancels the request at its receiver. Errors are ignored: the receiver then finishes unneeded work. */
+  /** Cancels the request at its receiver. If that is refused, the receiver finishes unneeded work. */
   #cancel(requestId: string, { to, options }: Call, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
@@ -157,7 +164,12 @@ export class Calls {
       params: { requestId, reason },
     }
     const about = { ...pickPlace(options), correlationId: requestId }
-    this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
+    this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(this.#onLateError)
+  }
+
+  /** The caller has its error already: a refusal, or the end of the connection, changes nothing for it. */
+  readonly #onLateError = (error: unknown): void => {
+    if (!(error instanceof ProtocolError || error instanceof ConnectionError)) this.#onError(error)
   }
 
   async #propose(call: Call): Promise<CallAnswer> {
@@ -170,7 +182,8 @@ export class Calls {
       return await this.#whenApproved(made, options)
     } catch (error) {
       const { signal } = options
-      if (signal?.aborted) made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(() => {})
+      if (signal?.aborted)
+        made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(this.#onLateError)
       throw error
     }
   }
