@@ -1,35 +1,18 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '../support/crowd.js'
+import { shiftClock } from '../support/shifted-clock.js'
 
 const [hour, day] = [3_600_000, 86_400_000]
 /** By how much the clock is put each time; the last one is there again at a start. */
 const jumps = [hour, -2 * hour, 30 * day, -31 * day, -1000]
 
-/** A program that `node` loads before another one: its clock is off by what the file says, from each SIGUSR2 on. */
-const shiftedClock = (file: string): string => `
-import { readFileSync } from 'node:fs'
-const [RealDate, now] = [Date, Date.now]
-let offset = 0
-const read = () => { offset = Number(readFileSync(${JSON.stringify(file)}, 'utf8')) }
-globalThis.Date = class extends RealDate {
-  constructor(...args) { if (args.length === 0) super(now() + offset); else super(...args) }
-  static now() { return now() + offset }
-}
-read()
-process.on('SIGUSR2', () => { read(); process.stderr.write('the offset was read\\n') })
-`
-
 test('the clock of a gateway is put forward and back: while it runs its time never goes back, and nothing acknowledged is lost', {
   timeout: 240_000,
 }, async () => {
-  const folder = temporaryFolder({ 'space.yaml': crowdConfig(), offset: '0' })
-  const program = join(folder, 'clock.mjs')
-  writeFileSync(program, shiftedClock(join(folder, 'offset')))
-  const through = ['env', `NODE_OPTIONS=--import=${program}`]
+  const folder = temporaryFolder({ 'space.yaml': crowdConfig() })
+  const { through, setOffset } = shiftClock(folder)
   let gateway = await startMeup('gateway', folder, [], through)
   const accepted: Accepted[] = []
   const burst = async (space: { chat(text: string): Promise<Accepted> }, what: string): Promise<void> => {
@@ -42,7 +25,7 @@ test('the clock of a gateway is put forward and back: while it runs its time nev
   let offset = 0
   for (const [index, jump] of jumps.entries()) {
     offset += jump
-    writeFileSync(join(folder, 'offset'), `${offset}`)
+    setOffset(offset)
     gateway.process.kill('SIGUSR2')
     const put = () => gateway.stderr.split('the offset was read').length - 1
     await expect.poll(put, { timeout: 30_000 }).toBe(index + 1)
@@ -64,7 +47,7 @@ test('the clock of a gateway is put forward and back: while it runs its time nev
 
   // It starts with a clock far behind what the log says.
   expect(await gateway.stop('SIGTERM')).toBe(0)
-  writeFileSync(join(folder, 'offset'), `${-40 * day}`)
+  setOffset(-40 * day)
   gateway = await startMeup('gateway', folder, [], through)
   const back = await enterAs(folder, 'reader', gateway.url)
   const again = await enterAs(folder, 'ana', gateway.url)

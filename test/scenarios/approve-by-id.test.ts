@@ -142,7 +142,11 @@ test('a client of MCP sends the id of a proposal', async () => {
 test('an editor that speaks ACP sends the id of a proposal', async () => {
   const scene = await proposed(short)
   const coder = await scene.enter('coder')
-  void coder.answer((turn) => turn.reply('done'), { onError: () => {} })
+  // A prompt that ends withdraws what its user has not decided yet.
+  void coder.answer(async (turn) => {
+    await expect.poll(async () => (await scene.requests('p1')).length, within).toBe(1)
+    await turn.reply('done')
+  })
   const space = await scene.enterTapped({ openProposals: true })
   const { editor } = await openEditor(space, { to: 'coder', http: scene.http })
   const { sessionId } = await editor.begin()
