@@ -111,7 +111,7 @@ describe('an interrupt', () => {
     const { interrupts, post, url, seq } = await waiting()
     expect(await interrupts()).toHaveLength(1)
     if (kick !== undefined) expect((await post('ana', kick)).status).toBe(201)
-    else expect((await erase(url, { seq, reason: 'too much' }, 'eraser')).status).toBe(200)
+    else expect((await erase(url, { seq, reason: 'too much' }, 'eraser')).status).toBe(201)
     expect(await interrupts()).toEqual([])
   })
 
