@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { repositoryRoot } from './files.js'
+
+const folder = join(repositoryRoot, 'protocol/fixtures/folds')
+
+/** Facts about a space, by what they are about; `null` = there is none. */
+export const factNames = ['participants', 'contexts', 'calls', 'grants', 'answers'] as const
+export type FactName = (typeof factNames)[number]
+export type Facts = { readonly [Name in FactName]?: Readonly<Record<string, object | null>> }
+
+/** What one part of a log shows: each reader of the log, asked afterwards, says what `expect` says. */
+export interface FoldFixture {
+  /** The file's name without its number: the assertion. */
+  readonly name: string
+  readonly description: string
+  /** The welcome that a reader begins with; absent = it reads the log from its beginning. */
+  readonly welcome: WelcomePayload | undefined
+  readonly envelopes: readonly Envelope[]
+  readonly expect: Facts
+}
+
+interface Written {
+  readonly description: string
+  readonly start?: { readonly welcome: Partial<WelcomePayload> }
+  readonly envelopes: readonly (Partial<Envelope> & Pick<Envelope, 'kind'>)[]
+  readonly expect: Facts
+}
+
+const begin = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** Fills in what a fixture leaves out: seqs from 1, a second for each, the sender ana, and ids `e1`, `e2` and so on. */
+const fill = (written: Partial<Envelope> & Pick<Envelope, 'kind'>, at: number): Envelope => ({
+  protocol: PROTOCOL,
+  seq: at + 1,
+  ts: new Date(begin + (written.seq ?? at + 1) * 1000).toISOString(),
+  from: 'ana',
+  id: `e${written.seq ?? at + 1}`,
+  payload: {},
+  ...written,
+})
+
+const welcomed = (welcome: Partial<WelcomePayload>): WelcomePayload =>
+  ({
+    you: { id: 'ana', capabilities: ['*'] },
+    space: { id: 'test', head: 0, epoch: 'epoch' },
+    participants: [],
+    contexts: [],
+    limits: { maxPayloadChars: 1, rates: {} },
+    ...welcome,
+  }) as unknown as WelcomePayload
+
+/** All fixtures, by number. Throws for a file that is not one, and for two that contradict each other. */
+export function loadFoldFixtures(names = readdirSync(folder), read = readFile): FoldFixture[] {
+  const [files, known] = [new Map<string, string>(), new Map<string, { file: string; expect: Facts }>()]
+  return names.toSorted().map((file) => {
+    const [, number = '', words] = /^(\d{3})-([a-z0-9-]+)\.json$/.exec(file) ?? []
+    if (words === undefined) throw new Error(`${file}: name it NNN-what-it-shows.json`)
+    const other = files.get(number)
+    if (other !== undefined) throw new Error(`${file} has the number of ${other}`)
+    files.set(number, file)
+    const { description, start, envelopes, expect } = JSON.parse(read(file)) as Written
+    const unknown = Object.keys(expect).find((name) => !factNames.includes(name as FactName))
+    if (unknown !== undefined)
+      throw new Error(`${file}: there are no facts "${unknown}": ${factNames.join(', ')}`)
+    const key = JSON.stringify([start, envelopes])
+    const same = known.get(key)
+    if (same !== undefined) mustAgree(file, expect, same)
+    known.set(key, { file, expect })
+    const welcome = start && welcomed(start.welcome)
+    return { name: words.replaceAll('-', ' '), description, welcome, envelopes: envelopes.map(fill), expect }
+  })
+}
+
+const readFile = (file: string): string => readFileSync(join(folder, file), 'utf8')
+
+function mustAgree(
+  file: string,
+  facts: Facts,
+  other: { readonly file: string; readonly expect: Facts },
+): void {
+  for (const name of factNames) {
+    for (const [id, fact] of Object.entries(facts[name] ?? {})) {
+      const there = other.expect[name]?.[id]
+      if (there !== undefined && JSON.stringify(there) !== JSON.stringify(fact))
+        throw new Error(`${file} contradicts ${other.file} about ${name}.${id}`)
+    }
+  }
+}
+
+interface Reader {
+  /** The fields of each kind of fact that it knows; kinds that it does not name it does not read. */
+  readonly knows: { readonly [Name in FactName]?: readonly string[] }
+  /** What it says of the space after these envelopes. */
+  readonly read: (fixture: FoldFixture) => Facts | Promise<Facts>
+  /** Fixtures that it need not read, and why. */
+  readonly skips?: (fixture: FoldFixture) => boolean
+}
+
+/** Runs every fixture that a reader knows something of. */
+export function testFoldFixtures(reader: string, { knows, read, skips = () => false }: Reader): void {
+  const fixtures = loadFoldFixtures().filter(
+    (fixture) => factNames.some((name) => knows[name] && fixture.expect[name]) && !skips(fixture),
+  )
+  describe(`${reader} reads`, () => {
+    test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))('%s', async (_, fixture) => {
+      const seen = await read(fixture)
+      for (const name of factNames) {
+        const fields = knows[name]
+        if (fields === undefined) continue
+        for (const [id, fact] of Object.entries(fixture.expect[name] ?? {})) {
+          const what = `${name}.${id}: ${fixture.description}`
+          const there = seen[name]?.[id]
+          if (fact === null) expect(there ?? null, what).toBeNull()
+          else expect(there, what).toMatchObject(pick(fact, fields))
+        }
+      }
+    })
+  })
+}
+
+const pick = (fact: object, fields: readonly string[]): object =>
+  Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))
