@@ -84,7 +84,6 @@ export {
 } from './text.js'
 export * from './traces.js'
 export * from './transcript.js'
-export { AskedTurn, type Question } from './turns/asked-turn.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
@@ -97,3 +96,4 @@ export {
   type TurnState,
 } from './turns/record.js'
 export * from './turns/turn-info.js'
+export * from './turns/turn-stream.js'

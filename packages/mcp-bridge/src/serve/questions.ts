@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, SpaceClient } from '@meup/agent-sdk'
-import { Bounded, brief, defaultGuard, describe, LiveAnswers, onOneLine, sentence } from '@meup/folds'
-import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
+import {
+  type AnswerEvent,
+  Bounded,
+  brief,
+  type Description,
+  defaultGuard,
+  describe,
+  onOneLine,
+  sentence,
+  type TurnEvent,
+  TurnStream,
+} from '@meup/folds'
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 
 export interface TimedAnswer extends Answer {
   /** When it was sent, RFC 3339, by the gateway's clock. */
@@ -51,7 +62,9 @@ export class Questions {
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const observer = new QuestionObserver(id, (report) => question.listener?.(report))
+    const observer = new QuestionObserver({ id, from: this.#space.id }, (report) =>
+      question.listener?.(report),
+    )
     const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
     this.#space.on('envelope', onEnvelope)
     const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
@@ -89,54 +102,53 @@ export class Questions {
   }
 }
 
-/** Observes the thoughts in runs that a question triggered, its answers as they are written, and their times. */
+/** Reports what is thought about a question, and its answers as they are written. */
 class QuestionObserver {
-  readonly #question: string
+  readonly #id: string
   readonly #report: (report: string) => void
-  /** By who thinks. */
-  readonly #runs = new Map<string, string>()
+  readonly #turns: TurnStream
+  /** Times of the answers, by their ids. */
   readonly #answers = new Map<string, string>()
-  readonly #drafts = new LiveAnswers()
-  /** How much of an answer was reported, by who writes it. */
-  readonly #written = new Map<string, { readonly beginning: number; readonly chars: number }>()
+  /** What of an answer is not reported, and whether its message was begun, by who writes it. */
+  readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 
-  constructor(question: string, report: (report: string) => void) {
-    this.#question = question
+  constructor(question: { readonly id: string; readonly from: string }, report: (report: string) => void) {
+    this.#id = question.id
     this.#report = report
+    this.#turns = new TurnStream(question, { maxMessages: maxParts })
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { id, ts, from, kind, context } = envelope
-    const isAbout = correlations(envelope).includes(this.#question)
-    if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
-    if (kind === Kind.chatDelta && isAbout) this.#onDelta(envelope)
-    if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
-    const run = contextRoot(context ?? id)
-    if (kind === Kind.reasoningStart && isAbout) this.#runs.set(run, from)
-    const thought = describe({ ...envelope }, defaultGuard, { owner: this.#runs.get(run) })
-    if (onOneLine(thought.detail) !== '' && this.#runs.has(run))
-      this.#report(brief(sentence(thought), maxThoughtChars))
-  }
-
-  /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
-  #onDelta(delta: AnyEnvelope): void {
-    const { from } = delta
-    if (this.#parts >= maxParts || !this.#drafts.apply({ ...delta })) return
-    const draft = this.#drafts.list().find((each) => each.from === from)
-    if (draft === undefined) return
-    const { beginning, text } = draft
-    const written = this.#written.get(from)
-    const chars = written?.beginning === beginning ? written.chars : 0
-    const part = text.slice(chars)
-    if (onOneLine(part).trim() === '' || (chars > 0 && part.length < minPartChars)) return
-    this.#written.set(from, { beginning, chars: text.length })
-    this.#parts++
-    const said = describe({ ...delta, payload: { index: 0, text: part } }, defaultGuard)
-    this.#report(brief(sentence(said), maxThoughtChars))
+    const { id, ts, kind } = envelope
+    if (kind === Kind.chat && correlations(envelope).includes(this.#id)) this.#answers.set(id, ts)
+    for (const event of this.#turns.apply({ ...envelope })) this.#onEvent(event)
   }
 
   getAnswerTime(answer: string): string {
     return this.#answers.get(answer) ?? ''
+  }
+
+  #onEvent(event: TurnEvent): void {
+    if (event.type === 'delta') this.#onDelta(event)
+    if (event.type !== 'begun' && event.type !== 'thought') return
+    const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
+    if (onOneLine(thought.detail) !== '') this.#tell(thought)
+  }
+
+  /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
+  #onDelta({ agent, envelope, isNew, text }: AnswerEvent): void {
+    if (this.#parts >= maxParts) return
+    const { isBegun, rest } = (isNew ? undefined : this.#written.get(agent)) ?? { isBegun: false, rest: '' }
+    const part = `${rest}${text}`
+    const isWorth = onOneLine(part) !== '' && !(isBegun && part.length < minPartChars)
+    this.#written.set(agent, isWorth ? { isBegun: true, rest: '' } : { isBegun, rest: part })
+    if (!isWorth) return
+    this.#parts++
+    this.#tell(describe({ ...envelope, payload: { index: 0, text: part } }, defaultGuard))
+  }
+
+  #tell(said: Description): void {
+    this.#report(brief(sentence(said), maxThoughtChars))
   }
 }
