@@ -131,6 +131,12 @@ export class Calls<Data> {
     return this.#store.all()
   }
 
+  /** Replaces what its reader keeps of a call. */
+  setData(id: string, data: Data): void {
+    const call = this.get(id)
+    if (call !== undefined) this.#store.update({ ...call, data })
+  }
+
   /** The call that its asker cancels with this notification, by its envelope id, `correlationId` or JSON-RPC id. */
   findCancelled(notification: Envelope): Call<Data> | undefined {
     const { requestId } = getCancellation(notification.payload) ?? {}
