@@ -243,10 +243,20 @@ export class Calls<Data> {
       this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, body)
       return
     }
+    this.#onCancelled(envelope, body)
+  }
+
+  /** What was asked about a cancelled call is over too, known or not [MEUP-3.26]. */
+  #onCancelled(envelope: Envelope, body: Uint8Array): void {
+    const cancellation = getCancellation(envelope.payload)
+    if (cancellation === undefined) return
+    const { requestId, reason } = cancellation
     const call = this.findCancelled(envelope)
-    if (call === undefined || call.state !== 'open' || call.kind === 'proposal') return
-    const { reason } = getCancellation(envelope.payload) ?? {}
-    this.#cancel(call, reason, envelope, body)
+    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope, body)
+    for (const id of [call?.id ?? requestId, ...correlations(envelope)]) {
+      for (const each of this.#elicitedAbout(id))
+        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope, body)
+    }
   }
 
   #onResponse(envelope: Envelope, body: Uint8Array): void {
@@ -254,7 +264,7 @@ export class Calls<Data> {
     const answered = correlations(envelope)
     for (const id of answered) {
       const call = this.get(id)
-      if (call === undefined || call.kind === 'proposal') continue
+      if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
       const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
       const state = call.state === 'open' ? 'answered' : call.state
       this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope, body)
@@ -335,7 +345,6 @@ export class Calls<Data> {
 
   #cancel(call: Call<Data>, reason: unknown, envelope: Envelope, body: Uint8Array): void {
     this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
-    for (const each of this.#elicitedAbout(call.id)) this.#cancel(each, reason, envelope, body)
   }
 
   #elicitedAbout(id: string): Call<Data>[] {
