@@ -134,16 +134,11 @@ export class Run {
       case 'proposal':
         return this.#beside(this.#call(event))
       case 'result':
-        return this.#beside(
-          this.#settle(event, () => readResult(event.envelope.payload, this.#options.guard).text),
-        )
       case 'decision':
-        if (event.state === 'approved') return []
-        return this.#beside(this.#settle(event, () => ('reason' in event ? event.reason : event.state)))
+        return this.#beside(this.#settle(event))
       case 'delta':
-        return this.#write(event)
       case 'answer':
-        return this.#answer(event)
+        return this.#write(event)
       case 'ended':
         if (event.givenUp !== null) return [] // It fails when the log has no more: the agent may begin again.
         return this.#finish({ type: event.state === 'completed' ? 'success' : 'cancelled' })
@@ -155,9 +150,9 @@ export class Run {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
 
-  #think({ envelope, text, wasWritten }: ThoughtEvent): AGUIEvent[] {
+  #think({ envelope, text }: ThoughtEvent): AGUIEvent[] {
     const { id, kind } = envelope
-    const isSaid = text !== '' && !wasWritten && kind !== Kind.reasoningConclusion
+    const isSaid = text !== '' && kind !== Kind.reasoningConclusion
     return isSaid && this.#isNew(envelope, id) ? reasoningEvents(id, text) : []
   }
 
@@ -167,24 +162,25 @@ export class Run {
     return callEvents({ ...call, id, parameters: redact(call.parameters, this.#options.guard).value })
   }
 
-  #settle({ id, call, envelope }: CallEvent | DecisionEvent, readText: () => string): AGUIEvent[] {
+  #settle(event: CallEvent | DecisionEvent): AGUIEvent[] {
+    const { id, call, envelope } = event
     if (call.outcome === null || !this.#isNew(envelope, resultId(id))) return []
-    return [resultEvent(id, call.outcome, cut(readText(), maxResultChars))]
+    const why = event.type === 'decision' ? ('reason' in event ? event.reason : event.state) : undefined
+    const text = why ?? readResult(envelope.payload, this.#options.guard).text
+    return [resultEvent(id, call.outcome, cut(text, maxResultChars))]
   }
 
-  /** What was sent cannot be taken back: text that the answer does not begin with stays a message of its own. */
-  #write({ message, text }: AnswerEvent): AGUIEvent[] {
-    const id = answerId(this.#options.question.id, message)
-    return [...this.#open(id), contentEvent(id, text)]
-  }
-
-  /** A message of its own has the id of the answer. */
-  #answer(answer: AnswerEvent): AGUIEvent[] {
-    const { id } = answer.envelope
-    if (!this.#isNew(answer.envelope, id)) return []
-    if (!answer.isNew) return answer.text === '' ? [] : this.#write(answer)
+  /**
+   * What was sent cannot be taken back: text that the answer does not begin with stays a message of its own. An answer of which nothing
+   * was sent has its own id.
+   */
+  #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
+    const isWhole = type === 'answer' && isNew
+    if (type === 'answer' && !this.#isNew(envelope, envelope.id)) return []
+    if (text === '' && !isWhole) return []
+    const id = isWhole ? envelope.id : answerId(this.#options.question.id, message)
     // Older clients reject an empty delta.
-    return [...this.#open(id), ...(answer.text === '' ? [] : [contentEvent(id, answer.text)])]
+    return [...this.#open(id), ...(text === '' ? [] : [contentEvent(id, text)])]
   }
 
   /** A message that has ended goes on under its id. */

@@ -96,17 +96,17 @@ export class TurnUpdates {
   }
 
   /** Also what others think in the runs of the turn, with their names. */
-  #think({ agent, envelope: { from, payload }, text, wasWritten }: ThoughtEvent): SessionUpdate[] {
+  #think({ agent, envelope: { from, payload }, text }: ThoughtEvent): SessionUpdate[] {
     // The editor has one plan: what others plan in the run is a thought of theirs.
     const plan = from === agent ? readPlan(payload) : undefined
     if (plan !== undefined) return [{ sessionUpdate: 'plan', entries: plan }]
-    if (text === '' || wasWritten) return []
-    return [thoughtChunk(from === agent ? text : `${from}: ${text}`)]
+    return text === '' ? [] : [thoughtChunk(from === agent ? text : `${from}: ${text}`)]
   }
 
-  #begin({ type, id, call, envelope }: CallEvent): SessionUpdate {
-    const isProposal = type === 'proposal'
-    const { source, toolName: tool, rationale, parameters } = call
+  #begin(event: CallEvent): SessionUpdate {
+    const { id, envelope } = event
+    const isProposal = event.type === 'proposal'
+    const { source, toolName: tool, rationale, parameters } = event.call
     const isRefused = source.kind === Kind.systemDecision
     const { content, ...shown } = describeCall({
       ...{ id, tool, rationale, parameters },
@@ -117,13 +117,7 @@ export class TurnUpdates {
     const kind = readKind(envelope.payload)
     if (kind !== undefined) this.#ownKinds.set(id, kind)
     const status = isProposal ? 'pending' : 'in_progress'
-    return {
-      sessionUpdate: 'tool_call',
-      ...shown,
-      kind: this.#getKind({ id, call }),
-      status,
-      content: [...content],
-    }
+    return { sessionUpdate: 'tool_call', ...shown, kind: this.#getKind(event), status, content: [...content] }
   }
 
   #finish(event: CallEvent): SessionUpdate {
@@ -138,18 +132,19 @@ export class TurnUpdates {
 
   /** An update replaces the content that was sent. */
   #update(
-    { id, call }: Pick<TurnCall, 'id' | 'call'>,
+    call: TurnCall,
     status: ToolCallStatus,
     text: string,
     more: readonly ToolCallContent[] = [],
   ): SessionUpdate {
-    const content = this.#contents.get(id) ?? []
+    const { id: toolCallId } = call
+    const content = this.#contents.get(toolCallId) ?? []
     content.push(...more, ...(text === '' ? [] : [textContent(text)]))
-    const kind = this.#getKind({ id, call })
-    return { sessionUpdate: 'tool_call_update', toolCallId: id, status, kind, content: [...content] }
+    const kind = this.#getKind(call)
+    return { sessionUpdate: 'tool_call_update', toolCallId, status, kind, content: [...content] }
   }
 
-  #getKind({ id, call: { source, toolName } }: Pick<TurnCall, 'id' | 'call'>): ToolKind {
+  #getKind({ id, call: { source, toolName } }: TurnCall): ToolKind {
     const [participant] = source.kind === Kind.systemDecision ? [] : (source.to ?? [])
     const known = participant === undefined ? 'other' : this.#kinds.get(participant, toolName)
     return this.#ownKinds.get(id) ?? known

@@ -2,9 +2,9 @@ import { correlations, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { LiveAnswers } from '../answers.js'
 import { Bounded } from '../bounded.js'
 import { defaultGuard, type Guard, guarded } from '../redact.js'
-import { cancelledText, givenUpText } from '../render/outcome.js'
 import { getMessage, isWithheld } from '../text.js'
 import { Assigner } from './assign.js'
+import { cancelledText, givenUpText } from './ending-text.js'
 import { FoldedTurn } from './fold-turn.js'
 import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
 import { getEnding, type ToolDecision } from './record.js'
@@ -57,10 +57,8 @@ interface Happened<Type extends string> {
 
 /** `begun`: the agent has opened a run; `thought`: what else is said in one, by whomever, or its end. */
 export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
-  /** `''` = it says nothing, or nothing that may be shown. */
+  /** `''` = nothing new that may be shown: what an agent thinks may have been written as an answer before. */
   readonly text: string
-  /** Whether it came as a part of the answer before. */
-  readonly wasWritten: boolean
 }
 
 /** The envelope of a `result` is the response. */
@@ -196,7 +194,7 @@ class AgentTurn {
     const text = isShown ? getMessage(payload).trim() : ''
     const isBegun = kind === Kind.reasoningStart && from === this.#agent && (roles & Role.open) !== 0
     const type = isBegun ? 'begun' : 'thought'
-    return [{ type, agent: this.#agent, envelope, text, wasWritten: text !== '' && this.written.has(text) }]
+    return [{ type, agent: this.#agent, envelope, text: this.written.has(text) ? '' : text }]
   }
 
   #onCalls(envelope: Envelope, roles: number): TurnEvent[] {
@@ -205,14 +203,15 @@ class AgentTurn {
       this.open.set(call.id, call)
       return { type: call.isWaiting ? 'proposal' : 'call', ...where, ...call }
     })
-    const fulfilled = roles & Role.fulfil ? correlations(envelope) : []
-    for (const [id, open] of this.open.snapshot()) {
-      const { call } = open
-      if (fulfilled.includes(id) && isProposal(call)) {
-        this.open.set(id, { ...open, isWaiting: false })
-        const approved = { state: 'approved', by: envelope.from, requestId: envelope.id } as const
-        events.push({ type: 'decision', ...where, ...open, ...approved })
-      }
+    for (const id of roles & Role.fulfil ? correlations(envelope) : []) {
+      const open = this.open.get(id)
+      if (open === undefined || !isProposal(open.call)) continue
+      this.open.set(id, { ...open, isWaiting: false })
+      const approved = { state: 'approved', by: envelope.from, requestId: envelope.id } as const
+      events.push({ type: 'decision', ...where, ...open, ...approved })
+    }
+    for (const open of roles & endingRoles ? [...this.open.values()] : []) {
+      const { id, call } = open
       if (call.outcome === null) continue
       this.open.delete(id)
       if (call.isAnswered) events.push({ type: 'result', ...where, ...open })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, SpaceClient } from '@meup/agent-sdk'
+import type { Answer, ChatOptions, SpaceClient, WaitOptions } from '@meup/agent-sdk'
 import {
   type AnswerEvent,
   Bounded,
@@ -12,17 +12,12 @@ import {
   type TurnEvent,
   TurnStream,
 } from '@meup/folds'
-import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
-
-export interface TimedAnswer extends Answer {
-  /** When it was sent, RFC 3339, by the gateway's clock. */
-  readonly ts: string
-}
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 /** A question, until it is answered or cancelled. */
 export interface Question {
   readonly id: string
-  readonly answer: Promise<TimedAnswer>
+  readonly answer: Promise<Answer>
   /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
   listener: ((report: string) => void) | undefined
   /** Proposals that were open before, or that the client was asked about already. */
@@ -62,18 +57,9 @@ export class Questions {
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const observer = new QuestionObserver({ id, from: this.#space.id }, (report) =>
-      question.listener?.(report),
-    )
-    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
-    this.#space.on('envelope', onEnvelope)
-    const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
-    const answer = asked
-      .then((given) => ({ ...given, ts: observer.getAnswerTime(given.id) }))
-      .finally(() => {
-        this.#space.off('envelope', onEnvelope)
-        this.#open.delete(question)
-      })
+    const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
+    const report = (text: string): void => question.listener?.(text)
+    const answer = this.#ask(message, options, report).finally(() => this.#open.delete(question))
     answer.catch(() => {}) // The asker may have gone.
     const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
@@ -84,6 +70,22 @@ export class Questions {
     this.#known.set(id, question)
     this.#open.add(question)
     return question
+  }
+
+  /** Apart, so that what is observed of a question is forgotten with its answer. */
+  async #ask(
+    message: string,
+    options: ChatOptions & WaitOptions & { readonly id: string },
+    report: (text: string) => void,
+  ): Promise<Answer> {
+    const observer = new QuestionObserver({ id: options.id, from: this.#space.id }, report)
+    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
+    this.#space.on('envelope', onEnvelope)
+    try {
+      return await this.#space.ask(message, options)
+    } finally {
+      this.#space.off('envelope', onEnvelope)
+    }
   }
 
   /** Cancels all questions. Resolves when the space has the cancellations. */
@@ -104,29 +106,19 @@ export class Questions {
 
 /** Reports what is thought about a question, and its answers as they are written. */
 class QuestionObserver {
-  readonly #id: string
   readonly #report: (report: string) => void
   readonly #turns: TurnStream
-  /** Times of the answers, by their ids. */
-  readonly #answers = new Map<string, string>()
   /** What of an answer is not reported, and whether its message was begun, by who writes it. */
   readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 
   constructor(question: { readonly id: string; readonly from: string }, report: (report: string) => void) {
-    this.#id = question.id
     this.#report = report
     this.#turns = new TurnStream(question, { maxMessages: maxParts })
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { id, ts, kind } = envelope
-    if (kind === Kind.chat && correlations(envelope).includes(this.#id)) this.#answers.set(id, ts)
     for (const event of this.#turns.apply({ ...envelope })) this.#onEvent(event)
-  }
-
-  getAnswerTime(answer: string): string {
-    return this.#answers.get(answer) ?? ''
   }
 
   #onEvent(event: TurnEvent): void {
