@@ -86,6 +86,7 @@ export class Run {
 
   /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
   pause(): AGUIEvent[] {
+    if (this.#isOver) return []
     const { state = '', givenUp = null } = this.#turn.end ?? {}
     if (givenUp !== null) return this.fail(state, givenUp)
     const asked = this.#proposals

@@ -347,6 +347,16 @@ describe('an answer as it is written', () => {
       ['delta 1 new: Two', 'delta 1:  c', 'answer 1: '],
     ],
     [
+      'starts over without the white space before it',
+      [
+        [0, '\n\nTwo c'],
+        [0, 'Two'],
+        [1, ' coins'],
+      ],
+      'Two coins',
+      ['delta 1 new: \n\nTwo c', 'delta 1: oins', 'answer 1: '],
+    ],
+    [
       'starts over',
       [
         [0, 'I look'],

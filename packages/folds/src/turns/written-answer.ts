@@ -25,10 +25,11 @@ export class WrittenAnswer {
 
   /** What is written so far. `undefined` = there is nothing to add; messages after `max` wait until the answer is there. */
   grow(text: string, max: number): AnswerPart | undefined {
-    if (this.#shown?.startsWith(text)) return undefined
-    if (this.#shown !== undefined && text.startsWith(this.#shown))
-      return this.#add(text.slice(this.#shown.length), false)
-    return this.#messages < max ? this.#add(text, true) : undefined
+    const shown = this.#shown
+    if (shown?.trimStart().startsWith(text.trimStart())) return undefined
+    const rest = shown === undefined ? undefined : remainingAnswer(text, shown)
+    if (rest === undefined) return this.#messages < max ? this.#add(text, true) : undefined
+    return rest === '' ? undefined : this.#add(rest, false)
   }
 
   /** The answer is this. Its part is empty where all of it was shown. */
