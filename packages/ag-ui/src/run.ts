@@ -130,13 +130,13 @@ export class Run {
     switch (event.type) {
       case 'begun':
       case 'thought':
-        return this.#beside(this.#think(event))
+        return this.#aside(this.#think(event))
       case 'call':
       case 'proposal':
-        return this.#beside(this.#call(event))
+        return this.#aside(this.#call(event))
       case 'result':
       case 'decision':
-        return this.#beside(this.#settle(event))
+        return this.#aside(this.#settle(event))
       case 'delta':
       case 'answer':
         return this.#write(event)
@@ -200,7 +200,7 @@ export class Run {
   }
 
   /** No other event falls inside a message. */
-  #beside(events: readonly AGUIEvent[]): AGUIEvent[] {
+  #aside(events: readonly AGUIEvent[]): AGUIEvent[] {
     return events.length === 0 ? [] : [...this.#close(), ...events]
   }
 }

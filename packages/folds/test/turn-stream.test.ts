@@ -66,12 +66,12 @@ interface Options {
 function follow(log: readonly Fields[], { question: of = asked, first = 1, ...options }: Options = {}) {
   const stream = new TurnStream(of, options)
   const events = toLog(log, first).flatMap((envelope) => stream.apply(envelope))
-  return { stream, events, told: events.map(short) }
+  return { stream, events, shown: events.map(short) }
 }
 
-const tell = (log: readonly Fields[], options: Options = {}): string[] => follow(log, options).told
+const show = (log: readonly Fields[], options: Options = {}): string[] => follow(log, options).shown
 
-describe('a turn is told as it goes:', () => {
+describe('a turn is shown as it goes:', () => {
   test('a run, thoughts, calls with their results, an approved proposal, the answer, the end', () => {
     const log = [
       question,
@@ -86,7 +86,7 @@ describe('a turn is told as it goes:', () => {
       delta(0, 'The latest'),
       answer,
     ]
-    expect(tell(log)).toEqual([
+    expect(show(log)).toEqual([
       'begun agent: Looking',
       'thought agent: first look',
       'call c1 memory_search',
@@ -114,13 +114,13 @@ describe('a turn is told as it goes:', () => {
 
   test('what others think in the run, with who it is', () => {
     const log = [question, opening, thought('ben', 'I would wait', inRun), start('ben', 'Mine', inRun)]
-    expect(tell(log)).toEqual(['begun agent: Looking', 'thought ben: I would wait', 'thought ben: Mine'])
+    expect(show(log)).toEqual(['begun agent: Looking', 'thought ben: I would wait', 'thought ben: Mine'])
   })
 
   test('thoughts that are withheld, and reasons of a cancellation, are no text', () => {
     const withheld = { ...inRun, payload: { metadata: { withheld: true } } }
     const log = [question, opening, thought('agent', 'a secret', withheld), cancel('agent', 'r', 'too late')]
-    expect(tell(log)).toEqual([
+    expect(show(log)).toEqual([
       'begun agent: Looking',
       'thought agent: ',
       'thought agent: ',
@@ -135,7 +135,7 @@ describe('a turn is told as it goes:', () => {
       start('agent', 'That', { id: 'r2', correlationId: 'q2' }),
       chat('agent', 'That is it', { correlationId: 'q2' }),
     ]
-    expect(tell([...job, question, ...other, answer])).toEqual([
+    expect(show([...job, question, ...other, answer])).toEqual([
       'answer 1 new: The latest updates include...',
       'completed',
     ])
@@ -144,7 +144,7 @@ describe('a turn is told as it goes:', () => {
   test('nothing of kinds that it does not know; other reasoning is a thought', () => {
     const odd = { kind: 'odd.kind', from: 'agent', ...inRun, correlationId: 'q' }
     const doubt = { kind: 'reasoning.doubt', from: 'agent', ...inRun, payload: { message: 'is it so?' } }
-    expect(tell([question, odd, opening, odd, doubt])).toEqual([
+    expect(show([question, odd, opening, odd, doubt])).toEqual([
       'begun agent: Looking',
       'thought agent: is it so?',
     ])
@@ -158,9 +158,9 @@ describe('a turn is told as it goes:', () => {
       call('agent', 'spin', {}, { id: 'l4', correlationId: ['l4', 'l3'], context: 'l3' }),
       result('l4', 'and round'),
     ]
-    expect(tell([question, ...loop])).toEqual([])
+    expect(show([question, ...loop])).toEqual([])
     const round = start('agent', 'Looking', { id: 'r', correlationId: ['r', 'q'] })
-    expect(tell([question, round, ...loop, answer])).toEqual([
+    expect(show([question, round, ...loop, answer])).toEqual([
       'begun agent: Looking',
       'answer 1 new: The latest updates include...',
       'completed',
@@ -169,11 +169,11 @@ describe('a turn is told as it goes:', () => {
 
   test('a log that begins after the question', () => {
     const log = [opening, search, result('c1', 'found'), answer]
-    expect(tell(log, { first: 100 })).toEqual(tell([question, ...log]))
+    expect(show(log, { first: 100 })).toEqual(show([question, ...log]))
   })
 
   test('a log that begins in the run has the answer', () => {
-    expect(tell([thought('agent', 'lost', inRun), result('c1', 'found'), answer], { first: 100 })).toEqual([
+    expect(show([thought('agent', 'lost', inRun), result('c1', 'found'), answer], { first: 100 })).toEqual([
       'answer 1 new: The latest updates include...',
       'completed',
     ])
@@ -187,14 +187,14 @@ describe('of several agents', () => {
 
   test('each has a turn, where everyone is asked', () => {
     const { events, stream } = follow(log, { question: everyone })
-    const told = (agent: string) => events.filter((each) => each.agent === agent).map(short)
-    expect(told('other')).toEqual([
+    const shown = (agent: string) => events.filter((each) => each.agent === agent).map(short)
+    expect(shown('other')).toEqual([
       'begun other: I look too',
       'delta 1 new: It',
       'answer 2 new: Late',
       'completed',
     ])
-    expect(told('agent')).toEqual([
+    expect(shown('agent')).toEqual([
       'begun agent: Looking',
       'call c1 memory_search',
       'answer 1 new: The latest updates include...',
@@ -205,7 +205,7 @@ describe('of several agents', () => {
   })
 
   test('only the one that is asked is followed', () => {
-    expect(tell(log, { question: { ...asked, agent: 'other' } })).toEqual([
+    expect(show(log, { question: { ...asked, agent: 'other' } })).toEqual([
       'begun other: I look too',
       'delta 1 new: It',
       'answer 2 new: Late',
@@ -215,11 +215,11 @@ describe('of several agents', () => {
 
   test('the asker is none', () => {
     const own = [chat('user', 'Anyone?', { correlationId: 'q' }), delta(0, 'x', 'user')]
-    expect(tell([question, ...own], { question: everyone })).toEqual([])
+    expect(show([question, ...own], { question: everyone })).toEqual([])
   })
 
   test('all end when the question is taken back', () => {
-    expect(tell([question, opening, other, back], { question: everyone }).slice(2)).toEqual([
+    expect(show([question, opening, other, back], { question: everyone }).slice(2)).toEqual([
       'takenBack',
       'takenBack',
     ])
@@ -228,7 +228,7 @@ describe('of several agents', () => {
   test('at most 64 are followed', () => {
     const many = Array.from({ length: 1000 }, (_, n) => start(`a${n}`, 'I', { correlationId: 'q' }))
     expect(
-      tell([question, ...many, back], { question: everyone }).filter((each) => each === 'takenBack'),
+      show([question, ...many, back], { question: everyone }).filter((each) => each === 'takenBack'),
     ).toHaveLength(64)
   })
 })
@@ -258,17 +258,17 @@ describe('a call that gets no result has a decision:', () => {
     ],
     ['abandoned with its run', [search, cancel(GATEWAY, 'r', 'abandoned')], 'abandoned c1'],
   ])('%s', ([, log, decision]) => {
-    const { told, stream } = follow([question, opening, ...log])
-    expect(told).toContain(decision)
+    const { shown, stream } = follow([question, opening, ...log])
+    expect(shown).toContain(decision)
     expect(stream.open).toEqual([])
   })
 
   test('the first one counts', () => {
     const log = [proposal, reject('boss', 'p'), reject('eve', 'p'), withdraw('agent', 'p')]
-    expect(tell([question, opening, ...log]).slice(2)).toEqual(['rejected p boss unsafe'])
+    expect(show([question, opening, ...log]).slice(2)).toEqual(['rejected p boss unsafe'])
   })
 
-  test('until one is there, a proposal waits; the approval of somebody else is told too', () => {
+  test('until one is there, a proposal waits; the approval of somebody else is shown too', () => {
     const { stream } = follow([question, opening, search, proposal])
     const waiting = () => stream.open.map(({ id, isWaiting }) => [id, isWaiting])
     expect(waiting()).toEqual([
@@ -286,7 +286,7 @@ describe('a call that gets no result has a decision:', () => {
 
   test('a call that is about another one does not approve it', () => {
     const second = call('agent', 'shell', {}, { ...inRun, id: 'c2', correlationId: 'c1' })
-    expect(tell([question, opening, search, second]).slice(1)).toEqual([
+    expect(show([question, opening, search, second]).slice(1)).toEqual([
       'call c1 memory_search',
       'call c2 shell',
     ])
@@ -298,7 +298,7 @@ describe('a call that gets no result has a decision:', () => {
       search,
       result('c1', 'found'),
     ]
-    expect(tell([question, opening, ...log]).slice(1)).toEqual([
+    expect(show([question, opening, ...log]).slice(1)).toEqual([
       'call e3 memory_search',
       'refused e3 no capability of agent allows this envelope',
       'call c1 memory_search',
@@ -309,7 +309,7 @@ describe('a call that gets no result has a decision:', () => {
   test('names of tools and reasons are guarded', () => {
     const guard: Guard = (text) => ({ text: text.replaceAll('hush', '…'), isWithheld: text === 'hush' })
     const log = [propose('agent', 'pay hush', {}, { ...inRun, id: 'p' }), reject('boss', 'p', 'hush')]
-    expect(tell([question, opening, ...log], { guard }).slice(1)).toEqual([
+    expect(show([question, opening, ...log], { guard }).slice(1)).toEqual([
       'proposal p pay …',
       'rejected p boss [withheld]',
     ])
@@ -317,14 +317,14 @@ describe('a call that gets no result has a decision:', () => {
 
   test('of 5000 calls the latest 1,000 are known to be open', () => {
     const many = Array.from({ length: 5000 }, (_, n) => call('agent', 'wait', {}, { ...inRun, id: `c${n}` }))
-    const { told, stream } = follow([question, opening, ...many])
-    expect([told.length, stream.open.length]).toEqual([5001, 1000])
+    const { shown, stream } = follow([question, opening, ...many])
+    expect([shown.length, stream.open.length]).toEqual([5001, 1000])
   })
 })
 
 describe('an answer as it is written', () => {
   test.for<
-    [what: string, deltas: readonly (readonly [number, string])[], text: string, told: readonly string[]]
+    [what: string, deltas: readonly (readonly [number, string])[], text: string, shown: readonly string[]]
   >([
     [
       'is completed',
@@ -377,21 +377,21 @@ describe('an answer as it is written', () => {
     ],
     ['misses its beginning', [[1, ' coins']], 'Two coins', ['answer 1 new: Two coins']],
     ['is empty', [[0, '']], '', ['answer 1 new: ']],
-  ])('%s', ([, deltas, text, told]) => {
+  ])('%s', ([, deltas, text, shown]) => {
     const written = deltas.map(([index, part]) => delta(index, part))
     const log = [question, ...written, chat('agent', text, { correlationId: 'q' })]
-    expect(tell(log)).toEqual([...told, 'completed'])
+    expect(show(log)).toEqual([...shown, 'completed'])
   })
 
-  test('that becomes a thought is not told again', () => {
+  test('that becomes a thought is not shown again', () => {
     const log = [question, opening, delta(0, 'I will look'), thought('agent', ' I will look', inRun)]
-    expect(tell(log).slice(1)).toEqual(['delta 1 new: I will look', 'thought agent: '])
+    expect(show(log).slice(1)).toEqual(['delta 1 new: I will look', 'thought agent: '])
   })
 
   test('that starts over again and again waits until it is there', () => {
     const log = [question, ...Array.from({ length: 20 }, (_, n) => delta(0, `${n}.`)), delta(1, '9'), answer]
-    const told = tell(log, { maxMessages: 3 })
-    expect(told.slice(0, -1)).toEqual([
+    const shown = show(log, { maxMessages: 3 })
+    expect(shown.slice(0, -1)).toEqual([
       'delta 1 new: 0.',
       'delta 2 new: 1.',
       'delta 3 new: 2.',
@@ -401,7 +401,7 @@ describe('an answer as it is written', () => {
 
   test('goes on from the messages that a reader has', () => {
     const log = [question, opening, delta(0, 'The latest upd'), answer]
-    expect(tell(log, { written: ['I look', 'The latest'] }).slice(1)).toEqual([
+    expect(show(log, { written: ['I look', 'The latest'] }).slice(1)).toEqual([
       'delta 2:  upd',
       'answer 2: ates include...',
       'completed',
@@ -411,7 +411,7 @@ describe('an answer as it is written', () => {
   test('is from the agent alone, about the question, and not after the end', () => {
     const others = [delta(0, 'x', 'eve'), delta(0, 'x', 'agent', 'q2'), delta(0, 'x', 'user')]
     expect(
-      tell([question, ...others, answer, { ...delta(0, 'more'), ts: '2026-02-21T10:00:00.000Z' }]),
+      show([question, ...others, answer, { ...delta(0, 'more'), ts: '2026-02-21T10:00:00.000Z' }]),
     ).toEqual(['answer 1 new: The latest updates include...', 'completed'])
   })
 })
@@ -425,16 +425,16 @@ describe('a turn ends', () => {
     [GATEWAY, 'abandoned', 'abandoned: agent has given up: abandoned'],
     [GATEWAY, 'program-ended', 'abandoned: agent stopped: its program ended'],
   ])('when %s gives it up: %s', ([from, reason, end]) => {
-    const { told, stream } = follow([question, opening, cancel(from, 'r', reason)])
-    expect([told.at(-1), stream.end?.givenUp]).toEqual([end, end.slice(end.indexOf(': ') + 2)])
+    const { shown, stream } = follow([question, opening, cancel(from, 'r', reason)])
+    expect([shown.at(-1), stream.end?.givenUp]).toEqual([end, end.slice(end.indexOf(': ') + 2)])
   })
 
   test('and goes on with a new run, or with an answer', () => {
     const log = [question, opening, cancel('agent', 'r', 'stuck')]
-    const { told, stream } = follow([...log, again])
-    expect([told.at(-1), stream.end]).toEqual(['begun agent: Once more', undefined])
-    expect(tell([...log, again, answer]).at(-1)).toBe('completed')
-    expect(tell([...log, answer]).slice(-2)).toEqual([
+    const { shown, stream } = follow([...log, again])
+    expect([shown.at(-1), stream.end]).toEqual(['begun agent: Once more', undefined])
+    expect(show([...log, again, answer]).at(-1)).toBe('completed')
+    expect(show([...log, answer]).slice(-2)).toEqual([
       'answer 1 new: The latest updates include...',
       'completed',
     ])
@@ -442,7 +442,7 @@ describe('a turn ends', () => {
 
   test('each time that it is given up', () => {
     const log = [question, opening, cancel('agent', 'r', 'stuck'), again, cancel('agent', 'r2', 'for good')]
-    expect(tell(log).filter((each) => each.includes('given up'))).toEqual([
+    expect(show(log).filter((each) => each.includes('given up'))).toEqual([
       'cancelled: agent has given up: stuck',
       'cancelled: agent has given up: for good',
     ])
@@ -459,15 +459,15 @@ describe('a turn ends', () => {
     ['while it goes on', [question, opening]],
     ['after its agent has given up', [question, opening, cancel('agent', 'r', 'stuck')]],
   ])('when its question is taken back %s', ([, log]) => {
-    const { told, stream } = follow([...log, back, back])
-    expect([told.at(-1), stream.end]).toEqual(['takenBack', { state: 'takenBack', givenUp: null }])
-    expect(told.filter((each) => each === 'takenBack')).toHaveLength(1)
+    const { shown, stream } = follow([...log, back, back])
+    expect([shown.at(-1), stream.end]).toEqual(['takenBack', { state: 'takenBack', givenUp: null }])
+    expect(shown.filter((each) => each === 'takenBack')).toHaveLength(1)
     expect(follow([...log, back, again, answer]).stream.end?.state).toBe('takenBack')
   })
 
   test('not when others want to take the question back, or after the answer', () => {
     const others = { ...back, from: 'eve' }
     expect(follow([question, opening, others]).stream.end).toBeUndefined()
-    expect(tell([question, others, answer, back]).at(-1)).toBe('completed')
+    expect(show([question, others, answer, back]).at(-1)).toBe('completed')
   })
 })

@@ -125,7 +125,7 @@ class QuestionObserver {
     if (event.type === 'delta') this.#onDelta(event)
     if (event.type !== 'begun' && event.type !== 'thought') return
     const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
-    if (onOneLine(thought.detail) !== '') this.#tell(thought)
+    if (onOneLine(thought.detail) !== '') this.#send(thought)
   }
 
   /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
@@ -137,10 +137,10 @@ class QuestionObserver {
     this.#written.set(agent, isWorth ? { isBegun: true, rest: '' } : { isBegun, rest: part })
     if (!isWorth) return
     this.#parts++
-    this.#tell(describe({ ...envelope, payload: { index: 0, text: part } }, defaultGuard))
+    this.#send(describe({ ...envelope, payload: { index: 0, text: part } }, defaultGuard))
   }
 
-  #tell(said: Description): void {
+  #send(said: Description): void {
     this.#report(brief(sentence(said), maxThoughtChars))
   }
 }
