@@ -31,8 +31,8 @@ export const folds: readonly Mutant[] = [
   {
     // Anybody seems to end what somebody else thinks about.
     package: views,
-    function: 'Lifecycle.#close',
-    replace: 'if (outermost.starter !== from && from !== GATEWAY) return none',
+    function: 'ContextStates.#close',
+    replace: ' || (from !== outermost.owner && from !== GATEWAY)',
     by: '',
     tests: ['packages/folds/test/contexts.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },

@@ -64,6 +64,13 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export {
+  type ContextStateChange,
+  ContextStates,
+  type ContextStatesSnapshot,
+  type OpenedContext,
+  toVisibility,
+} from './space/contexts.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

@@ -11,10 +11,10 @@ import {
   Kind,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
 import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
 import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
+import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
 import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
@@ -30,6 +30,9 @@ interface Trigger {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
+/** Closed contexts first, in the order in which they were closed. */
+type Lifecycle = Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
+
 /** The state of an `Assigner` as JSON; turns by their numbers. */
 export interface AssignSnapshot {
   readonly seq: number
@@ -37,7 +40,7 @@ export interface AssignSnapshot {
   readonly last: number
   readonly touches: number
   readonly turns: readonly OpenTurn[]
-  readonly lifecycle: LifecycleSnapshot
+  readonly lifecycle: Lifecycle
   readonly contexts: Entries<number>
   readonly causes: Entries<number>
   readonly triggers: Entries<Trigger>
@@ -54,7 +57,7 @@ const maxTurnsPerTrigger = 100
  * whole log, or all that follows a snapshot.
  */
 export class Assigner {
-  readonly #lifecycle = new Lifecycle()
+  readonly #states = new ContextStates()
   readonly #contexts = new Bounded<OpenTurn>(40_000)
   readonly #causes = new Bounded<OpenTurn>(40_000)
   readonly #triggers = new Bounded<Trigger>(20_000)
@@ -153,7 +156,7 @@ export class Assigner {
   start(envelope: Envelope): void {
     const { id, from } = envelope
     const known = this.#findTurn(envelope)
-    const [opened] = this.#lifecycle.apply(envelope)
+    const [{ opened } = {}] = this.#states.apply(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (opened === undefined) {
       if (known === undefined && envelope.context !== undefined)
@@ -184,9 +187,9 @@ export class Assigner {
     if (own !== undefined) this.#marking.mark(own, Role.turn)
     const free = own ?? this.#findFreePathTurn(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
-    const closed = this.#lifecycle.apply(envelope)
-    for (const each of closed) {
-      const turn = this.#contexts.use(each.context)
+    const closed = this.#states.apply(envelope).filter(({ what }) => what === 'closed')
+    for (const { opened } of closed) {
+      const turn = this.#contexts.use(opened.context)
       if (turn === undefined) continue
       turn.open--
       this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
@@ -230,7 +233,7 @@ export class Assigner {
       last: this.#last,
       touches: this.#marking.touches,
       turns: [...turns.values()],
-      lifecycle: this.#lifecycle.snapshot(),
+      lifecycle: toLifecycle(this.#states),
       contexts,
       causes,
       triggers: this.#triggers.snapshot(),
@@ -253,7 +256,7 @@ export class Assigner {
     this.#latest = latest
     this.#last = last
     this.#marking.touches = touches
-    this.#lifecycle.restore(lifecycle)
+    restoreLifecycle(this.#states, lifecycle)
     this.#triggers.restore(triggers)
     this.#numbers.restore(numbers)
     for (const [key, turn] of snapshot.contexts) this.#contexts.set(key, turnAt(turn))
@@ -390,6 +393,23 @@ export class Assigner {
     this.#triggered.renew(trigger.id, several)
     return begun
   }
+}
+
+function toLifecycle(states: ContextStates): Lifecycle {
+  const { closed } = states.snapshot()
+  const all = [...closed.flatMap((path) => states.get(path) ?? []), ...states.open()]
+  return all.map(({ context, owner, state }) => [context, { context, starter: owner, state }])
+}
+
+function restoreLifecycle(states: ContextStates, lifecycle: Lifecycle): void {
+  const opened = lifecycle.map(([, { context, starter, state }]) => ({
+    context,
+    owner: starter,
+    state,
+    startedAt: '',
+  }))
+  const closed = opened.filter(({ state }) => state !== 'open').map(({ context }) => context)
+  states.restore({ opened, closed })
 }
 
 const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
