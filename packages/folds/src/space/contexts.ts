@@ -119,7 +119,7 @@ export class ContextStates {
 
   /** As a welcome lists it. */
   toInfo({ context, owner, state, startedAt }: OpenedContext): ContextInfo {
-    return { context, owner, state, ...toVisibility(this.getRun(context)), startedAt }
+    return { context, owner, state, ...toVisibility(this.getRun(context)?.hiddenBy), startedAt }
   }
 
   /** Those opened and closed come outermost first. */
@@ -236,10 +236,7 @@ export class ContextStates {
   }
 }
 
-/** Whether a run is visible, and who hides it. */
 export const toVisibility = (
-  run: Pick<OpenedContext, 'hiddenBy'> | undefined,
+  hiddenBy: readonly string[] | undefined,
 ): Pick<ContextInfo, 'reasoningVisible' | 'hiddenBy'> =>
-  run?.hiddenBy === undefined
-    ? { reasoningVisible: true }
-    : { reasoningVisible: false, hiddenBy: [...run.hiddenBy] }
+  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy: [...hiddenBy] }
