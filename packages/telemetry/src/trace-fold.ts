@@ -17,7 +17,7 @@ import {
   namespaceOf,
   openedContext,
 } from '@meup/protocol'
-import { Calls } from './calls.js'
+import { CallSpans } from './calls.js'
 import { createAttributes, type SpanEvent, SpanScope, type TraceSpan } from './span.js'
 
 export interface TraceOptions {
@@ -49,13 +49,13 @@ class Spans implements TraceFold {
   readonly #traces: Traces
   readonly #scope: SpanScope
   readonly #texts: TextEvents | undefined
-  readonly #calls: Calls
+  readonly #calls: CallSpans
 
   constructor({ space, epoch, captureText = false }: TraceOptions) {
     this.#traces = new Traces(() => epoch)
     this.#scope = new SpanScope(space, this.#contexts, this.#traces)
     this.#texts = captureText ? new TextEvents(this.#scope, this.#contexts) : undefined
-    this.#calls = new Calls(this.#scope, this.#traces)
+    this.#calls = new CallSpans(this.#scope, this.#traces)
   }
 
   get seq(): number {
@@ -141,7 +141,7 @@ class TextEvents {
     const view = this.#scope.getOpened(path)
     const isOver = view === undefined || (view.endedAt !== null && view.ending?.source.id !== envelope.id)
     const text = getText(envelope)
-    if (isOver || text.trim() === '' || (isThought(kind) && this.#contexts.withholds(path, from))) return
+    if (isOver || text.trim() === '' || (isThought(kind) && this.#contexts.states.withholds(path, from))) return
     const { events, dropped, weight } = this.#events.get(path) ?? nothing
     const attributes = { 'gen_ai.agent.name': from, 'meup.seq': seq, 'meup.message': text }
     const event = { name: kind, time: Date.parse(ts), attributes }
@@ -160,7 +160,7 @@ class TextEvents {
     return {
       events: events.filter(({ name, attributes }) => {
         const from = String(attributes['gen_ai.agent.name'])
-        return !isThought(name) || !this.#contexts.withholds(context, from)
+        return !isThought(name) || !this.#contexts.states.withholds(context, from)
       }),
       droppedEvents,
     }

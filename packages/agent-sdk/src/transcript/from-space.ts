@@ -119,7 +119,7 @@ class SpaceFold {
   /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
-    return !this.#contexts.withholds(context, from)
+    return !this.#contexts.states.withholds(context, from)
   }
 
   #isChosen({ source, context }: Thought): boolean {

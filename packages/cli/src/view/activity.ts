@@ -98,7 +98,7 @@ export class Activity {
     for (const [context, { since, last }] of this.#open) {
       const agent = this.#contexts.get(context)?.owner
       if (!agent) continue
-      const isVisible = !this.#contexts.withholds(context, agent)
+      const isVisible = !this.#contexts.states.withholds(context, agent)
       const known = byAgent.get(agent) ?? { agent, since, runs: 0, last: '', isVisible }
       const runs = known.runs + (contextParent(context) === undefined ? 1 : 0)
       byAgent.set(agent, { ...known, runs, last: last || known.last, isVisible })

@@ -14,7 +14,6 @@ import {
   type ContextStateChange,
   ContextStates,
   type ContextStatesSnapshot,
-  type OpenedContext,
 } from '../space/contexts.js'
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
@@ -56,11 +55,8 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
   /** All open contexts, and the latest of the others. */
   all(): readonly ContextView[]
-  /** The open ones, oldest first. */
-  open(): Iterable<OpenedContext>
-  isOpen(context: string): boolean
-  /** Whether nobody else may read what this participant thinks in a context [MEUP-9.6]. */
-  withholds(context: string, from: string): boolean
+  /** Which are open, and what is withheld of them. */
+  readonly states: Pick<ContextStates, 'open' | 'isOpen' | 'withholds'>
   /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
   answerFor(context: string): Source | undefined
 }
@@ -75,7 +71,7 @@ const nothing: ContextChange = { contexts: [], isLate: false }
 
 class Contexts implements ContextFold {
   readonly #progress = new Progress()
-  readonly #states = new ContextStates()
+  readonly states = new ContextStates()
   readonly #drafts = new Drafts()
   readonly #awaited = new Awaited()
   readonly #ids = new Bounded<true>(50_000)
@@ -95,11 +91,11 @@ class Contexts implements ContextFold {
     if (envelope.kind === Kind.systemWelcome) this.#welcome(envelope)
     else if (!this.#progress.advance(envelope)) return nothing
     const { context } = envelope
-    const isLate = context !== undefined && this.#states.isOver(context)
+    const isLate = context !== undefined && this.states.isOver(context)
     for (let at = context; at !== undefined; at = contextParent(at)) {
       count(this.#touch(at, envelope), envelope, isLate)
     }
-    for (const change of this.#states.apply(envelope)) this.#turn(change, envelope)
+    for (const change of this.states.apply(envelope)) this.#turn(change, envelope)
     if (context !== undefined) quoteFree(this.#touch(context, envelope), envelope)
     this.#link(envelope)
     this.#ids.set(envelope.id, true)
@@ -110,7 +106,7 @@ class Contexts implements ContextFold {
     return {
       seq: this.seq,
       contexts: this.#drafts.snapshot(),
-      states: this.#states.snapshot(),
+      states: this.states.snapshot(),
       awaited: this.#awaited.snapshot(),
       ids: [...this.#ids.keys()],
       abandonAfterMs: this.#abandonAfterMs,
@@ -121,7 +117,7 @@ class Contexts implements ContextFold {
     this.#progress.seq = seq
     this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
-    this.#states.restore(states)
+    this.states.restore(states)
     this.#awaited.restore(awaited)
     for (const id of ids) this.#ids.set(id, true)
   }
@@ -132,18 +128,6 @@ class Contexts implements ContextFold {
 
   all(): readonly ContextView[] {
     return [...this.#drafts.values()]
-  }
-
-  open(): Iterable<OpenedContext> {
-    return this.#states.open()
-  }
-
-  isOpen(context: string): boolean {
-    return this.#states.isOpen(context)
-  }
-
-  withholds(context: string, from: string): boolean {
-    return this.#states.withholds(context, from)
   }
 
   answerFor(context: string): Source | undefined {
@@ -160,7 +144,7 @@ class Contexts implements ContextFold {
     else if (what === 'opened') {
       const draft = this.#touch(context, envelope)
       begin(draft, envelope, this.#isKnown)
-      hide(draft, this.#states.getRun(context)?.hiddenBy ?? [])
+      hide(draft, this.states.getRun(context)?.hiddenBy ?? [])
       if (contextParent(context) === undefined) this.#awaited.begin(envelope)
     }
   }
@@ -210,7 +194,7 @@ class Contexts implements ContextFold {
       const { context, owner, reasoningVisible, hiddenBy = [], startedAt } = info
       const known = this.#drafts.get(context)
       if (known !== undefined && known.state !== 'free') continue
-      this.#states.learn(info)
+      this.states.learn(info)
       const draft = known ?? createDraft(context, startedAt, 0)
       if (!draft.contributors.includes(owner)) draft.contributors.push(owner)
       this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })

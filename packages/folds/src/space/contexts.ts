@@ -55,11 +55,9 @@ const none: readonly ContextStateChange[] = []
  */
 export class ContextStates {
   readonly #capacity: Required<Capacity>
-  /** In the order in which they were opened, like all the others but `#closed`. */
+  /** In the order in which they were opened, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
-  /** Paths of the open contexts of each run. */
-  readonly #runs = new Map<string, Set<string>>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
@@ -135,12 +133,12 @@ export class ContextStates {
   /** Begins anew with what a welcome lists. */
   onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): void {
     this.#head = space.head
-    for (const all of [this.#all, this.#open, this.#runs, this.#closed]) all.clear()
+    for (const all of [this.#all, this.#open, this.#closed]) all.clear()
     for (const each of contexts) this.learn(each)
   }
 
   /** Adds an open context that a welcome lists, unless it is known. */
-  learn({ context, owner, startedAt, hiddenBy }: ContextInfo): void {
+  learn({ context, owner, startedAt, hiddenBy }: Omit<ContextInfo, 'reasoningVisible'>): void {
     if (this.#all.has(context)) return
     const isHidden = hiddenBy !== undefined && hiddenBy.length > 0 && contextParent(context) === undefined
     this.#set({ context, owner, state: 'open', startedAt, ...(isHidden && { hiddenBy }) })
@@ -176,19 +174,15 @@ export class ContextStates {
   #close({ context = '', from }: Envelope, state: 'concluded' | 'cancelled'): readonly ContextStateChange[] {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
-    const changes: ContextStateChange[] = []
-    for (const path of [...(this.#runs.get(contextRoot(context)) ?? [])]) {
-      const each = this.#open.get(path)
-      if (each === undefined || (path !== context && !isContextAncestor(context, path))) continue
-      const { hiddenBy: _, ...shown } = each
-      const opened = { ...shown, state }
-      this.#set(opened)
-      this.#closed.add(path)
-      changes.push({ what: 'closed', opened })
+    const nested = [...this.#open.values()].filter((each) => isContextAncestor(context, each.context))
+    const closed = [outermost, ...nested].map(({ hiddenBy: _, ...each }) => ({ ...each, state }))
+    const changes = closed.map((opened): ContextStateChange => ({ what: 'closed', opened }))
+    for (const each of closed) {
+      this.#set(each)
+      this.#closed.add(each.context)
     }
     // That it is over shows it [MEUP-9.7].
-    const run = outermost.hiddenBy && this.#all.get(context)
-    if (run) changes.push({ what: 'visibility', opened: run })
+    if (outermost.hiddenBy && closed[0]) changes.push({ what: 'visibility', opened: closed[0] })
     while (this.#closed.size > this.#capacity.closed)
       changes.push(...this.#forget(this.#oldestClosed.next() ?? ''))
     return changes
@@ -209,29 +203,13 @@ export class ContextStates {
   #set(opened: OpenedContext): void {
     const { context, state } = opened
     this.#all.set(context, opened)
-    if (state !== 'open') {
-      this.#closeIn(context)
-      return
-    }
-    this.#open.set(context, opened)
-    const root = contextRoot(context)
-    const run = this.#runs.get(root)
-    if (run === undefined) this.#runs.set(root, new Set([context]))
-    else run.add(context)
-  }
-
-  #closeIn(context: string): void {
-    const root = contextRoot(context)
-    const run = this.#runs.get(root)
-    this.#open.delete(context)
-    if (run?.delete(context) && run.size === 0) this.#runs.delete(root)
+    if (state === 'open') this.#open.set(context, opened)
+    else this.#open.delete(context)
   }
 
   #forget(path: string): readonly ContextStateChange[] {
     const opened = this.#all.get(path)
-    this.#all.delete(path)
-    this.#closed.delete(path)
-    this.#closeIn(path)
+    for (const all of [this.#all, this.#open, this.#closed]) all.delete(path)
     return opened === undefined ? none : [{ what: 'forgotten', opened }]
   }
 }

@@ -30,9 +30,6 @@ interface Trigger {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Closed contexts first, in the order in which they were closed. */
-type Lifecycle = Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
-
 /** The state of an `Assigner` as JSON; turns by their numbers. */
 export interface AssignSnapshot {
   readonly seq: number
@@ -40,7 +37,8 @@ export interface AssignSnapshot {
   readonly last: number
   readonly touches: number
   readonly turns: readonly OpenTurn[]
-  readonly lifecycle: Lifecycle
+  /** Earlier versions kept closed contexts, too. */
+  readonly lifecycle: Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
   readonly contexts: Entries<number>
   readonly causes: Entries<number>
   readonly triggers: Entries<Trigger>
@@ -57,7 +55,7 @@ const maxTurnsPerTrigger = 100
  * whole log, or all that follows a snapshot.
  */
 export class Assigner {
-  readonly #states = new ContextStates()
+  readonly #states = new ContextStates({ closed: 0 })
   readonly #contexts = new Bounded<OpenTurn>(40_000)
   readonly #causes = new Bounded<OpenTurn>(40_000)
   readonly #triggers = new Bounded<Trigger>(20_000)
@@ -221,6 +219,7 @@ export class Assigner {
     }
     const numbered = (entries: [string, OpenTurn][]) =>
       entries.map(([key, turn]) => [key, getNumber(turn)] as const)
+    const open = [...this.#states.open()]
     const contexts = numbered(this.#contexts.snapshot())
     const causes = numbered(this.#causes.snapshot())
     const triggered = this.#triggered
@@ -233,7 +232,7 @@ export class Assigner {
       last: this.#last,
       touches: this.#marking.touches,
       turns: [...turns.values()],
-      lifecycle: toLifecycle(this.#states),
+      lifecycle: open.map(({ context, owner: starter, state }) => [context, { context, starter, state }]),
       contexts,
       causes,
       triggers: this.#triggers.snapshot(),
@@ -256,7 +255,8 @@ export class Assigner {
     this.#latest = latest
     this.#last = last
     this.#marking.touches = touches
-    restoreLifecycle(this.#states, lifecycle)
+    for (const [, { context, starter: owner, state }] of lifecycle)
+      if (state === 'open') this.#states.learn({ context, owner, state, startedAt: '' })
     this.#triggers.restore(triggers)
     this.#numbers.restore(numbers)
     for (const [key, turn] of snapshot.contexts) this.#contexts.set(key, turnAt(turn))
@@ -393,23 +393,6 @@ export class Assigner {
     this.#triggered.renew(trigger.id, several)
     return begun
   }
-}
-
-function toLifecycle(states: ContextStates): Lifecycle {
-  const { closed } = states.snapshot()
-  const all = [...closed.flatMap((path) => states.get(path) ?? []), ...states.open()]
-  return all.map(({ context, owner, state }) => [context, { context, starter: owner, state }])
-}
-
-function restoreLifecycle(states: ContextStates, lifecycle: Lifecycle): void {
-  const opened = lifecycle.map(([, { context, starter, state }]) => ({
-    context,
-    owner: starter,
-    state,
-    startedAt: '',
-  }))
-  const closed = opened.filter(({ state }) => state !== 'open').map(({ context }) => context)
-  states.restore({ opened, closed })
 }
 
 const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)

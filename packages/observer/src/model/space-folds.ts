@@ -44,7 +44,7 @@ export class SpaceFolds {
   #proposals: ProposalFold
   readonly #viewer: () => string | undefined
   readonly blocks = new Blocks()
-  readonly elicitations = new Elicitations()
+  #elicitations: Elicitations
   #transcript = createTranscript(maxTranscriptChars)
   readonly #folding: Folding
   /** Who was allowed which tool by a proposal. */
@@ -62,7 +62,12 @@ export class SpaceFolds {
     this.#proposals = createProposalFoldWith(noRedaction, viewer)
     this.#isShown = isShown
     this.#contexts = this.#newContexts()
+    this.#elicitations = this.#newElicitations()
     this.#folding = folding
+  }
+
+  get elicitations(): Elicitations {
+    return this.#elicitations
   }
 
   get proposals(): ProposalFold {
@@ -81,8 +86,7 @@ export class SpaceFolds {
       this.blocks.touchProposal(proposal.id)
       if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
     }
-    for (const id of this.elicitations.apply(envelope, (call) => this.#log.get(call)))
-      this.blocks.touchCall(id)
+    for (const id of this.#elicitations.apply(envelope)) this.blocks.touchCall(id)
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
@@ -102,7 +106,7 @@ export class SpaceFolds {
 
   /** Runs that go on, oldest first. */
   runs(): readonly OpenedContext[] {
-    return [...this.#contexts.open()].filter(({ context }) => contextParent(context) === undefined)
+    return [...this.#contexts.states.open()].filter(({ context }) => contextParent(context) === undefined)
   }
 
   /** Those of the runs whose thoughts are hidden from everybody. */
@@ -124,11 +128,12 @@ export class SpaceFolds {
       contexts: snapshotContexts(this.#contexts, before?.contexts),
       proposals: this.#proposals.snapshot(),
       transcript: this.#transcript.snapshot(),
+      elicitations: this.#elicitations.snapshot(),
     }
   }
 
   /** Restores a checkpoint and drops everything after it. */
-  restore({ seq, contexts, proposals, transcript }: FoldsCheckpoint): void {
+  restore({ seq, contexts, proposals, transcript, elicitations }: FoldsCheckpoint): void {
     this.#contexts = this.#newContexts()
     this.#contexts.restore(copyContexts(contexts))
     const later = this.#proposals
@@ -136,7 +141,8 @@ export class SpaceFolds {
     this.#proposals.restore(proposals)
     this.#transcript = createTranscript(maxTranscriptChars)
     this.#transcript.restore(transcript)
-    this.elicitations.rewind(seq)
+    this.#elicitations = this.#newElicitations()
+    this.#elicitations.restore(elicitations)
     this.blocks.rewind(seq, new Map(transcript.messages))
     for (const id of this.blocks.proposals)
       if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
@@ -154,12 +160,16 @@ export class SpaceFolds {
   /** Drops what began before this envelope, except open runs and needed blocks. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
-      block.type === 'context' ? this.#contexts.isOpen(block.root) : isNeeded(block),
+      block.type === 'context' ? this.#contexts.states.isOpen(block.root) : isNeeded(block),
     )
     for (const context of this.#known.keys()) {
       const root = contextRoot(context)
-      if (!this.blocks.has(root) && !this.#contexts.isOpen(root)) this.#known.delete(context)
+      if (!this.blocks.has(root) && !this.#contexts.states.isOpen(root)) this.#known.delete(context)
     }
+  }
+
+  #newElicitations(): Elicitations {
+    return new Elicitations((id) => this.#log.get(id))
   }
 
   #newContexts(): ContextFold {
@@ -197,6 +207,7 @@ export interface FoldsCheckpoint {
   readonly contexts: ContextSnapshot
   readonly proposals: ReturnType<ProposalFold['snapshot']>
   readonly transcript: ReturnType<Transcript['snapshot']>
+  readonly elicitations: ReturnType<Elicitations['snapshot']>
 }
 
 type Draft = ContextSnapshot['contexts'][number][1]

@@ -41,15 +41,15 @@ export function countEnvelope(
   if (from !== GATEWAY) countContributor(counted, from, isThinking)
 }
 
-/** What everyone may read of it, while its run is hidden like this, or by nobody. */
-export function shownCounts(counted: Counted, hiding: Hiding | undefined): ContextCounts {
+/** What everyone may read of it, while its run is hidden or visible like this. */
+export function shownCounts(counted: Counted, run: Hiding | undefined): ContextCounts {
   const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
-  if (hiding === undefined) {
+  if (run?.hiddenBy === undefined) {
     return { envelopes, thoughts, contributors: contributors.length + thinkers.length }
   }
-  const isAllHidden = hiding.hiddenBy?.some((id) => id !== hiding.owner)
+  const isAllHidden = run.hiddenBy.some((id) => id !== run.owner)
   const withheld = isAllHidden ? thoughts : ownerThoughts
-  const shown = thinkers.filter((id) => !withholds(hiding, id))
+  const shown = thinkers.filter((id) => !withholds(run, id))
   return {
     envelopes: envelopes - withheld,
     thoughts: thoughts - withheld,

@@ -6,7 +6,6 @@ import {
   correlations,
   type Envelope,
   GUEST,
-  type Hiding,
   Kind,
 } from '@meup/protocol'
 import { type AudienceRules, decideAudience, mayRead, type Reader, readers } from '../may-read.js'
@@ -122,15 +121,9 @@ export class Contexts {
     return this.#states.opens(start)
   }
 
-  /** How the run that this context belongs to is hidden, if it is [MEUP-9.6]. */
-  hiding(path: string): Hiding | undefined {
-    const run = this.#states.getRun(path)
-    return run?.hiddenBy && { owner: run.owner, hiddenBy: run.hiddenBy }
-  }
-
-  /** Who runs what this context belongs to; `undefined` for a free path. */
-  runOwner(path: string): string | undefined {
-    return this.#states.getRun(path)?.owner
+  /** The run that this context belongs to; `undefined` for a free path. */
+  getRun(path: string): OpenedContext | undefined {
+    return this.#states.getRun(path)
   }
 
   /** The open ones; of those whose start this reader may read, where one is given. */
@@ -158,7 +151,7 @@ export class Contexts {
     const all = [...this.#states.values()]
     const asked = path === undefined ? all : all.filter(({ context }) => isInside(path, context))
     return this.#shownTo(reader, asked).map((info) => {
-      const counts = shownCounts(this.#getNoted(info), this.hiding(info.context))
+      const counts = shownCounts(this.#getNoted(info), this.getRun(info.context))
       return { ...info, counts }
     })
   }
@@ -207,7 +200,7 @@ export class Contexts {
   #note(context: string, noted: Noted): void {
     this.#noted.set(context, noted)
     for (const trigger of noted.triggers ?? [])
-      this.#byTrigger.set(`${this.runOwner(context)} ${trigger}`, context)
+      this.#byTrigger.set(`${this.get(context)?.owner} ${trigger}`, context)
   }
 
   #forget({ context, owner }: OpenedContext): void {
