@@ -29,8 +29,7 @@ function findAudience({ envelope }: AdmissionContext, space: Admission): readonl
   const { contexts } = space.state
   if (kind === Kind.reasoningStart && payload.public === true) return undefined
   const run = context === undefined ? undefined : contexts.runAudience(context)
-  if (run !== undefined || (context !== undefined && contexts.getRun(context) !== undefined))
-    return run
+  if (run !== undefined || (context !== undefined && contexts.getRun(context) !== undefined)) return run
   const about = correlations(envelope)
   if (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningStart) return undefined
   if (kind !== Kind.reasoningStart) {

@@ -27,10 +27,7 @@ interface Noted extends Counted {
 }
 
 /** A context that its owner has open. */
-export interface OwnContext {
-  readonly context: string
-  /** Absent = its owner's connection has named none. */
-  readonly session?: string
+export interface OwnContext extends OpenedContext {
   /** When its owner has said something in it last, as far as that is kept. */
   readonly lastAt: string
 }
@@ -139,11 +136,10 @@ export class Contexts {
 
   /** What this participant has open, and which program of it opened each. */
   of(owner: string): OwnContext[] {
-    return this.#openOf.get(owner).map((opened) => {
-      const { context, session, startedAt } = opened
-      const { lastAt = startedAt } = this.#getNoted(opened)
-      return { context, ...(session !== undefined && { session }), lastAt }
-    })
+    return this.#openOf
+      .get(owner)
+      .flatMap((path) => this.#states.get(path) ?? [])
+      .map((opened) => ({ ...opened, lastAt: this.#getNoted(opened).lastAt ?? opened.startedAt }))
   }
 
   /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
@@ -248,20 +244,18 @@ function intersect(some?: readonly string[], others?: readonly string[]): readon
   return some.filter((each) => others.includes(each))
 }
 
-/** The open contexts of each owner. */
+/** Paths of the open contexts of each owner. */
 class OpenOf {
-  readonly #byOwner = new Map<string, Map<string, OpenedContext>>()
+  readonly #byOwner = new Map<string, Set<string>>()
   /** Of all guests together. */
   ofGuests = 0
 
-  get(owner: string): OpenedContext[] {
-    return [...(this.#byOwner.get(owner)?.values() ?? [])]
+  get(owner: string): string[] {
+    return [...(this.#byOwner.get(owner) ?? [])]
   }
 
-  add(opened: OpenedContext): void {
-    const { context, owner } = opened
-    const own = this.#byOwner.get(owner) ?? new Map<string, OpenedContext>()
-    this.#byOwner.set(owner, own.set(context, opened))
+  add({ context, owner }: OpenedContext): void {
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? new Set()).add(context))
     if (owner.startsWith(GUEST)) this.ofGuests++
   }
 
