@@ -141,7 +141,8 @@ class TextEvents {
     const view = this.#scope.getOpened(path)
     const isOver = view === undefined || (view.endedAt !== null && view.ending?.source.id !== envelope.id)
     const text = getText(envelope)
-    if (isOver || text.trim() === '' || (isThought(kind) && this.#contexts.states.withholds(path, from))) return
+    if (isOver || text.trim() === '' || (isThought(kind) && this.#contexts.states.withholds(path, from)))
+      return
     const { events, dropped, weight } = this.#events.get(path) ?? nothing
     const attributes = { 'gen_ai.agent.name': from, 'meup.seq': seq, 'meup.message': text }
     const event = { name: kind, time: Date.parse(ts), attributes }

@@ -10,11 +10,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
 import { getSource, type Source } from '../source.js'
-import {
-  type ContextStateChange,
-  ContextStates,
-  type ContextStatesSnapshot,
-} from '../space/contexts.js'
+import { type ContextStateChange, ContextStates, type ContextStatesSnapshot } from '../space/contexts.js'
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
 import {
