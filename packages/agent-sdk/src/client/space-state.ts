@@ -149,7 +149,7 @@ export class Runs implements ClientHandler {
     this.#states.onWelcome(welcome)
     for (const { context, hiddenBy } of before) {
       const now = this.getVisibility(context)
-      if (String(hiddenBy) !== String(now.hiddenBy)) this.#onChange({ context, ...now })
+      if (hiddenBy?.join() !== now.hiddenBy?.join()) this.#onChange({ context, ...now })
     }
   }
 

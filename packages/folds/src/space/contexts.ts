@@ -58,6 +58,8 @@ export class ContextStates {
   /** In the order in which they were opened, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
+  /** Paths of the open contexts that are nested in each run. */
+  readonly #nested = new Map<string, Set<string>>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
@@ -133,7 +135,7 @@ export class ContextStates {
   /** Begins anew with what a welcome lists. */
   onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): void {
     this.#head = space.head
-    for (const all of [this.#all, this.#open, this.#closed]) all.clear()
+    for (const all of [this.#all, this.#open, this.#nested, this.#closed]) all.clear()
     for (const each of contexts) this.learn(each)
   }
 
@@ -158,12 +160,14 @@ export class ContextStates {
     const known = this.#all.get(context)
     if (!this.opens(start) || (known !== undefined && known.state !== 'open')) return none
     const { from: owner, ts: startedAt, session } = start
-    const hiddenBy = known?.hiddenBy
-    const opened: OpenedContext = {
-      ...{ context, owner, state: 'open', startedAt },
+    const begun = {
+      context,
+      owner,
+      state: 'open',
+      startedAt,
       ...(session !== undefined && { session }),
-      ...(hiddenBy && { hiddenBy }),
-    }
+    } as const
+    const opened = withHiding(begun, known?.hiddenBy)
     this.#set(opened)
     if (this.#open.size <= this.#capacity.open) return [{ what: 'opened', opened }]
     const oldest = this.#forget(this.#oldestOpen.next() ?? '')
@@ -174,15 +178,16 @@ export class ContextStates {
   #close({ context = '', from }: Envelope, state: 'concluded' | 'cancelled'): readonly ContextStateChange[] {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
-    const nested = [...this.#open.values()].filter((each) => isContextAncestor(context, each.context))
-    const closed = [outermost, ...nested].map(({ hiddenBy: _, ...each }) => ({ ...each, state }))
-    const changes = closed.map((opened): ContextStateChange => ({ what: 'closed', opened }))
-    for (const each of closed) {
-      this.#set(each)
-      this.#closed.add(each.context)
+    const changes: ContextStateChange[] = []
+    for (const each of [outermost, ...this.#openBelow(context)]) {
+      const opened = { ...withHiding(each, undefined), state }
+      this.#set(opened)
+      this.#closed.add(opened.context)
+      changes.push({ what: 'closed', opened })
     }
     // That it is over shows it [MEUP-9.7].
-    if (outermost.hiddenBy && closed[0]) changes.push({ what: 'visibility', opened: closed[0] })
+    const [{ opened } = {}] = changes
+    if (outermost.hiddenBy && opened) changes.push({ what: 'visibility', opened })
     while (this.#closed.size > this.#capacity.closed)
       changes.push(...this.#forget(this.#oldestClosed.next() ?? ''))
     return changes
@@ -193,9 +198,8 @@ export class ContextStates {
     const run = this.#open.get(String(envelope.payload.context))
     if (run === undefined || contextParent(run.context) !== undefined) return none
     const hiddenBy = hiddenByAfter(run, envelope)
-    if (String(hiddenBy) === String(run.hiddenBy)) return none
-    const { hiddenBy: _, ...shown } = run
-    const opened = { ...shown, ...(hiddenBy && { hiddenBy }) }
+    if (hiddenBy?.join() === run.hiddenBy?.join()) return none
+    const opened = withHiding(run, hiddenBy)
     this.#set(opened)
     return [{ what: 'visibility', opened }]
   }
@@ -203,15 +207,43 @@ export class ContextStates {
   #set(opened: OpenedContext): void {
     const { context, state } = opened
     this.#all.set(context, opened)
-    if (state === 'open') this.#open.set(context, opened)
-    else this.#open.delete(context)
+    if (state !== 'open') {
+      this.#end(context)
+      return
+    }
+    this.#open.set(context, opened)
+    const root = contextRoot(context)
+    if (context !== root) this.#nested.set(root, (this.#nested.get(root) ?? new Set()).add(context))
+  }
+
+  #end(path: string): void {
+    this.#open.delete(path)
+    const root = contextRoot(path)
+    const nested = this.#nested.get(root)
+    if (nested?.delete(path) && nested.size === 0) this.#nested.delete(root)
+  }
+
+  #openBelow(context: string): OpenedContext[] {
+    const nested = this.#nested.get(contextRoot(context))
+    if (nested === undefined) return []
+    const below = [...nested].filter((path) => isContextAncestor(context, path))
+    return below.flatMap((path) => this.#open.get(path) ?? [])
   }
 
   #forget(path: string): readonly ContextStateChange[] {
     const opened = this.#all.get(path)
-    for (const all of [this.#all, this.#open, this.#closed]) all.delete(path)
+    this.#all.delete(path)
+    this.#closed.delete(path)
+    this.#end(path)
     return opened === undefined ? none : [{ what: 'forgotten', opened }]
   }
+}
+
+function withHiding(opened: OpenedContext, hiddenBy: readonly string[] | undefined): OpenedContext {
+  if (hiddenBy !== undefined) return { ...opened, hiddenBy }
+  if (opened.hiddenBy === undefined) return opened
+  const { hiddenBy: _, ...visible } = opened
+  return visible
 }
 
 export const toVisibility = (

@@ -46,7 +46,11 @@ interface ContextsSnapshot {
 
 /** Of the formats 8 to 11; the first of them do not say whether there was a private run. */
 interface EarlierSnapshot {
-  readonly opened: readonly (Noted & Pick<OpenedContext, 'session'> & { readonly info: ContextInfo })[]
+  readonly opened: readonly (Noted & {
+    readonly info: ContextInfo
+    readonly session?: string
+    readonly nested: readonly string[]
+  })[]
   readonly closed: readonly string[]
   readonly hasPrivateRuns?: boolean
   readonly mcpVisibility: AudienceRules['mcpVisibility']
@@ -209,13 +213,14 @@ export class Contexts {
 }
 
 function convert({ opened, closed, hasPrivateRuns, mcpVisibility }: EarlierSnapshot): ContextsSnapshot {
-  const states = opened.map(({ info: { reasoningVisible: _, ...info }, session }) => ({
-    ...info,
+  const states = opened.map(({ info: { context, owner, state, startedAt, hiddenBy }, session }) => ({
+    ...{ context, owner, state, startedAt },
     ...(session !== undefined && { session }),
+    ...(hiddenBy && { hiddenBy }),
   }))
   return {
     states: { opened: states, closed },
-    noted: opened.map(({ info: { context }, ...noted }) => [context, noted]),
+    noted: opened.map(({ info, session: _, nested: __, ...noted }) => [info.context, noted]),
     hasPrivateRuns: hasPrivateRuns ?? opened.some(({ audience }) => audience),
     mcpVisibility,
   }
