@@ -34,7 +34,7 @@ export const folds: readonly Mutant[] = [
     function: 'ContextStates.#close',
     replace: ' || (from !== outermost.owner && from !== GATEWAY)',
     by: '',
-    tests: ['packages/folds/test/fold-fixtures.test.ts', 'packages/folds/test/turn-state.test.ts'],
+    tests: ['packages/folds/test/context-fixtures.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },
   {
     // Turns are shown whole to those who may not read all of them.

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Call } from '@meup/folds'
 import { type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { repositoryRoot } from './files.js'
@@ -95,8 +96,8 @@ interface Reader {
   readonly knows: { readonly [Name in FactName]?: readonly string[] }
   /** What it says of the space after these envelopes. */
   readonly read: (fixture: FoldFixture) => Facts | Promise<Facts>
-  /** Facts that it does not keep: it says `null` of them. */
-  readonly forgets?: (name: FactName, fact: Readonly<Record<string, unknown>>, id: string) => boolean
+  /** Facts that it does not keep: it has to say nothing about them. */
+  readonly forgets?: (id: string, fact: object) => boolean
   /** Fixtures that it need not read, and why. */
   readonly skips?: (fixture: FoldFixture) => boolean
 }
@@ -118,13 +119,24 @@ export function testFoldFixtures(
         for (const [id, fact] of Object.entries(fixture.expect[name] ?? {})) {
           const what = `${name}.${id}: ${fixture.description}`
           const there = seen[name]?.[id]
-          if (fact === null || forgets(name, { ...fact }, id)) expect(there ?? null, what).toBeNull()
+          if (fact === null || forgets(id, fact)) expect(there ?? null, what).toBeNull()
           else expect(there, what).toMatchObject(pick(fact, fields))
         }
       }
     })
   })
 }
+
+/** A call as fixtures write it. */
+export const callFact = ({ answeredBy, rejectedBy, ...call }: Call<unknown>): object => ({
+  ...call,
+  answeredBy: [...answeredBy],
+  rejectedBy: [...rejectedBy],
+})
+
+export const callFields = [
+  ...['kind', 'from', 'to', 'state', 'answeredBy', 'rejectedBy', 'usesLeft', 'programEnded'],
+]
 
 const pick = (fact: object, fields: readonly string[]): object =>
   Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))

@@ -4,7 +4,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 testFoldFixtures('telemetry', {
   knows: { contexts: ['owner', 'state'] },
   // Only contexts that have ended have spans.
-  forgets: (_, { state }) => state === 'open',
+  forgets: (_, fact) => 'state' in fact && fact.state === 'open',
   // It follows a log, not a connection.
   skips: ({ welcome }) => welcome !== undefined,
   read: ({ envelopes }) => {
