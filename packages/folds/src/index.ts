@@ -75,13 +75,7 @@ export {
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'
-export {
-  type ContextStateChange,
-  ContextStates,
-  type ContextStatesSnapshot,
-  type OpenedContext,
-  toVisibility,
-} from './space/contexts.js'
+export * from './space/contexts.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

@@ -1,5 +1,4 @@
 import { ContextStates, createContextFold, toVisibility } from '@meup/folds'
-import { GATEWAY, Kind, PROTOCOL } from '@meup/protocol'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of contexts', {
@@ -27,10 +26,7 @@ testFoldFixtures('the view of contexts', {
   knows: { contexts: ['owner', 'state', 'hiddenBy'] },
   read: ({ welcome, envelopes }) => {
     let contexts = createContextFold()
-    if (welcome !== undefined) {
-      const begun = { protocol: PROTOCOL, id: 'welcome', ts: '', from: GATEWAY } as const
-      contexts.apply({ ...begun, kind: Kind.systemWelcome, payload: { ...welcome } })
-    }
+    if (welcome !== undefined) contexts.onWelcome(welcome)
     for (const envelope of envelopes) {
       const later = createContextFold()
       later.restore(JSON.parse(JSON.stringify(contexts.snapshot())))

@@ -157,7 +157,7 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Messages and runs outside of turns count, too. */
+  /** Messages outside of turns count, too. */
   onEnvelope({ kind, from }: AnyEnvelope): void {
     if (kind === Kind.chat && from === this.#client.id) this.#messages++
   }

@@ -10,12 +10,9 @@ import {
   type AnyEnvelope,
   contextParent,
   correlations,
-  type Envelope,
   type EnvelopeOf,
-  GATEWAY,
   isThought,
   Kind,
-  PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
 import { describeCall, type ShownCall } from '../render/tool-line.js'
@@ -69,7 +66,7 @@ export class Activity {
   /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.apply(toWelcomeEnvelope(welcome)) // So that their ends are recognized.
+    this.#contexts.onWelcome(welcome) // So that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, startedAt } of welcome.contexts) {
@@ -135,12 +132,3 @@ export class Activity {
     }
   }
 }
-
-const toWelcomeEnvelope = (payload: WelcomePayload): Envelope => ({
-  protocol: PROTOCOL,
-  id: '',
-  ts: '',
-  from: GATEWAY,
-  kind: Kind.systemWelcome,
-  payload: { ...payload },
-})

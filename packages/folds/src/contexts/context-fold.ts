@@ -52,9 +52,11 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   /** All open contexts, and the latest of the others. */
   all(): readonly ContextView[]
   /** Which are open, and what is withheld of them. */
-  readonly states: Pick<ContextStates, 'open' | 'isOpen' | 'withholds'>
+  readonly states: Pick<ContextStates, 'open' | 'withholds'>
   /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
   answerFor(context: string): Source | undefined
+  /** Adds the open contexts that a welcome lists, for clients that join later. Returns those that it did not know. */
+  onWelcome(welcome: Pick<WelcomePayload, 'contexts'>): readonly ContextView[]
 }
 
 /** Runs, their nested contexts, and free paths. `contextTree` arranges them. */
@@ -82,10 +84,11 @@ class Contexts implements ContextFold {
     return this.#progress.seq
   }
 
-  /** A welcome lists the open contexts, for clients that join later. */
+  /** Accepts welcomes, too. */
   apply(envelope: Envelope): ContextChange {
-    if (envelope.kind === Kind.systemWelcome) this.#welcome(envelope)
-    else if (!this.#progress.advance(envelope)) return nothing
+    if (envelope.kind === Kind.systemWelcome)
+      return { contexts: this.onWelcome(envelope.payload as WelcomePayload), isLate: false }
+    if (!this.#progress.advance(envelope)) return nothing
     const { context } = envelope
     const isLate = context !== undefined && this.states.isOver(context)
     for (let at = context; at !== undefined; at = contextParent(at)) {
@@ -96,6 +99,19 @@ class Contexts implements ContextFold {
     this.#link(envelope)
     this.#ids.set(envelope.id, true)
     return { contexts: this.#drafts.flush(), isLate }
+  }
+
+  onWelcome({ contexts = [] }: Partial<Pick<WelcomePayload, 'contexts'>>): readonly ContextView[] {
+    for (const info of contexts) {
+      const { context, owner, reasoningVisible, hiddenBy = [], startedAt } = info
+      const known = this.#drafts.get(context)
+      if (known !== undefined && known.state !== 'free') continue
+      this.states.learn(info)
+      const draft = known ?? createDraft(context, startedAt, 0)
+      if (!draft.contributors.includes(owner)) draft.contributors.push(owner)
+      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
+    }
+    return this.#drafts.flush()
   }
 
   snapshot(): ContextSnapshot {
@@ -182,19 +198,6 @@ class Contexts implements ContextFold {
   #propose(context: string | undefined, proposal: string): void {
     const draft = context === undefined ? undefined : this.#drafts.get(context)
     if (draft !== undefined && propose(draft, proposal)) this.#drafts.put(draft)
-  }
-
-  #welcome({ payload }: Envelope): void {
-    const { contexts } = payload as Partial<WelcomePayload>
-    for (const info of contexts ?? []) {
-      const { context, owner, reasoningVisible, hiddenBy = [], startedAt } = info
-      const known = this.#drafts.get(context)
-      if (known !== undefined && known.state !== 'free') continue
-      this.states.learn(info)
-      const draft = known ?? createDraft(context, startedAt, 0)
-      if (!draft.contributors.includes(owner)) draft.contributors.push(owner)
-      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
-    }
   }
 }
 

@@ -58,8 +58,8 @@ export class ContextStates {
   /** In the order in which they were opened, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
-  /** Paths of the open contexts that are nested in each run. */
-  readonly #nested = new Map<string, Set<string>>()
+  /** The open ones that are no runs. */
+  readonly #nested = new Map<string, OpenedContext>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
@@ -91,10 +91,6 @@ export class ContextStates {
   /** Open and closed, in the order in which they were opened: each before what is nested in it. */
   values(): Iterable<OpenedContext> {
     return this.#all.values()
-  }
-
-  isOpen(path: string): boolean {
-    return this.#open.has(path)
   }
 
   /** Whether the context of this path has ended [MEUP-2.7]. */
@@ -142,8 +138,8 @@ export class ContextStates {
   /** Adds an open context that a welcome lists, unless it is known. */
   learn({ context, owner, startedAt, hiddenBy }: Omit<ContextInfo, 'reasoningVisible'>): void {
     if (this.#all.has(context)) return
-    const isHidden = hiddenBy !== undefined && hiddenBy.length > 0 && contextParent(context) === undefined
-    this.#set({ context, owner, state: 'open', startedAt, ...(isHidden && { hiddenBy }) })
+    const isHidden = hiddenBy?.length && contextParent(context) === undefined
+    this.#set(withHiding({ context, owner, state: 'open', startedAt }, isHidden ? hiddenBy : undefined))
   }
 
   snapshot(): ContextStatesSnapshot {
@@ -179,7 +175,8 @@ export class ContextStates {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
     const changes: ContextStateChange[] = []
-    for (const each of [outermost, ...this.#openBelow(context)]) {
+    const nested = [...this.#nested.values()].filter((each) => isContextAncestor(context, each.context))
+    for (const each of [outermost, ...nested]) {
       const opened = { ...withHiding(each, undefined), state }
       this.#set(opened)
       this.#closed.add(opened.context)
@@ -207,34 +204,15 @@ export class ContextStates {
   #set(opened: OpenedContext): void {
     const { context, state } = opened
     this.#all.set(context, opened)
-    if (state !== 'open') {
-      this.#end(context)
-      return
-    }
-    this.#open.set(context, opened)
-    const root = contextRoot(context)
-    if (context !== root) this.#nested.set(root, (this.#nested.get(root) ?? new Set()).add(context))
-  }
-
-  #end(path: string): void {
-    this.#open.delete(path)
-    const root = contextRoot(path)
-    const nested = this.#nested.get(root)
-    if (nested?.delete(path) && nested.size === 0) this.#nested.delete(root)
-  }
-
-  #openBelow(context: string): OpenedContext[] {
-    const nested = this.#nested.get(contextRoot(context))
-    if (nested === undefined) return []
-    const below = [...nested].filter((path) => isContextAncestor(context, path))
-    return below.flatMap((path) => this.#open.get(path) ?? [])
+    if (state === 'open') {
+      this.#open.set(context, opened)
+      if (contextParent(context) !== undefined) this.#nested.set(context, opened)
+    } else for (const each of [this.#open, this.#nested]) each.delete(context)
   }
 
   #forget(path: string): readonly ContextStateChange[] {
     const opened = this.#all.get(path)
-    this.#all.delete(path)
-    this.#closed.delete(path)
-    this.#end(path)
+    for (const each of [this.#all, this.#open, this.#nested, this.#closed]) each.delete(path)
     return opened === undefined ? none : [{ what: 'forgotten', opened }]
   }
 }

@@ -160,16 +160,20 @@ export class SpaceFolds {
   /** Drops what began before this envelope, except open runs and needed blocks. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
-      block.type === 'context' ? this.#contexts.states.isOpen(block.root) : isNeeded(block),
+      block.type === 'context' ? this.#isOpen(block.root) : isNeeded(block),
     )
     for (const context of this.#known.keys()) {
       const root = contextRoot(context)
-      if (!this.blocks.has(root) && !this.#contexts.states.isOpen(root)) this.#known.delete(context)
+      if (!this.blocks.has(root) && !this.#isOpen(root)) this.#known.delete(context)
     }
   }
 
   #newElicitations(): Elicitations {
     return new Elicitations((id) => this.#log.get(id))
+  }
+
+  #isOpen(context: string): boolean {
+    return this.#contexts.get(context)?.state === 'open'
   }
 
   #newContexts(): ContextFold {
