@@ -75,6 +75,7 @@ export {
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'
+export * from './space/contexts.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

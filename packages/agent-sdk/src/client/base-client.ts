@@ -209,10 +209,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   /** The contexts that were open at the last welcome, with their current visibility. */
   get contexts(): readonly ContextInfo[] {
-    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => {
-      const hiddenBy = this.#runs.hiddenBy(each.context)
-      return { ...each, reasoningVisible: hiddenBy === undefined, ...(hiddenBy && { hiddenBy }) }
-    })
+    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => ({
+      ...each,
+      ...this.#runs.getVisibility(each.context),
+    }))
   }
 
   /** The open runs that this connection is shown, oldest first. */
