@@ -40,16 +40,6 @@ export {
   programEndedWords,
   proposerEndedText,
 } from './mcp/program-ended.js'
-export {
-  createProposalFold,
-  createProposalFoldWith,
-  type Fulfilment,
-  isOpenProposal,
-  type ProposalFold,
-  type ProposalSnapshot,
-  type ProposalView,
-  type Refusal,
-} from './mcp/proposals.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export {
   type ParticipantState,
@@ -76,6 +66,16 @@ export {
   type WithdrawalCause,
 } from './space/calls.js'
 export * from './space/contexts.js'
+export {
+  createProposalFold,
+  createProposalFoldWith,
+  type Fulfilment,
+  isOpenProposal,
+  type ProposalFold,
+  type ProposalSnapshot,
+  type ProposalView,
+  type Refusal,
+} from './space/proposals.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'
