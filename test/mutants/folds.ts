@@ -23,10 +23,10 @@ export const folds: readonly Mutant[] = [
   {
     // Who is paused for a time seems to be so for ever.
     package: views,
-    function: 'ParticipantStates.get',
-    replace: 'paused && !isOver(paused, now)',
-    by: 'paused',
-    tests: ['packages/folds/test/participant-states.test.ts', 'packages/agent-sdk/test/participants.test.ts'],
+    function: 'Pauses.get',
+    replace: 'pause !== undefined && isOver(pause, now) ? undefined : pause',
+    by: 'pause',
+    tests: ['packages/folds/test/fold-fixtures.test.ts', 'packages/agent-sdk/test/participants.test.ts'],
   },
   {
     // Anybody seems to end what somebody else thinks about.
@@ -111,10 +111,10 @@ export const folds: readonly Mutant[] = [
   {
     // Whoever leaves is no longer known, though the operator named it.
     package: views,
-    function: 'Presence.#onPresence',
-    replace: "event === 'leave' && !changed.isNamed",
+    function: 'Participants.#onPresence',
+    replace: "event === 'leave' && known.belongs === 'visiting'",
     by: "event === 'leave'",
-    tests: ['packages/folds/test/people.test.ts'],
+    tests: ['packages/folds/test/fold-fixtures.test.ts'],
   },
   {
     // What was thought before the first label is lost.

@@ -15,6 +15,7 @@ export {
 export * from './contexts/context-view.js'
 export * from './describe.js'
 export { hasUnseen, indentJson, spellOut } from './exact-json.js'
+export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
 export { inertMarkdown } from './markdown.js'
@@ -50,20 +51,22 @@ export {
   type Refusal,
 } from './mcp/proposals.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
-export {
-  type ParticipantState,
-  type ParticipantStateSnapshot,
-  ParticipantStates,
-} from './participant-states.js'
 export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
-export * from './presence.js'
 export * from './redact.js'
 export { cancelledText, givenUpText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export {
+  type ParticipantState,
+  Participants,
+  type ParticipantsSnapshot,
+  unnamedKind,
+} from './space/participants.js'
+export { Pauses, restrictionInfo } from './space/pauses.js'
+export { Programs } from './space/programs.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

@@ -71,12 +71,14 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   readonly #connection: Connection
   readonly #time = new GatewayTime()
   readonly #capabilities = new OwnCapabilities()
-  readonly #participants = new ParticipantList()
+  readonly #participants = new ParticipantList(this.#time)
   readonly #attendance = new Attendance((id) => this.#participants.find(id))
   readonly #subscriptions = new Subscriptions((envelope) => this.#connection.post(envelope))
   readonly #runs = new Runs((change) => void this.emit('visibility', change))
   readonly #pauses = new Pauses(
     this,
+    this.#participants,
+    this.#time,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
   readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')

@@ -1,5 +1,6 @@
-import { type AnyEnvelope, type EnvelopeOf, type ErrorPayload, Kind } from '@meup/protocol'
+import { type AnyEnvelope, type ErrorPayload, Kind } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
+import type { GatewayTime, ParticipantList } from './space-state.js'
 import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */
@@ -17,15 +18,25 @@ const timerSlackMs = 2
 /** The latest time of a `Date`. */
 const maxTime = 8.64e15
 
-/** The current pause of this participant, as far as it is known. */
+/** The current pause of this participant: its list of participants tells it, or, as long as that does not, a refusal. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
+  readonly #participants: Pick<ParticipantList, 'find'>
+  readonly #time: GatewayTime
   readonly #onChange: (pause: Pause | undefined) => void
   #current: Pause | undefined
+  #refused: Pause | undefined
   #cancel = (): void => {}
 
-  constructor(client: { readonly id: string }, onChange: (pause: Pause | undefined) => void) {
+  constructor(
+    client: { readonly id: string },
+    participants: Pick<ParticipantList, 'find'>,
+    time: GatewayTime,
+    onChange: (pause: Pause | undefined) => void,
+  ) {
     this.#client = client
+    this.#participants = participants
+    this.#time = time
     this.#onChange = onChange
   }
 
@@ -33,45 +44,50 @@ export class Pauses implements ClientHandler {
     return this.#current
   }
 
-  onEnvelope(envelope: AnyEnvelope): void {
-    if (envelope.kind === Kind.systemPresence) this.#onPresence(envelope)
-    if (envelope.kind !== Kind.participantPause && envelope.kind !== Kind.participantResume) return
-    if (!envelope.to?.includes(this.#client.id)) return
-    if (envelope.kind === Kind.participantResume) this.#set(undefined)
-    else this.#pause(envelope)
+  onWelcome(): void {
+    this.#refused = undefined
+    this.#update()
   }
 
-  /** The gateway tells that its time is over: that clock counts [MEUP-3.28]. */
-  #onPresence({ payload: { participant, ended } }: EnvelopeOf<typeof Kind.systemPresence>): void {
-    if (ended?.what === 'pause' && participant.id === this.#client.id) this.#set(undefined)
+  onEnvelope({ kind, to }: AnyEnvelope): void {
+    if (kind === Kind.participantResume && to?.includes(this.#client.id)) this.#refused = undefined
+    if (changing.has(kind)) this.#update()
   }
 
-  /** A refusal reveals a pause that began before this connection. */
+  /** A refusal reveals a pause that this connection is not told of, or not yet. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
     if (code !== 'participant_paused' || this.#current !== undefined) return
-    this.#begin({}, Math.min(Date.now() + retryAfterMs, maxTime))
+    const end = this.#time.now() + retryAfterMs
+    this.#refused = end < maxTime ? { until: new Date(end).toISOString() } : {}
+    this.#update()
   }
 
   onClose(): void {
     this.#cancel()
   }
 
-  #pause({ from: by, ts, payload }: EnvelopeOf<typeof Kind.participantPause>): void {
-    const { reason, timeoutSeconds = Number.POSITIVE_INFINITY } = payload
-    const end = Math.min(Date.parse(ts) + timeoutSeconds * 1000, maxTime)
-    if (end > Date.now()) this.#begin({ by, ...(reason !== undefined && { reason }) }, end)
-    else this.#set(undefined)
-  }
-
-  #begin(pause: Pause, end: number): void {
-    this.#set(end < maxTime ? { ...pause, until: new Date(end).toISOString() } : pause)
-    this.#cancel = setLongTimeout(end - Date.now() + timerSlackMs, () => this.#set(undefined))
-  }
-
-  #set(pause: Pause | undefined): void {
+  #update(): void {
     this.#cancel()
     const before = this.#current
-    this.#current = pause
-    if (pause !== before) this.#onChange(pause)
+    const told = this.#participants.find(this.#client.id)?.paused
+    if (told !== undefined) this.#refused = undefined
+    this.#current = told ?? this.#refused
+    const { until } = this.#current ?? {}
+    if (until !== undefined) {
+      const leftMs = Date.parse(until) - this.#time.now()
+      this.#cancel = setLongTimeout(leftMs + timerSlackMs, () => this.#onTime())
+    }
+    if (JSON.stringify(this.#current) !== JSON.stringify(before)) this.#onChange(this.#current)
+  }
+
+  #onTime(): void {
+    this.#refused = undefined
+    this.#update()
   }
 }
+
+const changing: ReadonlySet<string> = new Set([
+  Kind.participantPause,
+  Kind.participantResume,
+  Kind.systemPresence,
+])

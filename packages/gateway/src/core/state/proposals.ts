@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { FairMap } from '@meup/folds'
 import {
   canonicalJson,
   correlations,
@@ -10,7 +11,6 @@ import {
   type McpProposalPayload,
   type PresencePayload,
 } from '@meup/protocol'
-import { FairMap } from '../fair-map.js'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {

@@ -1,6 +1,5 @@
-import { getAnswerer, isNotification } from '@meup/folds'
+import { FairMap, getAnswerer, isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { FairMap } from '../fair-map.js'
 
 /** A request that was admitted, and who has answered it. */
 interface OpenRequest {

@@ -1,4 +1,4 @@
-import { Oldest } from '@meup/folds'
+import { Oldest } from './bounded.js'
 
 interface Share {
   readonly ids: Set<string>
