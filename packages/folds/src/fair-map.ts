@@ -34,6 +34,11 @@ export class FairMap<Value> {
     if (this.#entries.size > this.#capacity) this.delete(this.#largestShare()?.oldest.next() ?? '')
   }
 
+  /** Replaces the value of an entry that is there, which keeps its place. */
+  update(id: string, value: Value): void {
+    if (this.#entries.has(id)) this.#entries.set(id, value)
+  }
+
   delete(id: string): void {
     const value = this.#entries.get(id)
     if (value === undefined) return

@@ -60,6 +60,16 @@ export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
 export {
+  type Call,
+  type CallChange,
+  type CallKind,
+  type CallState,
+  type CallStore,
+  Calls,
+  RecentCalls,
+  type WithdrawalCause,
+} from './space/calls.js'
+export {
   type ParticipantState,
   Participants,
   type ParticipantsSnapshot,
