@@ -49,9 +49,9 @@ describe('a participant that is paused', () => {
 
   /** What a participant that the gateway sends these envelopes knows of its pause. */
   function hearing() {
-    const [time, changes] = [new GatewayTime(), [] as (Pause | undefined)[]]
-    const participants = new ParticipantList(time)
-    const pauses = new Pauses({ id: 'bot' }, participants, time, (pause) => changes.push(pause))
+    const changes: (Pause | undefined)[] = []
+    const participants = new ParticipantList(new GatewayTime())
+    const pauses = new Pauses({ id: 'bot' }, participants, (pause) => changes.push(pause))
     let seq = 0
     const hear = (fields: Pick<AnyEnvelope, 'from' | 'kind'> & Partial<AnyEnvelope>): void => {
       const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString(), payload: {} }

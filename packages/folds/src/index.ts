@@ -75,7 +75,7 @@ export {
   type ParticipantsSnapshot,
   unnamedKind,
 } from './space/participants.js'
-export { Pauses, restrictionInfo } from './space/pauses.js'
+export { cutReason, Pauses, type Restriction, restrictionInfo } from './space/pauses.js'
 export { Programs } from './space/programs.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'

@@ -78,7 +78,6 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   readonly #pauses = new Pauses(
     this,
     this.#participants,
-    this.#time,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
   readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')

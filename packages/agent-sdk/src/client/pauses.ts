@@ -1,6 +1,6 @@
 import { type AnyEnvelope, type ErrorPayload, Kind } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
-import type { GatewayTime, ParticipantList } from './space-state.js'
+import type { ParticipantList } from './space-state.js'
 import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */
@@ -21,73 +21,52 @@ const maxTime = 8.64e15
 /** The current pause of this participant: its list of participants tells it, or, as long as that does not, a refusal. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
-  readonly #participants: Pick<ParticipantList, 'find'>
-  readonly #time: GatewayTime
+  readonly #participants: Pick<ParticipantList, 'find' | 'now'>
   readonly #onChange: (pause: Pause | undefined) => void
-  #current: Pause | undefined
   #refused: Pause | undefined
+  current: Pause | undefined
   #cancel = (): void => {}
 
   constructor(
     client: { readonly id: string },
-    participants: Pick<ParticipantList, 'find'>,
-    time: GatewayTime,
+    participants: Pick<ParticipantList, 'find' | 'now'>,
     onChange: (pause: Pause | undefined) => void,
   ) {
     this.#client = client
     this.#participants = participants
-    this.#time = time
     this.#onChange = onChange
   }
 
-  get current(): Pause | undefined {
-    return this.#current
-  }
-
   onWelcome(): void {
-    this.#refused = undefined
-    this.#update()
+    this.#update(undefined)
   }
 
   onEnvelope({ kind, to }: AnyEnvelope): void {
-    if (kind === Kind.participantResume && to?.includes(this.#client.id)) this.#refused = undefined
-    if (changing.has(kind)) this.#update()
+    const isResumed = kind === Kind.participantResume && to?.includes(this.#client.id)
+    this.#update(isResumed ? undefined : this.#refused)
   }
 
   /** A refusal reveals a pause that this connection is not told of, or not yet. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
-    if (code !== 'participant_paused' || this.#current !== undefined) return
-    const end = this.#time.now() + retryAfterMs
-    this.#refused = end < maxTime ? { until: new Date(end).toISOString() } : {}
-    this.#update()
+    if (code !== 'participant_paused' || this.current !== undefined) return
+    const end = this.#participants.now() + retryAfterMs
+    this.#update(end < maxTime ? { until: new Date(end).toISOString() } : {})
   }
 
   onClose(): void {
     this.#cancel()
   }
 
-  #update(): void {
-    this.#cancel()
-    const before = this.#current
+  #update(refused: Pause | undefined): void {
+    const before = this.current
     const told = this.#participants.find(this.#client.id)?.paused
-    if (told !== undefined) this.#refused = undefined
-    this.#current = told ?? this.#refused
-    const { until } = this.#current ?? {}
-    if (until !== undefined) {
-      const leftMs = Date.parse(until) - this.#time.now()
-      this.#cancel = setLongTimeout(leftMs + timerSlackMs, () => this.#onTime())
+    this.#refused = told === undefined ? refused : undefined
+    this.current = told ?? refused
+    this.#cancel()
+    if (this.current?.until !== undefined) {
+      const leftMs = Date.parse(this.current.until) - this.#participants.now()
+      this.#cancel = setLongTimeout(leftMs + timerSlackMs, () => this.#update(undefined))
     }
-    if (JSON.stringify(this.#current) !== JSON.stringify(before)) this.#onChange(this.#current)
-  }
-
-  #onTime(): void {
-    this.#refused = undefined
-    this.#update()
+    if (JSON.stringify(this.current) !== JSON.stringify(before)) this.#onChange(this.current)
   }
 }
-
-const changing: ReadonlySet<string> = new Set([
-  Kind.participantPause,
-  Kind.participantResume,
-  Kind.systemPresence,
-])

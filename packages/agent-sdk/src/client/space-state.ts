@@ -33,9 +33,13 @@ export class ParticipantList implements ClientHandler {
     this.#time = time
   }
 
+  now(): number {
+    return this.#time.now()
+  }
+
   /** As of now: pauses and kicks end by time. */
   list(): ParticipantDetails[] {
-    return this.#participants.all(this.#time.now())
+    return this.#participants.all(this.now())
   }
 
   /** What the operator calls a participant: human, agent, mcp. `undefined` = it is not known yet. */
@@ -45,7 +49,7 @@ export class ParticipantList implements ClientHandler {
 
   /** As of now; `undefined` = nobody of this space. */
   find(id: string): ParticipantDetails | undefined {
-    return this.#participants.get(id, this.#time.now())
+    return this.#participants.get(id, this.now())
   }
 
   whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
@@ -66,7 +70,7 @@ export class ParticipantList implements ClientHandler {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if (this.#participants.apply(envelope).length > 0) this.#resolveWaiting()
+    if (this.#participants.apply(envelope)) this.#resolveWaiting()
   }
 
   onClose(reason: Error): void {

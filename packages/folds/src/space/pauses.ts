@@ -6,7 +6,7 @@ import {
   type PresencePayload,
 } from '@meup/protocol'
 
-/** Why a participant may not act, or come in. */
+/** What keeps a participant from acting, or out. */
 export interface Restriction {
   readonly by: string
   readonly reason?: string
@@ -14,7 +14,7 @@ export interface Restriction {
   readonly until?: number
 }
 
-export interface Pause extends Restriction {
+interface Pause extends Restriction {
   /** Id of its envelope. Absent where only a welcome, or the snapshot of an earlier version, tells of the pause. */
   readonly ref?: string
 }
@@ -31,24 +31,20 @@ const maxReasonChars = 200
 /** The latest time of a `Date`. */
 const endOfTime = 8.64e15
 
-/** Who is paused, by whom and until when [MEUP-3.13], and which pauses time has ended without an announcement. */
+/** Who is paused, by whom and until when [MEUP-3.13], and whose pause time has ended without an announcement. */
 export class Pauses {
   readonly #paused = new Map<string, Pause>()
   /** When the next pause ends, in milliseconds since 1970, or earlier. */
   soonest = Number.POSITIVE_INFINITY
 
-  /** Returns the participants that the envelope pauses or lets go on. */
-  apply(envelope: Envelope): readonly string[] {
-    switch (envelope.kind) {
-      case Kind.participantPause:
-        return this.#pause(envelope)
-      case Kind.participantResume:
-        return this.#resume(envelope.to)
-      case Kind.systemPresence:
-        return this.#end(envelope.payload as PresencePayload)
-      default:
-        return []
-    }
+  /** Returns whether the envelope may have changed who is paused. */
+  apply(envelope: Envelope): boolean {
+    const { kind, to = [], payload } = envelope
+    if (kind === Kind.systemPresence) return this.#end(payload as PresencePayload)
+    if (kind === Kind.participantPause) this.#pause(envelope)
+    else if (kind === Kind.participantResume) for (const id of to) this.#paused.delete(id)
+    else return false
+    return true
   }
 
   /** What keeps a participant from acting at `now`, in milliseconds since 1970. */
@@ -71,7 +67,6 @@ export class Pauses {
   }
 
   restore(snapshot: PausesSnapshot): void {
-    this.#paused.clear()
     for (const { id, ...pause } of snapshot) {
       this.#paused.set(id, pause)
       this.#await(pause)
@@ -82,42 +77,27 @@ export class Pauses {
     if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
   }
 
+  /** The end of a pause that another one has replaced ends nothing. */
+  #end({ ended, participant: { id } }: PresencePayload): boolean {
+    const { ref = ended?.id } = this.#paused.get(id) ?? {}
+    return ended?.what === 'pause' && ended.id === ref && this.#paused.delete(id)
+  }
+
   /** A second pause replaces the first. */
-  #pause({ id: ref, from: by, to = [], ts, payload }: Envelope): readonly string[] {
+  #pause({ id: ref, from: by, to = [], ts, payload }: Envelope): void {
     const { reason, timeoutSeconds } = payload as PausePayload
     const now = Date.parse(ts)
-    const pause: Pause = {
-      by,
-      ref,
-      ...cutReason(reason),
-      ...(timeoutSeconds !== undefined && {
-        until: Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime),
-      }),
-    }
+    const end = timeoutSeconds && Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime)
+    const pause: Pause = { by, ref, ...cutReason(reason), ...(end !== undefined && { until: end }) }
     for (const id of to) {
       this.#paused.delete(id)
       this.#paused.set(id, pause)
     }
     this.#await(pause)
-    this.#shrink(now)
-    return to
-  }
-
-  #resume(to: readonly string[] = []): readonly string[] {
-    for (const id of to) this.#paused.delete(id)
-    return to
-  }
-
-  /** The end of a pause that another one has replaced ends nothing. */
-  #end({ ended, participant: { id } }: PresencePayload): readonly string[] {
-    const pause = this.#paused.get(id)
-    if (ended?.what !== 'pause' || pause === undefined || (pause.ref ?? ended.id) !== ended.id) return []
-    this.#paused.delete(id)
-    return [id]
+    if (this.#paused.size > remembered) this.#shrink(now)
   }
 
   #shrink(now: number): void {
-    if (this.#paused.size <= remembered) return
     for (const [id, each] of this.#paused) if (isOver(each, now)) this.#paused.delete(id)
     for (const oldest of this.#paused.keys()) {
       if (this.#paused.size <= remembered) break

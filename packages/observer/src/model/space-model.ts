@@ -331,7 +331,7 @@ export class SpaceModel {
   }
 
   #onLiveEnvelope(envelope: Envelope, now: number): void {
-    if (this.#participants.apply(envelope).length > 0) this.members.onPresenceChange()
+    if (this.#participants.apply(envelope)) this.members.onPresenceChange()
     this.live.onEnvelope(envelope, now)
   }
 
