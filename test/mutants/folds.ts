@@ -109,6 +109,22 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],
   },
   {
+    // The end of a pause ends the one that has replaced it.
+    package: views,
+    function: 'Pauses.#end',
+    replace: ' && ended.id === ref',
+    by: '',
+    tests: ['packages/folds/test/fold-fixtures.test.ts'],
+  },
+  {
+    // Whoever was invited seems to have gone when the operator changes something.
+    package: views,
+    function: 'Participants.#invite',
+    replace: "belongs: 'admitted', ",
+    by: '',
+    tests: ['packages/folds/test/fold-fixtures.test.ts'],
+  },
+  {
     // Whoever leaves is no longer known, though the operator named it.
     package: views,
     function: 'Participants.#onPresence',
