@@ -26,7 +26,10 @@ export const folds: readonly Mutant[] = [
     function: 'Pauses.get',
     replace: 'pause !== undefined && isOver(pause, now) ? undefined : pause',
     by: 'pause',
-    tests: ['packages/folds/test/fold-fixtures.test.ts', 'packages/agent-sdk/test/participants.test.ts'],
+    tests: [
+      'packages/folds/test/participant-fixtures.test.ts',
+      'packages/agent-sdk/test/participants.test.ts',
+    ],
   },
   {
     // Anybody seems to end what somebody else thinks about.
@@ -114,7 +117,7 @@ export const folds: readonly Mutant[] = [
     function: 'Pauses.#end',
     replace: ' && ended.id === ref',
     by: '',
-    tests: ['packages/folds/test/fold-fixtures.test.ts'],
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
     // Whoever was invited seems to have gone when the operator changes something.
@@ -122,7 +125,7 @@ export const folds: readonly Mutant[] = [
     function: 'Participants.#invite',
     replace: "belongs: 'admitted', ",
     by: '',
-    tests: ['packages/folds/test/fold-fixtures.test.ts'],
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
     // Whoever leaves is no longer known, though the operator named it.
@@ -130,7 +133,7 @@ export const folds: readonly Mutant[] = [
     function: 'Participants.#onPresence',
     replace: "event === 'leave' && known.belongs === 'visiting'",
     by: "event === 'leave'",
-    tests: ['packages/folds/test/fold-fixtures.test.ts'],
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
     // What was thought before the first label is lost.
