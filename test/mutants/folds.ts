@@ -131,7 +131,7 @@ export const folds: readonly Mutant[] = [
     // Whoever leaves is no longer known, though the operator named it.
     package: views,
     function: 'Participants.#onPresence',
-    replace: "event === 'leave' && known.belongs === 'visiting'",
+    replace: "event === 'leave' && belongs === 'visiting'",
     by: "event === 'leave'",
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
