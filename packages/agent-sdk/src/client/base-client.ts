@@ -195,7 +195,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.#participants.list()
   }
 
-  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`. `undefined`: the operator has not configured it. */
+  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`; a guest is `human`, anybody else `agent`. `undefined`: not of this space. */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
   }

@@ -63,16 +63,13 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   /** Returns whether the envelope may have changed something. */
   apply(envelope: Envelope): boolean {
     if (!this.#progress.advance(envelope)) return false
-    const { id, kind, from: by, ts, payload } = envelope
+    const { id, kind, from, ts, payload } = envelope
     const isPause = this.#pauses.apply(envelope)
     if (kind === Kind.systemPresence) this.#onPresence(payload as PresencePayload, ts)
     else if (kind === Kind.spaceInvite) this.#invite(id, payload as InvitePayload)
-    else if (kind === Kind.spaceKick) {
-      const { participantId, reason = '', untilTs } = payload as KickPayload
-      this.#kicks.renew(participantId, readRestriction({ by, reason, ...(untilTs && { until: untilTs }) }))
-    } else if (kind === Kind.systemSpace && payload.event === 'configured')
-      this.#configure(payload.participants)
-    else return isPause
+    else if (kind === Kind.spaceKick) this.#kick(from, payload as KickPayload)
+    else if (kind !== Kind.systemSpace || payload.event !== 'configured') return isPause
+    else this.#configure(payload.participants)
     return true
   }
 
@@ -161,10 +158,8 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
       if (belongs === 'configured' || (belongs === 'unknown' && status === 'away')) this.#known.delete(id)
       else if (belongs === 'unknown') this.#change(id, { belongs: 'visiting' })
     }
-    for (const [id, each] of Object.entries(
-      participants as Record<string, Pick<Known, 'kind' | 'capabilities'>>,
-    )) {
-      const { kind, capabilities } = each
+    const named = Object.entries(participants as Record<string, Pick<Known, 'kind' | 'capabilities'>>)
+    for (const [id, { kind, capabilities }] of named) {
       const isKnown = this.#known.get(id) !== undefined
       this.#change(id, { kind, belongs: 'configured', invitation: null, ...(!isKnown && { capabilities }) })
     }
@@ -176,6 +171,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     const known = this.#known.get(id)
     if (known?.belongs === 'configured') return
     this.#change(id, { belongs: 'admitted', invitation, ...(!known && { capabilities }) })
+  }
+
+  #kick(by: string, { participantId, reason = '', untilTs: until }: KickPayload): void {
+    this.#kicks.renew(participantId, readRestriction({ by, reason, ...(until && { until }) }))
   }
 
   #change(id: string, change: Partial<Known>): void {
