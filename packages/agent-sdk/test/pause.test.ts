@@ -58,30 +58,30 @@ describe('a participant that is paused', () => {
       const envelope = { ...common, seq: ++seq, ...fields } as AnyEnvelope
       for (const each of [participants, pauses]) each.onEnvelope(envelope)
     }
-    const tell = (id: string, more: object): void =>
+    const announce = (id: string, more: object): void =>
       hear({
         from: 'system:gateway',
         kind: 'system.presence',
         payload: { event: 'update', participant: { id }, ...more },
       })
-    tell('bot', { event: 'join' })
-    return { pauses, changes, hear, tell }
+    announce('bot', { event: 'join' })
+    return { pauses, changes, hear, announce }
   }
 
   test('may act as soon as the gateway tells that its time is over, whatever its own clock says', () => {
-    const { pauses, changes, hear, tell } = hearing()
+    const { pauses, changes, hear, announce } = hearing()
     hear({ from: 'ana', to: ['bot'], kind: 'participant.pause', payload: { timeoutSeconds: 3600 } })
-    tell('eve', { ended: { what: 'pause', id: 'p' } })
+    announce('eve', { ended: { what: 'pause', id: 'p' } })
     expect(pauses.current).toMatchObject({ by: 'ana' })
-    tell('bot', { ended: { what: 'pause', id: 'p' } })
+    announce('bot', { ended: { what: 'pause', id: 'p' } })
     expect([pauses.current, changes.length]).toEqual([undefined, 2])
   })
 
   test('finds out by a refusal that comes before the pause, and is resumed once', () => {
-    const { pauses, changes, hear, tell } = hearing()
+    const { pauses, changes, hear, announce } = hearing()
     pauses.onRefused({ code: 'participant_paused', message: '', retryAfterMs: 3_600_000 })
     expect(changes).toEqual([{ until: expect.stringMatching(/Z$/) }])
-    tell('bot', {})
+    announce('bot', {})
     hear({ from: 'ana', to: ['bot'], kind: 'participant.pause' })
     hear({ from: 'ana', to: ['eve'], kind: 'participant.resume' })
     hear({ from: 'ana', to: ['bot'], kind: 'participant.resume' })

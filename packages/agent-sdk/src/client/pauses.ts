@@ -18,7 +18,7 @@ const timerSlackMs = 2
 /** The latest time of a `Date`. */
 const maxTime = 8.64e15
 
-/** The current pause of this participant: its list of participants tells it, or, as long as that does not, a refusal. */
+/** The current pause of this participant, from the list of participants; until that has it, from a refusal. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
   readonly #participants: Pick<ParticipantList, 'find' | 'now'>
@@ -46,7 +46,7 @@ export class Pauses implements ClientHandler {
     this.#update(isResumed ? undefined : this.#refused)
   }
 
-  /** A refusal reveals a pause that this connection is not told of, or not yet. */
+  /** A refusal may come before the envelope of the pause. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
     if (code !== 'participant_paused' || this.current !== undefined) return
     const end = this.#participants.now() + retryAfterMs
@@ -59,9 +59,9 @@ export class Pauses implements ClientHandler {
 
   #update(refused: Pause | undefined): void {
     const before = this.current
-    const told = this.#participants.find(this.#client.id)?.paused
-    this.#refused = told === undefined ? refused : undefined
-    this.current = told ?? refused
+    const known = this.#participants.find(this.#client.id)?.paused
+    this.#refused = known === undefined ? refused : undefined
+    this.current = known ?? refused
     this.#cancel()
     if (this.current?.until !== undefined) {
       const leftMs = Date.parse(this.current.until) - this.#participants.now()

@@ -132,7 +132,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return { id, kind, capabilities, status, ...this.stateOf(id, now) }
   }
 
-  /** Who was removed is not known again by leaving, nor by what is said of it later. */
+  /** After the removal of a participant, leaves and updates do not add it again. */
   #onPresence({ event, participant, vouched, program, ended }: PresencePayload, ts: string): void {
     const { id, capabilities } = participant
     const { belongs, invitation } = this.#known.get(id) ?? newcomer(id)
