@@ -4,6 +4,7 @@ import {
   describeState,
   type LiveAnswer,
   LiveAnswers,
+  type OpenedContext,
   type ParticipantState,
   Participants,
   type ParticipantsSnapshot,
@@ -315,9 +316,9 @@ export class SpaceModel {
     this.redrawAll()
   }
 
-  /** Runs that go on, as far as is known, and whose they are. */
-  get runs(): ReadonlyMap<string, string> {
-    return this.#views.runs
+  /** Runs that go on, as far as is known, oldest first. */
+  runs(): readonly OpenedContext[] {
+    return this.#views.runs()
   }
 
   /** Those of them whose thoughts are hidden from everybody. */
@@ -336,7 +337,7 @@ export class SpaceModel {
   }
 
   #newPeople(): People {
-    return new People(this.#participants, () => this.#views.runs, this.viewFilter.muted)
+    return new People(this.#participants, () => this.#views.runs(), this.viewFilter.muted)
   }
 
   #newViews(log: Log): SpaceFolds {
