@@ -67,8 +67,8 @@ export const admission: readonly Mutant[] = [
   },
   // To pause one lets all others go on.
   {
-    package: 'packages/gateway',
-    function: 'Pauses.#pause',
+    package: 'packages/folds',
+    function: 'Pauses.#shrink',
     replace: 'if (isOver(each, now)) this.#paused.delete(id)',
     by: 'this.#paused.delete(id)',
     tests: ['packages/gateway/test/pauses.test.ts'],

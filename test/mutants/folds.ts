@@ -23,10 +23,13 @@ export const folds: readonly Mutant[] = [
   {
     // Who is paused for a time seems to be so for ever.
     package: views,
-    function: 'ParticipantStates.get',
-    replace: 'paused && !isOver(paused, now)',
-    by: 'paused',
-    tests: ['packages/folds/test/participant-states.test.ts', 'packages/agent-sdk/test/participants.test.ts'],
+    function: 'Pauses.get',
+    replace: 'pause !== undefined && isOver(pause, now) ? undefined : pause',
+    by: 'pause',
+    tests: [
+      'packages/folds/test/participant-fixtures.test.ts',
+      'packages/agent-sdk/test/participants.test.ts',
+    ],
   },
   {
     // Anybody seems to end what somebody else thinks about.
@@ -141,12 +144,28 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],
   },
   {
+    // The end of a pause ends the one that has replaced it.
+    package: views,
+    function: 'Pauses.#end',
+    replace: ' && ended.id === ref',
+    by: '',
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
+  },
+  {
+    // Whoever was invited seems to have gone when the operator changes something.
+    package: views,
+    function: 'Participants.#invite',
+    replace: "belongs: 'admitted', ",
+    by: '',
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
+  },
+  {
     // Whoever leaves is no longer known, though the operator named it.
     package: views,
-    function: 'Presence.#onPresence',
-    replace: "event === 'leave' && !changed.isNamed",
+    function: 'Participants.#onPresence',
+    replace: "event === 'leave' && belongs === 'visiting'",
     by: "event === 'leave'",
-    tests: ['packages/folds/test/people.test.ts'],
+    tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
     // What was thought before the first label is lost.

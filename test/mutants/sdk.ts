@@ -166,11 +166,11 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
-  // One is paused, and everybody stops.
+  // One is resumed, and everybody goes on.
   {
     package: agentSdk,
     function: 'Pauses.onEnvelope',
-    replace: 'if (!envelope.to?.includes(this.#client.id)) return',
+    replace: ' && to?.includes(this.#client.id)',
     by: '',
     tests: ['packages/agent-sdk/test/pause.test.ts'],
   },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Call } from '@meup/folds'
-import { type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { type Envelope, type ParticipantDetails, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { repositoryRoot } from './files.js'
 
@@ -20,6 +20,8 @@ export interface FoldFixture {
   /** The welcome that a reader begins with; absent = it reads the log from its beginning. */
   readonly welcome: WelcomePayload | undefined
   readonly envelopes: readonly Envelope[]
+  /** When the last of them was written, in milliseconds since 1970: the time at which it is read. */
+  readonly now: number
   readonly expect: Facts
 }
 
@@ -71,7 +73,9 @@ export function loadFoldFixtures(names = readdirSync(folder), read = readFile): 
     if (same !== undefined) mustAgree(file, expect, same)
     known.set(key, { file, expect })
     const welcome = start && welcomed(start.welcome)
-    return { name: words.replaceAll('-', ' '), description, welcome, envelopes: envelopes.map(fill), expect }
+    const [name, filled] = [words.replaceAll('-', ' '), envelopes.map(fill)]
+    const now = Date.parse(filled.at(-1)?.ts ?? '') || begin
+    return { name, description, welcome, envelopes: filled, now, expect }
   })
 }
 
@@ -140,3 +144,12 @@ export const callFields = [
 
 const pick = (fact: object, fields: readonly string[]): object =>
   Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))
+
+/** A participant as fixtures write it. */
+export function participantFact({ paused, kicked, program, ...info }: ParticipantDetails): object {
+  const whole = (restriction: typeof paused): object | null =>
+    restriction ? { reason: null, until: null, ...restriction } : null
+  return { ...info, paused: whole(paused), kicked: whole(kicked), program: program ?? null }
+}
+
+export const participantFields = ['status', 'kind', 'capabilities', 'paused', 'kicked', 'program']

@@ -1,7 +1,9 @@
 import type { Pause, SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
+import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { Pauses } from '../src/client/pauses.js'
+import { GatewayTime, ParticipantList } from '../src/client/space-state.js'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
@@ -45,45 +47,62 @@ describe('a participant that is paused', () => {
     await here.bot.chat('hello')
   })
 
-  test('may act as soon as the gateway tells that its time is over, whatever its own clock says', () => {
+  /** What a participant that the gateway sends these envelopes knows of its pause. */
+  function hearing() {
     const changes: (Pause | undefined)[] = []
-    const pauses = new Pauses({ id: 'bot' }, (pause) => changes.push(pause))
-    const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString() } as const
-    pauses.onEnvelope({
-      ...common,
-      from: 'ana',
-      to: ['bot'],
-      kind: 'participant.pause',
-      payload: { timeoutSeconds: 3600 },
-    })
-    const end = (id: string): void =>
-      pauses.onEnvelope({
-        ...common,
+    const participants = new ParticipantList(new GatewayTime())
+    const pauses = new Pauses({ id: 'bot' }, participants, (pause) => changes.push(pause))
+    let seq = 0
+    const hear = (fields: Pick<AnyEnvelope, 'from' | 'kind'> & Partial<AnyEnvelope>): void => {
+      const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString(), payload: {} }
+      const envelope = { ...common, seq: ++seq, ...fields } as AnyEnvelope
+      for (const each of [participants, pauses]) each.onEnvelope(envelope)
+    }
+    const announce = (id: string, more: object): void =>
+      hear({
         from: 'system:gateway',
         kind: 'system.presence',
-        payload: { event: 'update', participant: { id }, ended: { what: 'pause', id: 'p' } },
+        payload: { event: 'update', participant: { id }, ...more },
       })
-    end('eve')
+    announce('bot', { event: 'join' })
+    return { pauses, changes, hear, announce }
+  }
+
+  test('may act as soon as the gateway tells that its time is over, whatever its own clock says', () => {
+    const { pauses, changes, hear, announce } = hearing()
+    hear({ from: 'ana', to: ['bot'], kind: 'participant.pause', payload: { timeoutSeconds: 3600 } })
+    announce('eve', { ended: { what: 'pause', id: 'p' } })
     expect(pauses.current).toMatchObject({ by: 'ana' })
-    end('bot')
+    announce('bot', { ended: { what: 'pause', id: 'p' } })
     expect([pauses.current, changes.length]).toEqual([undefined, 2])
   })
 
-  test('finds out when it comes later', async () => {
+  test('finds out by a refusal that comes before the pause, and is resumed once', () => {
+    const { pauses, changes, hear, announce } = hearing()
+    pauses.onRefused({ code: 'participant_paused', message: '', retryAfterMs: 3_600_000 })
+    expect(changes).toEqual([{ until: expect.stringMatching(/Z$/) }])
+    announce('bot', {})
+    hear({ from: 'ana', to: ['bot'], kind: 'participant.pause' })
+    hear({ from: 'ana', to: ['eve'], kind: 'participant.resume' })
+    hear({ from: 'ana', to: ['bot'], kind: 'participant.resume' })
+    expect(changes.slice(1)).toEqual([{ by: 'ana' }, undefined])
+    pauses.onRefused({ code: 'participant_paused', message: '' })
+    hear({ from: 'ana', to: ['eve'], kind: 'participant.resume' })
+    expect(pauses.current).toEqual({})
+    hear({ from: 'ana', to: ['bot'], kind: 'participant.resume' })
+    expect(pauses.current).toBeUndefined()
+    pauses.onClose()
+  })
+
+  test('knows it from the welcome when it comes later', async () => {
     await using here = await cast()
-    await here.ana.pause(['bot'])
+    await here.ana.pause(['bot'], { reason: 'lunch' })
     const late = await here.space.join('bot')
-    expect(late.paused).toBeUndefined()
-    const pausing = paused(late)
-    await expect(late.chat('hello')).rejects.toMatchObject({ code: 'participant_paused' })
-    expect(await pausing).toEqual({})
-    await here.ana.pause(['bot'], { timeoutSeconds: 3600 })
-    const later = await here.space.join('bot')
-    await expect(later.chat('hello')).rejects.toMatchObject({ code: 'participant_paused' })
-    expect(later.paused).toEqual({ until: expect.stringMatching(/Z$/) })
-    const resuming = [resumed(late), resumed(later)]
+    expect(late.paused).toEqual({ by: 'ana', reason: 'lunch' })
+    const resuming = resumed(late)
     await here.ana.resume(['bot'])
-    await Promise.all(resuming)
+    await resuming
+    expect(late.paused).toBeUndefined()
   })
 
   test('does not mind a pause that ends in no foreseeable time', async () => {

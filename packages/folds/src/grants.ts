@@ -7,7 +7,7 @@ import {
   Kind,
   type ParticipantInfo,
 } from '@meup/protocol'
-import type { ParticipantState } from './participant-states.js'
+import type { ParticipantState } from './space/participants.js'
 
 /** The capabilities of a participant by their origin, and what keeps it from using them. */
 export interface GrantedCapabilities extends ParticipantState {

@@ -41,14 +41,8 @@ export {
   proposerEndedText,
 } from './mcp/program-ended.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
-export {
-  type ParticipantState,
-  type ParticipantStateSnapshot,
-  ParticipantStates,
-} from './participant-states.js'
 export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
-export * from './presence.js'
 export * from './redact.js'
 export { outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
@@ -66,6 +60,14 @@ export {
   type WithdrawalCause,
 } from './space/calls.js'
 export * from './space/contexts.js'
+export {
+  type ParticipantState,
+  Participants,
+  type ParticipantsSnapshot,
+  unnamedKind,
+} from './space/participants.js'
+export { cutReason, Pauses, type Restriction, restrictionInfo } from './space/pauses.js'
+export { Programs } from './space/programs.js'
 export {
   createProposalFold,
   createProposalFoldWith,

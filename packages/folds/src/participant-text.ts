@@ -1,5 +1,6 @@
 import type { ParticipantDetails, ProgramInfo } from '@meup/protocol'
-import { isOver, type ParticipantState } from './participant-states.js'
+import type { ParticipantState } from './space/participants.js'
+import { isOver, type RestrictionInfo, readRestriction } from './space/pauses.js'
 import { formatDuration, onOneLine } from './text.js'
 
 /** How a participant is, in a word by which surfaces choose a sign, and as a short text: `paused by ana, 9 min left`. */
@@ -16,16 +17,19 @@ type Participant = Pick<ParticipantDetails, 'id' | 'status'> & ParticipantState
  */
 export function describeState(participant: Participant, now: number): StateText {
   const { paused, kicked } = participant
-  if (kicked !== undefined && !isOver(kicked, now)) {
+  if (isInForce(kicked, now)) {
     const until = kicked.until === undefined ? '' : ` until ${onOneLine(kicked.until)}`
     return { name: 'kicked', text: `kicked by ${onOneLine(kicked.by)}${until}` }
   }
   const own = describeProgram(participant) ?? describePresence(participant)
-  if (paused === undefined || isOver(paused, now)) return own
+  if (!isInForce(paused, now)) return own
   const left = paused.until === undefined ? '' : `, ${formatLeft(Date.parse(paused.until) - now)} left`
   const text = `paused by ${onOneLine(paused.by)}${left}`
   return { name: 'paused', text: own.name === 'here' ? text : `${text} · ${own.text}` }
 }
+
+const isInForce = (restriction: RestrictionInfo | undefined, now: number): restriction is RestrictionInfo =>
+  restriction !== undefined && !isOver(readRestriction(restriction), now)
 
 const minuteMs = 60_000
 

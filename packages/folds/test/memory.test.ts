@@ -2,11 +2,11 @@ import {
   Assigner,
   type Beginning,
   createContextFold,
-  createPresenceFold,
   createProposalFold,
   type Fold,
   FoldedTurn,
   type Guard,
+  Participants,
   Role,
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
@@ -109,12 +109,12 @@ describe('the memory of a fold is bounded', () => {
       payload: { event: 'join', participant: { id: `guest-${index}` } },
     })
     const [once, twice] = growth(
-      createPresenceFold(),
-      12_000,
+      new Participants(),
+      60_000,
       (index) => [join(index)],
-      ({ participants }) => participants.length,
+      ({ known }) => known.length,
     )
-    expect([once, twice]).toEqual([10_000, 10_000])
+    expect([once, twice]).toEqual([50_000, 50_000])
   })
 })
 

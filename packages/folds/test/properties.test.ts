@@ -2,13 +2,13 @@ import {
   Assigner,
   type Beginning,
   createContextFold,
-  createPresenceFold,
   createProposalFold,
   createTranscript,
   endingRoles,
   type Fold,
   FoldedTurn,
   type Mark,
+  Participants,
   type ReasoningStep,
   reasoningBlock,
   reasoningEvent,
@@ -24,7 +24,7 @@ import { foldTurns, getRoles, session } from './support/turns.js'
 const folds: Record<string, () => Fold<unknown, unknown>> = {
   contexts: () => createContextFold(),
   proposals: () => createProposalFold(),
-  presence: () => createPresenceFold(),
+  participants: () => new Participants(),
   transcript: () => createTranscript(),
 }
 

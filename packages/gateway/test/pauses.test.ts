@@ -1,8 +1,8 @@
+import { Pauses } from '@meup/folds'
 import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { Kind, kindRules } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Pauses } from '../src/core/state/state.js'
 import { byId, ofKind, range, type Sent, said } from './client.js'
 import { start } from './support.js'
 
@@ -243,7 +243,7 @@ test('past ten thousand the oldest pauses are forgotten, those that are over bef
       payload: { ...(timeoutSeconds !== undefined && { timeoutSeconds }) },
     })
   const now = Date.UTC(2026, 0, 1)
-  const isPaused = (id: string): boolean => pauses.of(id, now) !== undefined
+  const isPaused = (id: string): boolean => pauses.get(id, now) !== undefined
   apply(['first', 'second'])
   apply(['brief'], Number.MIN_VALUE)
   for (const batch of range(1, 9_998 / 2)) apply([`a${batch}`, `b${batch}`])

@@ -201,7 +201,7 @@ const membership = (
 const times = [0, 5000, 20_000, 60_000].map((after) => begin + after)
 
 const control = ({ pauses, calls, hops }: SpaceState, ids: readonly string[]) => ({
-  pauses: times.map((now) => names.map((name) => pauses.of(name, now))),
+  pauses: times.map((now) => names.map((name) => pauses.get(name, now))),
   proposals: times.map((now) =>
     ids.map((id) => {
       const { from, method, session, data, expiresAt, usesLeft, rejectedBy } = calls.proposal(id, now) ?? {}

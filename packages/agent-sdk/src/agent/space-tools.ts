@@ -1,5 +1,5 @@
 import { Bounded, isObject } from '@meup/folds'
-import { type AnyEnvelope, type Capability, GUEST, Kind, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
@@ -63,8 +63,8 @@ export class SpaceTools implements ClientHandler {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       const { event, participant } = envelope.payload
       this.#expire(participant.id, false)
-      // Ids of guests are not used again.
-      if (event === 'leave' && participant.id.startsWith(GUEST))
+      // Guests do not come back.
+      if (event === 'leave' && this.#space.getKind(participant.id) === undefined)
         for (const each of [this.#lists, this.#instructions]) each.delete(participant.id)
     } else if (envelope.kind === Kind.systemSpace) {
       if (envelope.payload.event === 'configured') this.#onChange()

@@ -73,12 +73,13 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   readonly #connection: Connection
   readonly #time = new GatewayTime()
   readonly #capabilities = new OwnCapabilities()
-  readonly #participants = new ParticipantList()
+  readonly #participants = new ParticipantList(this.#time)
   readonly #attendance = new Attendance((id) => this.#participants.find(id))
   readonly #subscriptions = new Subscriptions((envelope) => this.#connection.post(envelope))
   readonly #runs = new Runs((change) => void this.emit('visibility', change))
   readonly #pauses = new Pauses(
     this,
+    this.#participants,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
   readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')
@@ -196,7 +197,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.#participants.list()
   }
 
-  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`. `undefined`: the operator has not configured it. */
+  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`; a guest is `human`, anybody else `agent`. `undefined`: not of this space. */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
   }

@@ -1,5 +1,6 @@
-import { type AnyEnvelope, type EnvelopeOf, type ErrorPayload, Kind } from '@meup/protocol'
+import { type AnyEnvelope, type ErrorPayload, Kind } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
+import type { ParticipantList } from './space-state.js'
 import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */
@@ -17,61 +18,55 @@ const timerSlackMs = 2
 /** The latest time of a `Date`. */
 const maxTime = 8.64e15
 
-/** The current pause of this participant, as far as it is known. */
+/** The current pause of this participant, from the list of participants; until that has it, from a refusal. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
+  readonly #participants: Pick<ParticipantList, 'find' | 'now'>
   readonly #onChange: (pause: Pause | undefined) => void
-  #current: Pause | undefined
+  #refused: Pause | undefined
+  current: Pause | undefined
   #cancel = (): void => {}
 
-  constructor(client: { readonly id: string }, onChange: (pause: Pause | undefined) => void) {
+  constructor(
+    client: { readonly id: string },
+    participants: Pick<ParticipantList, 'find' | 'now'>,
+    onChange: (pause: Pause | undefined) => void,
+  ) {
     this.#client = client
+    this.#participants = participants
     this.#onChange = onChange
   }
 
-  get current(): Pause | undefined {
-    return this.#current
+  onWelcome(): void {
+    this.#update(undefined)
   }
 
-  onEnvelope(envelope: AnyEnvelope): void {
-    if (envelope.kind === Kind.systemPresence) this.#onPresence(envelope)
-    if (envelope.kind !== Kind.participantPause && envelope.kind !== Kind.participantResume) return
-    if (!envelope.to?.includes(this.#client.id)) return
-    if (envelope.kind === Kind.participantResume) this.#set(undefined)
-    else this.#pause(envelope)
+  onEnvelope({ kind, to }: AnyEnvelope): void {
+    const isResumed = kind === Kind.participantResume && to?.includes(this.#client.id)
+    this.#update(isResumed ? undefined : this.#refused)
   }
 
-  /** The gateway tells that its time is over: that clock counts [MEUP-3.28]. */
-  #onPresence({ payload: { participant, ended } }: EnvelopeOf<typeof Kind.systemPresence>): void {
-    if (ended?.what === 'pause' && participant.id === this.#client.id) this.#set(undefined)
-  }
-
-  /** A refusal reveals a pause that began before this connection. */
+  /** A refusal may come before the envelope of the pause. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
-    if (code !== 'participant_paused' || this.#current !== undefined) return
-    this.#begin({}, Math.min(Date.now() + retryAfterMs, maxTime))
+    if (code !== 'participant_paused' || this.current !== undefined) return
+    const end = this.#participants.now() + retryAfterMs
+    this.#update(end < maxTime ? { until: new Date(end).toISOString() } : {})
   }
 
   onClose(): void {
     this.#cancel()
   }
 
-  #pause({ from: by, ts, payload }: EnvelopeOf<typeof Kind.participantPause>): void {
-    const { reason, timeoutSeconds = Number.POSITIVE_INFINITY } = payload
-    const end = Math.min(Date.parse(ts) + timeoutSeconds * 1000, maxTime)
-    if (end > Date.now()) this.#begin({ by, ...(reason !== undefined && { reason }) }, end)
-    else this.#set(undefined)
-  }
-
-  #begin(pause: Pause, end: number): void {
-    this.#set(end < maxTime ? { ...pause, until: new Date(end).toISOString() } : pause)
-    this.#cancel = setLongTimeout(end - Date.now() + timerSlackMs, () => this.#set(undefined))
-  }
-
-  #set(pause: Pause | undefined): void {
+  #update(refused: Pause | undefined): void {
+    const before = this.current
+    const known = this.#participants.find(this.#client.id)?.paused
+    this.#refused = known === undefined ? refused : undefined
+    this.current = known ?? refused
     this.#cancel()
-    const before = this.#current
-    this.#current = pause
-    if (pause !== before) this.#onChange(pause)
+    if (this.current?.until !== undefined) {
+      const leftMs = Date.parse(this.current.until) - this.#participants.now()
+      this.#cancel = setLongTimeout(leftMs + timerSlackMs, () => this.#update(undefined))
+    }
+    if (JSON.stringify(this.current) !== JSON.stringify(before)) this.#onChange(this.current)
   }
 }

@@ -1,4 +1,4 @@
-import { ContextStates, ParticipantStates, toVisibility } from '@meup/folds'
+import { ContextStates, Participants, toVisibility } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capabilities,
@@ -7,46 +7,45 @@ import {
   Coverage,
   compileCapabilities,
   contextParent,
-  GUEST,
   getKindRule,
   Kind,
   namespaceOf,
   type ParticipantDetails,
-  type ParticipantInfo,
   PatternError,
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
-import type { ClientHandler, WelcomeInfo } from './handler.js'
+import type { ClientHandler } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-type Known = ParticipantInfo & Pick<ParticipantDetails, 'kind'>
-
-/** The participants of the space and how they are, from the welcome and what this participant has read since. */
+/** The participants of the space, from the welcome and what this participant has read since. */
 export class ParticipantList implements ClientHandler {
-  readonly #known = new Map<string, Known>()
-  readonly #states = new ParticipantStates()
-  readonly #time = new GatewayTime()
+  readonly #participants = new Participants()
+  readonly #time: GatewayTime
   /** The ids that each waiter waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
-  /** The last seq that the welcome includes; replayed envelopes before it are history. */
-  #head = 0
+
+  constructor(time: GatewayTime) {
+    this.#time = time
+  }
+
+  now(): number {
+    return this.#time.now()
+  }
 
   /** As of now: pauses and kicks end by time. */
   list(): ParticipantDetails[] {
-    const now = this.#time.now()
-    return [...this.#known.values()].map((known) => ({ ...known, ...this.#states.get(known.id, now) }))
+    return this.#participants.all(this.now())
   }
 
   /** What the operator calls a participant: human, agent, mcp. `undefined` = it is not known yet. */
   getKind(id: string): string | undefined {
-    return this.#known.get(id)?.kind
+    return this.find(id)?.kind
   }
 
   /** As of now; `undefined` = nobody of this space. */
   find(id: string): ParticipantDetails | undefined {
-    const known = this.#known.get(id)
-    return known && { ...known, ...this.#states.get(id, this.#time.now()) }
+    return this.#participants.get(id, this.now())
   }
 
   whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
@@ -61,49 +60,22 @@ export class ParticipantList implements ClientHandler {
     )
   }
 
-  onWelcome({ participants, space }: WelcomePayload, { ts }: WelcomeInfo): void {
-    this.#time.update(ts)
-    this.#head = space.head
-    this.#known.clear()
-    for (const { id, kind, capabilities, status } of participants)
-      this.#known.set(id, { id, kind, capabilities, status })
-    this.#states.onWelcome(participants)
+  onWelcome(welcome: WelcomePayload): void {
+    this.#participants.onWelcome(welcome)
     this.#resolveWaiting()
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if ((envelope.seq ?? 0) <= this.#head) return
-    this.#states.apply(envelope)
-    if (envelope.kind === Kind.systemSpace) this.#onConfigured(envelope.payload)
-    if (envelope.kind !== Kind.systemPresence) return
-    const { event, participant } = envelope.payload
-    const { id } = participant
-    const isGuest = id.startsWith(GUEST)
-    const known = this.#known.get(id)
-    const kind = known?.kind ?? (isGuest ? 'human' : 'agent')
-    const capabilities = participant.capabilities ?? known?.capabilities ?? []
-    const status = event === 'update' ? (known?.status ?? 'away') : event === 'join' ? 'present' : 'away'
-    // Ids of guests are not reused.
-    if (event === 'leave' && isGuest) this.#known.delete(id)
-    else this.#known.set(id, { id, kind, capabilities, status })
-    this.#resolveWaiting()
+    if (this.#participants.apply(envelope)) this.#resolveWaiting()
   }
 
   onClose(reason: Error): void {
     for (const { reject } of [...this.#waiting.keys()]) reject(reason)
   }
 
-  /** The operator has changed the space [MEUP-3.6]. */
-  #onConfigured({ event, participants }: Readonly<Record<string, unknown>>): void {
-    if (event !== 'configured' || typeof participants !== 'object' || participants === null) return
-    const configured = participants as Readonly<Record<string, Pick<Known, 'kind' | 'capabilities'>>>
-    for (const [id, { kind, capabilities }] of Object.entries(configured))
-      this.#known.set(id, { id, capabilities, status: 'away', ...this.#known.get(id), kind })
-  }
-
   #resolveWaiting(): void {
     for (const [{ resolve }, ids] of [...this.#waiting]) {
-      if (ids.every((id) => this.#known.get(id)?.status === 'present')) resolve()
+      if (ids.every((id) => this.find(id)?.status === 'present')) resolve()
     }
   }
 }

@@ -27,7 +27,7 @@ export async function postErasure(context: Context, options: HttpOptions): Promi
 function checkRight(visitor: Caller): Refusal | undefined {
   const { space, participant } = visitor
   const { participants, pauses } = space.state
-  const pause = pauses.of(participant, space.clock.now())
+  const pause = pauses.get(participant, space.clock.now())
   if (pause !== undefined)
     return refuse(
       'participant_paused',

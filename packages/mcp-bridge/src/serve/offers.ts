@@ -1,6 +1,6 @@
 import { type CallableTool, ConnectionError, nameTools, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { isObject } from '@meup/folds'
-import { type AnyEnvelope, GUEST, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
 import {
   isSpecType,
   type Prompt,
@@ -79,8 +79,8 @@ export class Offers {
 
   /** The tools that may be called or proposed, by the names that clients use. */
   async tools(): Promise<ReadonlyMap<string, CallableTool>> {
-    const people = this.#space.participants.map(({ id }) => id).filter((id) => this.#isPerson(id))
-    return nameTools(await this.#space.tools(['*', ...people.map((id) => `!${id}`)]))
+    const people = this.#space.participants.filter(isPerson)
+    return nameTools(await this.#space.tools(['*', ...people.map(({ id }) => `!${id}`)]))
   }
 
   /** The prompts by the names that clients use. */
@@ -129,14 +129,9 @@ export class Offers {
   #present(): string[] {
     const { id: own, participants } = this.#space
     const here = participants.filter(
-      ({ id, status }) => status === 'present' && id !== own && !this.#isPerson(id),
+      (each) => each.status === 'present' && each.id !== own && !isPerson(each),
     )
     return here.map(({ id }) => id).sort()
-  }
-
-  #isPerson(id: string): boolean {
-    const { participants } = this.#space.welcome
-    return id.startsWith(GUEST) || participants.some((each) => each.id === id && each.kind === 'human')
   }
 
   async #collect<List extends AskedList>(list: List): Promise<Offered<Definitions[List]>[]> {
@@ -265,6 +260,8 @@ export class Offers {
     return definitions
   }
 }
+
+const isPerson = ({ kind }: { readonly kind: string }): boolean => kind === 'human'
 
 /** Milliseconds between two changes of a list that clients are told of. */
 const changeMs = 1000

@@ -1,16 +1,13 @@
 import {
   Bounded,
-  createPresenceFold,
   cut,
   describeState,
   type LiveAnswer,
   LiveAnswers,
   type OpenedContext,
   type ParticipantState,
-  type ParticipantStateSnapshot,
-  ParticipantStates,
-  type PresenceFold,
-  type PresenceSnapshot,
+  Participants,
+  type ParticipantsSnapshot,
   type ProposalView,
   printable,
   type StateText,
@@ -60,11 +57,9 @@ export class SpaceModel {
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
-  /** Who is paused or kicked, and whose programs fail. */
-  readonly #states = new ParticipantStates()
   /** What tools are known. */
   readonly tools = new ToolCatalog()
-  #presence: PresenceFold = createPresenceFold()
+  #participants = new Participants()
   /** Who is in it, and what each is at. */
   members: People
   #welcomes: Envelope[] = []
@@ -114,9 +109,8 @@ export class SpaceModel {
     this.live.addClockSample(gatewayNow, now)
     this.#head = welcome.space.head
     this.#viewer = welcome.you.id
-    this.#presence.apply(envelope)
+    this.#participants.onWelcome(welcome)
     this.members.onPresenceChange()
-    this.#states.onWelcome(welcome.participants)
     this.#welcomes = [...this.#welcomes.slice(0, 1), envelope]
     this.#views.apply(envelope)
     this.#refresh()
@@ -189,8 +183,8 @@ export class SpaceModel {
 
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: Checkpoint | undefined): Checkpoint {
-    const [presence, folding] = [this.#presence.snapshot(), this.folding.checkpoint()]
-    return { ...this.#views.checkpoint(before), presence, folding, states: this.#states.snapshot() }
+    const [participants, folding] = [this.#participants.snapshot(), this.folding.checkpoint()]
+    return { ...this.#views.checkpoint(before), participants, folding }
   }
 
   /** Restores a checkpoint. The reader's choices since then stay. */
@@ -199,9 +193,8 @@ export class SpaceModel {
     this.#chains = new Bounded(maxChains)
     this.#views.restore(then)
     this.folding.restore(then.folding)
-    this.#presence = createPresenceFold()
-    this.#presence.restore(then.presence)
-    this.#states.restore(then.states)
+    this.#participants = new Participants()
+    this.#participants.restore(then.participants)
     this.members = this.#newPeople()
     this.members.reset(this.log.envelopes)
     this.logFilter.reset()
@@ -303,7 +296,7 @@ export class SpaceModel {
 
   /** What keeps a participant from acting, and how its program is doing. */
   stateOf(id: string, now: number): ParticipantState {
-    return this.#states.get(id, this.gatewayTime(now))
+    return this.#participants.stateOf(id, this.gatewayTime(now))
   }
 
   /** The same, and whether it is there, as text. */
@@ -339,13 +332,12 @@ export class SpaceModel {
   }
 
   #onLiveEnvelope(envelope: Envelope, now: number): void {
-    if (this.#presence.apply(envelope).length > 0) this.members.onPresenceChange()
-    this.#states.apply(envelope)
+    if (this.#participants.apply(envelope)) this.members.onPresenceChange()
     this.live.onEnvelope(envelope, now)
   }
 
   #newPeople(): People {
-    return new People(this.#presence, () => this.#views.runs(), this.viewFilter.muted)
+    return new People(this.#participants, () => this.#views.runs(), this.viewFilter.muted)
   }
 
   #newViews(log: Log): SpaceFolds {
@@ -414,7 +406,6 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 
 /** What a space was at an envelope, as far as the log does not tell at once. */
 export interface Checkpoint extends FoldsCheckpoint {
-  readonly presence: PresenceSnapshot
-  readonly states: ParticipantStateSnapshot
+  readonly participants: ParticipantsSnapshot
   readonly folding: FoldingCheckpoint
 }

@@ -314,7 +314,7 @@ function Suggestions(): VNode {
   const { session, isLive, can, act } = useSpace()
   const { model, welcome } = session
   const agents = model.members
-    .infos()
+    .infos(Date.now())
     .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
     .filter(({ capabilities }) => capabilities.some(isToReason))
     .slice(0, maxSuggestions)

@@ -102,7 +102,7 @@ const allowed: ReadonlySet<string> = new Set([
 
 /** Somebody has stopped the sender: `participant_paused`, on all its connections and over HTTP. */
 function paused({ envelope, sender, now }: AdmissionContext, { state }: Admission): Refusal | undefined {
-  const pause = state.pauses.of(sender.participant, now)
+  const pause = state.pauses.get(sender.participant, now)
   if (pause === undefined || allowed.has(envelope.kind)) return undefined
   const { by, reason, until } = pause
   const end = until === undefined ? `${by} or another resumes it` : new Date(until).toISOString()

@@ -1,5 +1,5 @@
-import { getToolName } from '@meup/folds'
-import { checkWithin, GUEST, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import { getToolName, restrictionInfo, unnamedKind } from '@meup/folds'
+import { checkWithin, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { readProposed } from '../admission/proposed.js'
@@ -17,11 +17,11 @@ export function participantsIn(state: SpaceState, now: number): ParticipantDetai
     participants?: Readonly<Record<string, { readonly kind: string }>>
   }
   return state.participants.list().map(({ id, capabilities, status, program }) => {
-    const pause = state.pauses.of(id, now)
+    const pause = state.pauses.get(id, now)
     const kick = state.trust.kicks.get(id)
     return {
       id,
-      kind: participants[id]?.kind ?? (id.startsWith(GUEST) ? 'human' : 'agent'),
+      kind: participants[id]?.kind ?? unnamedKind(id),
       capabilities,
       status,
       ...(pause && { paused: restrictionInfo(pause) }),
@@ -30,12 +30,6 @@ export function participantsIn(state: SpaceState, now: number): ParticipantDetai
     }
   })
 }
-
-const restrictionInfo = ({ by, reason, until }: { by: string; reason?: string; until?: number }) => ({
-  by,
-  ...(reason && { reason }),
-  ...(until !== undefined && { until: new Date(until).toISOString() }),
-})
 
 /** Whether the program has ended that made a proposal: nobody waits for its result [MEUP-3.29]. */
 export const hasEnded = ({ programs }: SpaceState, by: string, session: string | undefined): boolean =>

@@ -1,4 +1,4 @@
-import { getNamed, Oldest } from '@meup/folds'
+import { getNamed, Oldest, Pauses, Programs } from '@meup/folds'
 import {
   correlations,
   type Envelope,
@@ -7,12 +7,10 @@ import {
   type InvitePayload,
   isKnownKind,
   Kind,
-  type PausePayload,
   type PresencePayload,
 } from '@meup/protocol'
 import { CallState } from './calls.js'
 import { Contexts } from './contexts.js'
-import { Programs } from './programs.js'
 import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
 import { applyToTrust } from './trust/trust-fold.js'
 
@@ -196,101 +194,6 @@ export class SpaceState {
 
 /** What time has ended, and whose it was [MEUP-3.28]. */
 export type Ended = NonNullable<PresencePayload['ended']> & { readonly participant: string }
-
-/** Why a participant may not act for the time being. */
-interface Pause {
-  readonly by: string
-  /** Of its envelope. Absent in snapshots of earlier versions: nothing is told of its end. */
-  readonly ref?: string
-  readonly reason?: string
-  /** Milliseconds since the epoch; absent = until somebody lets it go on. */
-  readonly until?: number
-}
-
-type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
-
-/** Pauses past this many are forgotten, oldest first; so many participants no space has. */
-const remembered = 10_000
-/** Characters of a reason that are repeated to the paused. */
-const maxReasonChars = 200
-/** The last millisecond that a date can tell. */
-const endOfTime = 8.64e15
-
-/** Who is paused [MEUP-3.13], and whose pause is over while nobody has been told. A fold over the log. */
-export class Pauses {
-  readonly #paused = new Map<string, Pause>()
-  /** When the next of them ends, in milliseconds since the epoch, or earlier. */
-  soonest = Number.POSITIVE_INFINITY
-
-  apply(envelope: Envelope): void {
-    if (envelope.kind === Kind.participantPause) this.#pause(envelope)
-    else if (envelope.kind === Kind.participantResume) {
-      for (const id of envelope.to ?? []) this.#paused.delete(id)
-    } else this.#markAnnounced(envelope.payload as PresencePayload)
-  }
-
-  snapshot(): PausesSnapshot {
-    return [...this.#paused].map(([id, pause]) => ({ id, ...pause }))
-  }
-
-  restore(snapshot: PausesSnapshot): void {
-    for (const { id, ...pause } of snapshot) {
-      this.#paused.set(id, pause)
-      this.#await(pause)
-    }
-  }
-
-  /** Those that are over, and were not told of. */
-  *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
-    this.soonest = Number.POSITIVE_INFINITY
-    for (const [participant, pause] of this.#paused) {
-      this.#await(pause)
-      if (pause.ref !== undefined && isOver(pause, now)) yield { id: pause.ref, participant }
-    }
-  }
-
-  /** What keeps a participant from acting at this time, in milliseconds since the epoch. */
-  of(id: string, now: number): Pause | undefined {
-    const pause = this.#paused.get(id)
-    return pause !== undefined && isOver(pause, now) ? undefined : pause
-  }
-
-  #await({ until, ref }: Pause): void {
-    if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
-  }
-
-  #markAnnounced({ ended, participant }: PresencePayload): void {
-    if (ended?.what === 'pause' && this.#paused.get(participant.id)?.ref === ended.id)
-      this.#paused.delete(participant.id)
-  }
-
-  /** A second pause replaces the first. */
-  #pause({ id: ref, from, to, ts, payload }: Envelope): void {
-    const { reason, timeoutSeconds } = payload as PausePayload
-    const now = Date.parse(ts)
-    const pause: Pause = {
-      by: from,
-      ref,
-      ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
-      ...(timeoutSeconds !== undefined && {
-        until: Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime),
-      }),
-    }
-    for (const id of to ?? []) {
-      this.#paused.delete(id)
-      this.#paused.set(id, pause)
-    }
-    this.#await(pause)
-    if (this.#paused.size <= remembered) return
-    for (const [id, each] of this.#paused) if (isOver(each, now)) this.#paused.delete(id)
-    for (const oldest of this.#paused.keys()) {
-      if (this.#paused.size <= remembered) break
-      this.#paused.delete(oldest)
-    }
-  }
-}
-
-const isOver = ({ until }: Pause, now: number): boolean => until !== undefined && until <= now
 
 interface Configured {
   readonly participants: Readonly<Record<string, { readonly kind: string }>>

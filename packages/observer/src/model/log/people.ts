@@ -1,5 +1,5 @@
-import { Bounded, isWithheld, type OpenedContext, type PresenceFold } from '@meup/folds'
-import { type Envelope, isThought, Kind, type ParticipantInfo } from '@meup/protocol'
+import { Bounded, isWithheld, type OpenedContext, type Participants } from '@meup/folds'
+import { type Envelope, isThought, Kind, type ParticipantDetails } from '@meup/protocol'
 
 /** A participant, and what it is working on. */
 export interface Person {
@@ -17,7 +17,7 @@ export type Status = Readonly<Record<string, unknown>>
 
 /** Who is in the space, what each is at, and how much each has thought aloud. */
 export class People {
-  readonly #presence: PresenceFold
+  readonly #participants: Participants
   readonly #runs: () => readonly OpenedContext[]
   readonly #muted: ReadonlySet<string>
   readonly #statuses = new Bounded<Status>(10_000)
@@ -30,8 +30,8 @@ export class People {
   withheld = 0
 
   /** `runs`: those that go on. */
-  constructor(presence: PresenceFold, runs: () => readonly OpenedContext[], muted: ReadonlySet<string>) {
-    this.#presence = presence
+  constructor(participants: Participants, runs: () => readonly OpenedContext[], muted: ReadonlySet<string>) {
+    this.#participants = participants
     this.#runs = runs
     this.#muted = muted
   }
@@ -62,9 +62,9 @@ export class People {
     return this.#statuses.get(id)
   }
 
-  /** Everybody with what each may do. */
-  infos(): readonly ParticipantInfo[] {
-    return this.#presence.all()
+  /** Everybody with what each may do. `now`: milliseconds by the gateway's clock. */
+  infos(now: number): readonly ParticipantDetails[] {
+    return this.#participants.all(now)
   }
 
   /** Who is there first, then by name; the same array while nothing about it is different. */
@@ -74,12 +74,12 @@ export class People {
     const key = JSON.stringify([this.#version, [...loads], [...this.#muted]])
     if (key === this.#key) return this.#listed
     this.#key = key
-    this.#listed = this.#presence
-      .all()
-      .map(({ id, status, since }) => ({
+    this.#listed = this.#participants
+      .all(0)
+      .map(({ id, status }) => ({
         id,
         isPresent: status === 'present',
-        since,
+        since: this.#participants.since(id),
         load: loads.get(id) ?? 0,
         isMuted: this.#muted.has(id),
       }))

@@ -17,5 +17,6 @@ export function useGranted(id: string): GrantedCapabilities | undefined {
       redraw()
     })
   }, [grants])
-  return grants.getCapabilities(id, model.members.infos(), model.gatewayTime(Date.now()))
+  const now = model.gatewayTime(Date.now())
+  return grants.getCapabilities(id, model.members.infos(now), now)
 }

@@ -1,3 +1,4 @@
+import { cutReason, type Restriction } from '@meup/folds'
 import {
   type Capabilities,
   type Capability,
@@ -217,20 +218,14 @@ class Members {
   }
 }
 
-/** Why a participant is kept out [MEUP-3.14]. */
-export interface Kick {
-  readonly by: string
-  readonly reason?: string
-  /** Milliseconds since the epoch; absent = until it is invited again. */
-  readonly until?: number
+/** Why a participant is kept out [MEUP-3.14]; without an end, until it is invited again. */
+export interface Kick extends Restriction {
   /** Seq of the envelope. */
   readonly at: number
 }
 
 /** Kicks of those whom the space does not know any more are forgotten past this many, oldest first. */
 const rememberedKicks = 1000
-/** Characters of a reason that are repeated to the kicked. */
-const maxReasonChars = 200
 /** Bytes that a close frame has for its reason. */
 const closeReasonBytes = 123
 
@@ -255,12 +250,7 @@ class Kicks {
   add(participant: string, { by, reason, until, at }: Kick): void {
     this.#latest = Math.max(this.#latest, at)
     this.#kicked.delete(participant)
-    this.#kicked.set(participant, {
-      by,
-      at,
-      ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
-      ...(until !== undefined && { until }),
-    })
+    this.#kicked.set(participant, { by, at, ...cutReason(reason), ...(until !== undefined && { until }) })
   }
 
   lift(participant: string): void {

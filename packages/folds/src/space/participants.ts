@@ -1,0 +1,191 @@
+import {
+  type Envelope,
+  GUEST,
+  type InvitePayload,
+  type KickPayload,
+  Kind,
+  type ParticipantDetails,
+  type PresencePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { type Fold, Progress } from '../fold.js'
+import { isObject } from '../text.js'
+import {
+  isOver,
+  Pauses,
+  type PausesSnapshot,
+  type Restriction,
+  readRestriction,
+  restrictionInfo,
+} from './pauses.js'
+
+/** What keeps a participant from acting, and how its program is doing; each absent = all is well. */
+export type ParticipantState = Pick<ParticipantDetails, 'paused' | 'kicked' | 'program'>
+
+interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' | 'status'> {
+  /** When it came or left; `null` if that was before the part of the log that was read. */
+  readonly since: string | null
+  /**
+   * How long it belongs to the space: `configured` as long as the operator names it, `admitted` (invited, or by the token of an
+   * issuer) in any case, `visiting` while it is present. `unknown`: a welcome, or a log that begins in the middle, does not tell.
+   */
+  readonly belongs: 'configured' | 'admitted' | 'visiting' | 'unknown'
+  /** Id of the invitation with which it ends. */
+  readonly invitation: string | null
+  readonly program: ParticipantDetails['program'] | null
+}
+
+export interface ParticipantsSnapshot {
+  readonly seq: number
+  readonly known: readonly (readonly [id: string, known: Known])[]
+  readonly kicks: readonly (readonly [id: string, kick: Restriction])[]
+  readonly pauses: PausesSnapshot
+}
+
+/** Participants, and kicks, past this many are forgotten, oldest first. */
+const [maxKnown, maxKicks] = [50_000, 10_000]
+
+/**
+ * The participants of a space: what each is, may do, is kept from, and whether it is present. Times are those of the gateway, in
+ * milliseconds since 1970. Who may not read what is addressed to others learns of their pauses by welcomes alone [MEUP-8.1].
+ */
+export class Participants implements Fold<boolean, ParticipantsSnapshot> {
+  readonly #progress = new Progress()
+  #known = new Bounded<Known>(maxKnown)
+  #kicks = new Bounded<Restriction>(maxKicks)
+  #pauses = new Pauses()
+
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  /** Returns whether the envelope may have changed something. */
+  apply(envelope: Envelope): boolean {
+    if (!this.#progress.advance(envelope)) return false
+    const { id, kind, from, ts, payload } = envelope
+    const isPause = this.#pauses.apply(envelope)
+    if (kind === Kind.systemPresence) this.#onPresence(payload as PresencePayload, ts)
+    else if (kind === Kind.spaceInvite) this.#invite(id, payload as InvitePayload)
+    else if (kind === Kind.spaceKick) this.#kick(from, payload as KickPayload)
+    else if (kind !== Kind.systemSpace || payload.event !== 'configured') return isPause
+    else this.#configure(payload.participants)
+    return true
+  }
+
+  /** A welcome replaces what was known; what the log has up to its head is counted in it [MEUP-13.21]. */
+  onWelcome({ participants, space }: Pick<WelcomePayload, 'participants' | 'space'>): void {
+    const before = this.#known
+    this.restore({ seq: space.head, known: [], kicks: [], pauses: [] })
+    for (const { id, kind, capabilities, status, program = null, paused, kicked } of participants) {
+      const then = before.get(id) ?? newcomer(id)
+      const since = then.status === status ? then.since : null
+      this.#known.set(id, { ...then, kind, capabilities, status, since, program })
+      if (kicked) this.#kicks.set(id, readRestriction(kicked))
+      if (paused) this.#pauses.restore([{ id, ...readRestriction(paused) }])
+    }
+  }
+
+  /** `undefined` = nobody of this space. */
+  get(id: string, now: number): ParticipantDetails | undefined {
+    const known = this.#known.get(id)
+    return known && this.#describe(known, now)
+  }
+
+  all(now: number): ParticipantDetails[] {
+    return [...this.#known.values()].map((known) => this.#describe(known, now))
+  }
+
+  /** When it came or left; `null` if that is not known. */
+  since(id: string): string | null {
+    return this.#known.get(id)?.since ?? null
+  }
+
+  /** Also of participants of which nothing else is known. */
+  stateOf(id: string, now: number): ParticipantState {
+    const [paused, kicked, program] = [
+      this.#pauses.get(id, now),
+      this.#kicks.get(id),
+      this.#known.get(id)?.program,
+    ]
+    return {
+      ...(paused && { paused: restrictionInfo(paused) }),
+      ...(kicked && !isOver(kicked, now) && { kicked: restrictionInfo(kicked) }),
+      ...(program && { program }),
+    }
+  }
+
+  snapshot(): ParticipantsSnapshot {
+    const [known, kicks, pauses] = [this.#known.snapshot(), this.#kicks.snapshot(), this.#pauses.snapshot()]
+    return { seq: this.seq, known, kicks, pauses }
+  }
+
+  restore({ seq, known, kicks, pauses }: ParticipantsSnapshot): void {
+    this.#progress.seq = seq
+    ;[this.#known, this.#kicks, this.#pauses] = [new Bounded(maxKnown), new Bounded(maxKicks), new Pauses()]
+    this.#known.restore(known)
+    this.#kicks.restore(kicks)
+    this.#pauses.restore(pauses)
+  }
+
+  #describe({ id, kind, capabilities, status }: Known, now: number): ParticipantDetails {
+    return { id, kind, capabilities, status, ...this.stateOf(id, now) }
+  }
+
+  /** After the removal of a participant, leaves and updates do not add it again. */
+  #onPresence({ event, participant, vouched, program, ended }: PresencePayload, ts: string): void {
+    const { id, capabilities } = participant
+    const { belongs, invitation } = this.#known.get(id) ?? newcomer(id)
+    if (event === 'leave' && belongs === 'visiting') {
+      this.#known.delete(id)
+      this.#kicks.delete(id)
+    } else if (ended?.what === 'grant' && ended.id === invitation) this.#known.delete(id)
+    else if (this.#known.get(id) !== undefined || event === 'join' || vouched !== undefined) {
+      this.#change(id, {
+        ...(capabilities && { capabilities }),
+        ...(event !== 'update' && { status: event === 'join' ? 'present' : 'away', since: ts }),
+        ...(vouched && { belongs: 'admitted', invitation: null }),
+        ...(program !== undefined && { program }),
+      })
+    }
+  }
+
+  /** The configured participants are those of the latest configuration; presence tells the capabilities of known ones. */
+  #configure(participants: unknown): void {
+    if (!isObject(participants)) return
+    for (const { id, belongs, status } of [...this.#known.values()]) {
+      if (Object.hasOwn(participants, id)) continue
+      if (belongs === 'configured' || (belongs === 'unknown' && status === 'away')) this.#known.delete(id)
+      else if (belongs === 'unknown') this.#change(id, { belongs: 'visiting' })
+    }
+    const named = Object.entries(participants as Record<string, Pick<Known, 'kind' | 'capabilities'>>)
+    for (const [id, { kind, capabilities }] of named) {
+      const isKnown = this.#known.get(id) !== undefined
+      this.#change(id, { kind, belongs: 'configured', invitation: null, ...(!isKnown && { capabilities }) })
+    }
+  }
+
+  /** An invitation lifts a kick, and makes a participant of whom the operator has not named [MEUP-3.18, 3.19]. */
+  #invite(invitation: string, { participantId: id, capabilities }: InvitePayload): void {
+    this.#kicks.delete(id)
+    const known = this.#known.get(id)
+    if (known?.belongs === 'configured') return
+    this.#change(id, { belongs: 'admitted', invitation, ...(!known && { capabilities }) })
+  }
+
+  #kick(by: string, { participantId, reason = '', untilTs: until }: KickPayload): void {
+    this.#kicks.renew(participantId, readRestriction({ by, reason, ...(until && { until }) }))
+  }
+
+  #change(id: string, change: Partial<Known>): void {
+    this.#known.set(id, { ...(this.#known.get(id) ?? newcomer(id)), ...change })
+  }
+}
+
+/** The kind of a participant that the operator has not named. */
+export const unnamedKind = (id: string): string => (id.startsWith(GUEST) ? 'human' : 'agent')
+
+const newcomer = (id: string): Known => ({
+  ...{ id, kind: unnamedKind(id), capabilities: [], status: 'away', since: null, program: null },
+  ...{ belongs: id.startsWith(GUEST) ? 'visiting' : 'unknown', invitation: null },
+})

@@ -1,0 +1,126 @@
+import {
+  type Envelope,
+  Kind,
+  type ParticipantDetails,
+  type PausePayload,
+  type PresencePayload,
+} from '@meup/protocol'
+
+/** What keeps a participant from acting, or out. */
+export interface Restriction {
+  readonly by: string
+  readonly reason?: string
+  /** Milliseconds since 1970; absent = until somebody lifts it. */
+  readonly until?: number
+}
+
+interface Pause extends Restriction {
+  /** Id of its envelope. Absent where only a welcome, or the snapshot of an earlier version, tells of the pause. */
+  readonly ref?: string
+}
+
+/** A restriction as welcomes and views tell it. */
+export type RestrictionInfo = NonNullable<ParticipantDetails['paused']>
+
+export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
+
+/** Pauses past this many are forgotten, oldest first: no space has as many participants. */
+const remembered = 10_000
+/** Characters of a reason that are repeated. */
+const maxReasonChars = 200
+/** The latest time of a `Date`. */
+const endOfTime = 8.64e15
+
+/** Who is paused, by whom and until when [MEUP-3.13], and whose pause time has ended without an announcement. */
+export class Pauses {
+  readonly #paused = new Map<string, Pause>()
+  /** When the next pause ends, in milliseconds since 1970, or earlier. */
+  soonest = Number.POSITIVE_INFINITY
+
+  /** Returns whether the envelope may have changed who is paused. */
+  apply(envelope: Envelope): boolean {
+    const { kind, to = [], payload } = envelope
+    if (kind === Kind.systemPresence) return this.#end(payload as PresencePayload)
+    if (kind === Kind.participantPause) this.#pause(envelope)
+    else if (kind === Kind.participantResume) for (const id of to) this.#paused.delete(id)
+    else return false
+    return true
+  }
+
+  /** What keeps a participant from acting at `now`, in milliseconds since 1970. */
+  get(id: string, now: number): Pause | undefined {
+    const pause = this.#paused.get(id)
+    return pause !== undefined && isOver(pause, now) ? undefined : pause
+  }
+
+  /** Pauses that are over, and whose end the log does not have [MEUP-3.28]. */
+  *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
+    this.soonest = Number.POSITIVE_INFINITY
+    for (const [participant, pause] of this.#paused) {
+      this.#await(pause)
+      if (pause.ref !== undefined && isOver(pause, now)) yield { id: pause.ref, participant }
+    }
+  }
+
+  snapshot(): PausesSnapshot {
+    return [...this.#paused].map(([id, pause]) => ({ id, ...pause }))
+  }
+
+  restore(snapshot: PausesSnapshot): void {
+    for (const { id, ...pause } of snapshot) {
+      this.#paused.set(id, pause)
+      this.#await(pause)
+    }
+  }
+
+  #await({ until, ref }: Pause): void {
+    if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
+  }
+
+  /** The end of a pause that another one has replaced ends nothing. */
+  #end({ ended, participant: { id } }: PresencePayload): boolean {
+    const { ref = ended?.id } = this.#paused.get(id) ?? {}
+    return ended?.what === 'pause' && ended.id === ref && this.#paused.delete(id)
+  }
+
+  /** A second pause replaces the first. */
+  #pause({ id: ref, from: by, to = [], ts, payload }: Envelope): void {
+    const { reason, timeoutSeconds } = payload as PausePayload
+    const now = Date.parse(ts)
+    const end = timeoutSeconds && Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime)
+    const pause: Pause = { by, ref, ...cutReason(reason), ...(end !== undefined && { until: end }) }
+    for (const id of to) {
+      this.#paused.delete(id)
+      this.#paused.set(id, pause)
+    }
+    this.#await(pause)
+    if (this.#paused.size > remembered) this.#shrink(now)
+  }
+
+  #shrink(now: number): void {
+    for (const [id, each] of this.#paused) if (isOver(each, now)) this.#paused.delete(id)
+    for (const oldest of this.#paused.keys()) {
+      if (this.#paused.size <= remembered) break
+      this.#paused.delete(oldest)
+    }
+  }
+}
+
+/** Whether a restriction has ended by itself. `now`: milliseconds since 1970, by the gateway's clock. */
+export const isOver = ({ until }: Restriction, now: number): boolean => until !== undefined && until <= now
+
+export const cutReason = (reason: string | undefined): { readonly reason?: string } =>
+  reason ? { reason: reason.slice(0, maxReasonChars).toWellFormed() } : {}
+
+/** `until` is left out where it is later than any date. */
+export const restrictionInfo = ({ by, reason, until = endOfTime }: Restriction): RestrictionInfo => ({
+  by,
+  ...(reason && { reason }),
+  ...(until < endOfTime && { until: new Date(until).toISOString() }),
+})
+
+export const readRestriction = ({ by, reason, until }: RestrictionInfo): Restriction => ({
+  by,
+  ...cutReason(reason),
+  ...(until !== undefined && { until: Date.parse(until) }),
+})
