@@ -45,11 +45,11 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
-    // A nested context is hidden by itself.
+    // A hidden run stays hidden when it is over.
     package: views,
-    function: 'ContextStates.#show',
-    replace: ' || contextParent(run.context) !== undefined',
-    by: '',
+    function: 'ContextStates.#close',
+    replace: 'outermost.hiddenBy && opened',
+    by: 'opened === undefined',
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
