@@ -73,6 +73,11 @@ export class Assigner {
     this.#ulid = createUlids(epoch)
   }
 
+  /** Knows a question from the beginning: the log may begin after it. Its seq is 0 until it is there. */
+  expect({ id, from }: Pick<Trigger, 'id' | 'from'>): void {
+    this.#addTrigger({ id, from, kind: Kind.chat })
+  }
+
   /** The effects of the next envelope on turns; none if it was assigned before or is not in the log. */
   assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
@@ -295,7 +300,7 @@ export class Assigner {
   }
 
   /** Remembers a chat or a request, since a turn may begin with an answer to it. */
-  #addTrigger({ id, seq = 0, kind, from, to }: Envelope): void {
+  #addTrigger({ id, seq = 0, kind, from, to }: Pick<Envelope, 'id' | 'seq' | 'kind' | 'from' | 'to'>): void {
     this.#triggers.set(id, { id, seq, kind, from, to })
   }
 
