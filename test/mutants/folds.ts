@@ -40,6 +40,22 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },
   {
+    // What is nested in a run that has ended goes on.
+    package: views,
+    function: 'ContextStates.#close',
+    replace: '[outermost, ...nested]',
+    by: '[outermost]',
+    tests: ['packages/folds/test/context-fixtures.test.ts'],
+  },
+  {
+    // A hidden run stays hidden when it is over.
+    package: views,
+    function: 'ContextStates.#close',
+    replace: 'outermost.hiddenBy && opened',
+    by: 'opened === undefined',
+    tests: ['packages/folds/test/context-fixtures.test.ts'],
+  },
+  {
     // Turns are shown whole to those who may not read all of them.
     package: 'packages/gateway',
     function: 'selectVisible',
