@@ -64,6 +64,14 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export {
+  type Chain,
+  explain,
+  explainLogged,
+  findOutsideText,
+  type Heading,
+  type ReadableLog,
+} from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

@@ -76,4 +76,3 @@ export {
   sizeText,
   stripMarkdown,
 } from './text.js'
-export type { Chain } from './why.js'
