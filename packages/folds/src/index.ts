@@ -16,7 +16,6 @@ export * from './contexts/context-view.js'
 export * from './describe.js'
 export { hasUnseen, indentJson, spellOut } from './exact-json.js'
 export type { Fold } from './fold.js'
-export * from './grants.js'
 export { inertMarkdown } from './markdown.js'
 export * from './mcp/calls.js'
 export {
@@ -64,6 +63,7 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export * from './space/grants.js'
 export {
   type Chain,
   explain,

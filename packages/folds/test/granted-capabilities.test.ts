@@ -11,10 +11,10 @@ beforeEach(() => {
   configured({ ana: ['*'], lead: ['chat'], ben: ['mcp.proposal'] })
 })
 
-const append = (fields: object): void =>
+const append = (fields: object): boolean =>
   log.apply({ ts: '2026-01-01T00:00:00.000Z', payload: {}, ...fields } as unknown as AnyEnvelope)
 
-const configured = (participants: Record<string, readonly Capability[]>): void =>
+const configured = (participants: Record<string, readonly Capability[]>): boolean =>
   append({
     kind: 'system.space',
     payload: {
@@ -25,10 +25,10 @@ const configured = (participants: Record<string, readonly Capability[]>): void =
     },
   })
 
-const grant = (id: string, from: string, capabilities: readonly Capability[], rest: object = {}): void =>
+const grant = (id: string, from: string, capabilities: readonly Capability[], rest: object = {}): boolean =>
   append({ id, from, kind: 'capability.grant', payload: { recipient: 'ben', capabilities, ...rest } })
 
-const revoke = (from: string, what: object): void =>
+const revoke = (from: string, what: object): boolean =>
   append({ id: 'r', from, kind: 'capability.revoke', payload: { recipient: 'ben', ...what } })
 
 const info = (id: string, ...capabilities: Capability[]): ParticipantInfo => ({

@@ -1,5 +1,5 @@
+import type { Configuration } from '@meup/folds'
 import {
-  type Capability,
   Coverage,
   correlations,
   type Envelope,
@@ -13,8 +13,7 @@ import {
   type RevokePayload,
   type WorkMeter,
 } from '@meup/protocol'
-import type { Grant } from './grants.js'
-import type { Trust } from './trust.js'
+import type { Grant, Trust } from './trust.js'
 
 /** As it is logged: the gateway has added the hash, save where the operator's token is good already. */
 type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
@@ -82,12 +81,6 @@ function kick({ from: by, seq: at = 0, payload }: Envelope, trust: Trust): void 
 /** A time of the wire as milliseconds since the epoch; nothing where there is none. */
 function until<Name extends string>(name: Name, time: string | undefined): { [Key in Name]?: number } {
   return time === undefined ? {} : ({ [name]: Date.parse(time) } as { [Key in Name]: number })
-}
-
-/** What `system.space configured` says of participants. */
-interface Configuration {
-  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
-  readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
 /**
