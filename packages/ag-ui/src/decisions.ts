@@ -70,7 +70,7 @@ function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reade
   const { space, participant } = reader
   for (const answer of answers) {
     const { proposal: id, isApproved } = answer
-    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    if (space.state.calls.proposal(id, space.clock.now()) === undefined) continue
     const proposal = findProposal(reader, id)
     if (proposal === undefined) continue
     const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)

@@ -87,8 +87,7 @@ describe('an interrupt', () => {
     await running
     const interrupts = async () => {
       const page = new Page(url, 'ana')
-      void page.run({ timeoutSeconds: 1 }).catch(() => {}) // Without interrupts it waits for an answer.
-      await expect.poll(() => page.events.length).toBeGreaterThan(1)
+      await page.run({ timeoutSeconds: 1 }).catch(() => {}) // Without interrupts it waits for an answer.
       return page.agent.pendingInterrupts
     }
     return { ...staged, interrupts, seq }

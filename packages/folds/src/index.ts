@@ -15,6 +15,7 @@ export {
 export * from './contexts/context-view.js'
 export * from './describe.js'
 export { hasUnseen, indentJson, spellOut } from './exact-json.js'
+export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
 export { inertMarkdown } from './markdown.js'
 export * from './mcp/calls.js'
@@ -63,6 +64,16 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export {
+  type Call,
+  type CallChange,
+  type CallKind,
+  type CallState,
+  type CallStore,
+  Calls,
+  RecentCalls,
+  type WithdrawalCause,
+} from './space/calls.js'
 export * from './space/grants.js'
 export {
   type Chain,

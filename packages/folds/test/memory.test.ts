@@ -96,7 +96,7 @@ describe('the memory of a fold is bounded', () => {
       createProposalFold(open),
       5000,
       (index) => [propose('agent', 'deploy', { text: 'x'.repeat(8000) }, { id: `p${index}` })],
-      ({ proposals }) => proposals.length,
+      ({ calls }) => calls.length,
     )
     expect(once).toBeLessThan(5000)
     expect(twice).toBe(once)

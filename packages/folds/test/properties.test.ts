@@ -92,7 +92,8 @@ test('changes tell of everything that is different', () => {
         (changed) => changed,
         ({ id }) => id,
       )
-      expect(proposed).toEqual(Object.fromEntries(proposals.snapshot().proposals))
+      const known = proposals.snapshot().calls.flatMap(({ data }) => (data === null ? [] : [[data.id, data]]))
+      expect(proposed).toEqual(Object.fromEntries(known))
       const transcript = createTranscript()
       const messages = collectChanges(
         transcript,

@@ -35,14 +35,14 @@ function crowded(times: number): SpaceState {
 
 test('whoever asks and proposes the most is forgotten first, and nobody else', () => {
   const state = crowded(12_000)
-  expect(state.requests.get('asked')).toMatchObject({ from: 'ana' })
-  expect(state.proposals.find('proposed', 0)).toMatchObject({ by: 'ana' })
-  expect(state.requests.get('asked-0'), 'eve has asked less than mallory').toMatchObject({ from: 'eve' })
-  expect([state.requests.get('asked-1'), state.requests.get('asked-11999')]).toMatchObject([
+  expect(state.calls.request('asked')).toMatchObject({ from: 'ana' })
+  expect(state.calls.proposal('proposed', 0)).toMatchObject({ from: 'ana' })
+  expect(state.calls.request('asked-0'), 'eve has asked less than mallory').toMatchObject({ from: 'eve' })
+  expect([state.calls.request('asked-1'), state.calls.request('asked-11999')]).toMatchObject([
     undefined,
     { from: 'mallory' },
   ])
-  expect(state.proposals.open(0)).toHaveLength(10_000)
+  expect(state.calls.proposals(0)).toHaveLength(10_000)
 })
 
 test('a snapshot goes on to forget the same', () => {

@@ -175,7 +175,7 @@ const answersOf = (state: SpaceState, ids: readonly string[]) => ({
 })
 
 const membership = (
-  { participants, programs, contexts, requests, configured }: SpaceState,
+  { participants, programs, contexts, calls, configured }: SpaceState,
   ids: readonly string[],
 ) => ({
   participants: participants.list(),
@@ -189,17 +189,25 @@ const membership = (
   living: [...programs.living()],
   replaced: names.flatMap((id) => sessions.map((session) => programs.isReplaced(id, session))),
   contested: names.map((id) => programs.countReplaced(id, begin)),
-  waiting: names.map((id) => requests.waitingFor(id)),
+  waiting: names.map((id) => calls.waitingFor(id)),
   hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
-  requests: ids.map((id) => requests.get(id)),
+  requests: ids.map((id) => {
+    const { from, to, answeredBy } = calls.request(id) ?? {}
+    return { from, to, answeredBy }
+  }),
   configured,
 })
 
 const times = [0, 5000, 20_000, 60_000].map((after) => begin + after)
 
-const control = ({ pauses, proposals, hops }: SpaceState, ids: readonly string[]) => ({
+const control = ({ pauses, calls, hops }: SpaceState, ids: readonly string[]) => ({
   pauses: times.map((now) => names.map((name) => pauses.of(name, now))),
-  proposals: times.map((now) => ids.map((id) => proposals.find(id, now))),
+  proposals: times.map((now) =>
+    ids.map((id) => {
+      const { from, method, session, data, expiresAt, usesLeft, rejectedBy } = calls.proposal(id, now) ?? {}
+      return { from, method, session, data, expiresAt, usesLeft, rejectedBy }
+    }),
+  ),
   hops: names.flatMap((from) => [
     hops.of({ from, to: names, payload: {} }),
     ...ids.map((correlationId) => hops.of({ from, correlationId, payload: {} })),
@@ -281,10 +289,10 @@ describe('a state from a snapshot', () => {
     expect(textOf(resumed)).toBe(textOf(whole))
     expect(resumed.contexts.get('run0')).toBeUndefined()
     expect(resumed.contexts.get(`run${many - 1}`)).toMatchObject({ state: 'concluded' })
-    expect(resumed.requests.get('ask0')).toBeUndefined()
-    expect(resumed.requests.get(`ask${many - 1}`)).toMatchObject({ from: 'ana' })
-    expect(resumed.proposals.find('plan0', 0)).toBeUndefined()
-    expect(resumed.proposals.find(`plan${many - 1}`, 0)).toMatchObject({ by: 'ana' })
+    expect(resumed.calls.request('ask0')).toBeUndefined()
+    expect(resumed.calls.request(`ask${many - 1}`)).toMatchObject({ from: 'ana' })
+    expect(resumed.calls.proposal('plan0', 0)).toBeUndefined()
+    expect(resumed.calls.proposal(`plan${many - 1}`, 0)).toMatchObject({ from: 'ana' })
     expect(resumed.hops.of({ from: 'ben', correlationId: 'say0', payload: {} })).toBe(0)
     expect(resumed.hops.of({ from: 'ben', correlationId: `say${many - 1}`, payload: {} })).toBe(1)
   })

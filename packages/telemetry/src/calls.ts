@@ -1,28 +1,30 @@
 import {
-  Bounded,
-  createProposalFold,
-  findCancelledCall,
-  isNotification,
+  type Call,
+  type CallChange,
+  Calls,
   isToolCall,
-  type ProposalView,
+  RecentCalls,
   type SpanContext,
   shownToolName,
   type Traces,
 } from '@meup/folds'
-import { correlations, type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** The texts of proposals are not needed: spans leave them out. */
-const unread = () => ({ text: '', isWithheld: true })
+/** Of what has a span: later envelopes may refer to it. */
+const endedWeight = 1000
 
 /** Makes a span of each tool call: from its proposal, or else its request, to its outcome. */
-export class Calls {
+export class CallSpans {
   readonly #scope: SpanScope
   readonly #traces: Traces
-  /** By the id of the request, or of the proposal until a request fulfils it. */
-  readonly #open = new Bounded<OpenCall>(16e6, ({ weight }) => weight)
-  readonly #proposals = createProposalFold(unread)
+  /** `null`: the span is made. */
+  readonly #calls = new Calls<OpenCall | null>({
+    reduce: (change, envelope) => this.#reduce(change, envelope),
+    store: new RecentCalls({ open: 16e6, over: 10e6, weigh: ({ data }) => data?.weight ?? endedWeight }),
+  })
   readonly #absences = new Absences()
+  #spans: TraceSpan[] = []
 
   constructor(scope: SpanScope, traces: Traces) {
     this.#scope = scope
@@ -31,64 +33,61 @@ export class Calls {
 
   /** The spans of the calls that this envelope ends. */
   apply(envelope: Envelope): TraceSpan[] {
-    const now = Date.parse(envelope.ts)
-    const abandoned = this.#abandon(now)
-    const decided = this.#proposals.apply(envelope).flatMap((each) => this.#decide(each, envelope))
-    return [...abandoned, ...decided, ...this.#onEnvelope(envelope, now)]
-  }
-
-  #onEnvelope(envelope: Envelope, now: number): TraceSpan[] {
-    const { kind, payload } = envelope
-    if (kind === Kind.mcpRequest && isNotification(payload)) return this.#cancel(envelope, now)
-    if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#begin(envelope)
-    else if (kind === Kind.mcpResponse) {
-      return correlations(envelope).flatMap((id) => this.#end(id, now, getErrorType(payload)))
-    } else if (kind === Kind.systemPresence) this.#absences.onPresence(envelope, this.#open.values())
-    else if (kind === Kind.systemDecision) {
-      return createRefusalSpan(envelope, payload as DecisionPayload, this.#scope, this.#traces)
+    const { kind, ts, payload } = envelope
+    this.#spans = []
+    const abandoned = this.#absences.due(Date.parse(ts), this.#open())
+    for (const { call, since } of abandoned) {
+      this.#calls.setData(call.approval ?? call.id, null)
+      this.#spans.push(endCall(call, since, 'abandoned'))
     }
-    return []
-  }
-
-  /** A request that fulfils a proposal continues that call; `#decide` handles it. */
-  #begin(envelope: Envelope): void {
-    const { id, payload } = envelope
-    if (!isToolCall(payload) || this.#open.get(id) !== undefined) return
-    this.#open.set(id, openCall(envelope, this.#scope, this.#traces))
+    this.#calls.apply(envelope)
+    if (kind === Kind.systemPresence) this.#absences.onPresence(envelope, this.#open())
+    const refused =
+      kind === Kind.systemDecision
+        ? createRefusalSpan(envelope, payload as DecisionPayload, this.#scope, this.#traces)
+        : []
+    return [...this.#spans, ...refused]
   }
 
   /** The first rejection ends a call, though others may still approve: that is another call then. */
-  #decide({ id, state, expiresAt, fulfilments }: ProposalView, envelope: Envelope): TraceSpan[] {
-    const call = this.#open.get(id)
-    if (call === undefined) return []
-    if (fulfilments.at(-1)?.id === envelope.id) {
-      this.#open.delete(id)
-      const { id: approval, from: asker, payload } = envelope
-      const jsonRpcId = getJsonRpcId(payload)
-      this.#open.set(approval, { ...call, asker, approval, jsonRpcId, isProposal: false })
-      return []
+  #reduce(change: CallChange<OpenCall | null>, envelope: Envelope): OpenCall | null | undefined {
+    const { call } = change
+    if (change.what === 'asked') return this.#begin(call, envelope)
+    const open = call.data
+    if (open === null) return null
+    const now = Date.parse(envelope.ts)
+    switch (change.what) {
+      case 'answered':
+        return this.#end(open, now, getErrorType(envelope.payload))
+      case 'expired':
+        return this.#end(open, call.expiresAt ?? now, 'expired')
+      case 'cancelled':
+      case 'rejected':
+      case 'withdrawn':
+        return this.#end(open, now, change.what)
     }
-    const ending = envelope.kind === Kind.mcpReject ? 'rejected' : state
-    if (ending === 'open' || ending === 'fulfilled') return []
-    const at = Date.parse((ending === 'expired' && expiresAt) || envelope.ts)
-    return this.#end(id, at, ending)
+    return open
   }
 
-  #cancel(envelope: Envelope, now: number): TraceSpan[] {
-    const named = findCancelledCall(envelope, this.#open, ({ asker }) => asker)
-    return named === undefined ? [] : this.#end(named.key, now, 'cancelled')
+  /** The first request that fulfils a proposal continues that call. */
+  #begin(call: Call<unknown>, envelope: Envelope): OpenCall | undefined {
+    const { payload } = envelope
+    if (!isToolCall(payload)) return undefined
+    const { id: approval, kind, from: asker } = call
+    const proposals = kind === 'call' ? call.about.flatMap((id) => this.#calls.get(id) ?? []) : []
+    const [proposed] = proposals.filter((each) => each.kind === 'proposal')
+    if (proposed?.data == null) return openCall(envelope, this.#scope, this.#traces)
+    this.#calls.setData(proposed.id, null)
+    return { ...proposed.data, asker, approval, isProposal: false }
   }
 
-  #abandon(now: number): TraceSpan[] {
-    const abandoned = this.#absences.due(now, this.#open.values())
-    return abandoned.flatMap(({ call, since }) => this.#end(call.approval ?? call.id, since, 'abandoned'))
+  #end(call: OpenCall, at: number, error: string | undefined): null {
+    this.#spans.push(endCall(call, at, error))
+    return null
   }
 
-  #end(id: string, at: number, error: string | undefined): TraceSpan[] {
-    const call = this.#open.get(id)
-    if (call === undefined) return []
-    this.#open.delete(id)
-    return [endCall(call, at, error)]
+  *#open(): Generator<OpenCall> {
+    for (const { data } of this.#calls.all()) if (data !== null) yield data
   }
 }
 
@@ -102,7 +101,6 @@ interface OpenCall {
   /** The sender of the request; before there is one, the proposer. */
   readonly asker: string
   readonly to: readonly string[]
-  readonly jsonRpcId: string | undefined
   readonly span: Pick<TraceSpan, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'start'>
   readonly attributes: Attributes
   /** Approximate size in memory, in characters. */
@@ -114,13 +112,11 @@ function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCal
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
   const { span, parent } = traces.getCallSpan(envelope)
   const tool = shownToolName(payload)
-  const jsonRpcId = getJsonRpcId(payload)
   return {
     id,
     isProposal: kind === Kind.mcpProposal,
     asker: from,
     to,
-    jsonRpcId,
     span: beginSpan(span, context === undefined ? parent : scope.findSpan(context), tool, envelope),
     attributes: createAttributes({
       ...commonAttributes(tool, scope.attributes(from, context)),
@@ -129,12 +125,9 @@ function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCal
       'meup.rationale': rationale,
       'meup.parallel_group': parallelGroup,
     }),
-    weight: 1000 + (rationale?.length ?? 0) + (jsonRpcId?.length ?? 0),
+    weight: 1000 + (rationale?.length ?? 0),
   }
 }
-
-const getJsonRpcId = ({ id }: Envelope['payload']): string | undefined =>
-  typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 
 function endCall(call: OpenCall, at: number, error: string | undefined): TraceSpan {
   const { id, approval, asker, span, attributes } = call

@@ -19,7 +19,7 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import { Calls } from './calls.js'
+import { CallSpans } from './calls.js'
 import { createAttributes, type SpanEvent, SpanScope, type TraceSpan } from './span.js'
 
 export interface TraceOptions {
@@ -51,13 +51,13 @@ class Spans implements TraceFold {
   readonly #traces: Traces
   readonly #scope: SpanScope
   readonly #texts: TextEvents | undefined
-  readonly #calls: Calls
+  readonly #calls: CallSpans
 
   constructor({ space, epoch, captureText = false }: TraceOptions) {
     this.#traces = new Traces(() => epoch)
     this.#scope = new SpanScope(space, this.#contexts, this.#traces)
     this.#texts = captureText ? new TextEvents(this.#scope) : undefined
-    this.#calls = new Calls(this.#scope, this.#traces)
+    this.#calls = new CallSpans(this.#scope, this.#traces)
   }
 
   get seq(): number {

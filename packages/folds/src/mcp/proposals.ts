@@ -1,12 +1,10 @@
-import { correlations, type Envelope, getErasure, Kind } from '@meup/protocol'
-import { Bounded, Register, type RegisterSnapshot } from '../bounded.js'
-import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
+import type { Envelope } from '@meup/protocol'
 import { type Fold, Progress } from '../fold.js'
 import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Source } from '../source.js'
+import { type Call, type CallChange, Calls, RecentCalls } from '../space/calls.js'
 import { cut, getRationale } from '../text.js'
-import { getParameters, guardedToolName, isNotification } from './calls.js'
-import { getEndedSession } from './program-ended.js'
+import { getParameters, guardedToolName } from './calls.js'
 import { getOutcome } from './result.js'
 
 /** `createProposalFoldWith`, by default with the rules of @meup/safety. */
@@ -19,9 +17,8 @@ export type Viewer = () => string | undefined
 export interface ProposalSnapshot {
   readonly seq: number
   readonly now: number
-  readonly proposals: RegisterSnapshot<ProposalView>
-  readonly requests: readonly (readonly [request: string, proposal: string])[]
-  readonly deadlines: DeadlinesSnapshot
+  /** Proposals, and the requests that fulfil them, which have no view. */
+  readonly calls: readonly Call<ProposalView | null>[]
 }
 
 export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnapshot> {
@@ -41,10 +38,11 @@ class Proposals implements ProposalFold {
   readonly #guard: Guard
   readonly #viewer: Viewer
   readonly #progress = new Progress()
-  readonly #proposals = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
-  /** Proposals by the requests that fulfil them. */
-  readonly #requests = new Bounded<string>(10_000)
-  readonly #deadlines = new Deadlines()
+  /** Proposals, and the requests that fulfil them. */
+  readonly #calls = new Calls<ProposalView | null>({
+    reduce: (change, envelope) => this.#reduce(change, envelope),
+    store: new RecentCalls({ open: 32e6, over: 8e6, weigh: ({ data }) => weigh(data) }),
+  })
   /** Time of the log, in milliseconds. */
   #now = 0
 
@@ -60,111 +58,66 @@ class Proposals implements ProposalFold {
   apply(envelope: Envelope): readonly ProposalView[] {
     if (!this.#progress.advance(envelope)) return []
     this.#now = Math.max(this.#now, Date.parse(envelope.ts))
-    return [...this.#keep(this.#expired()), ...this.#keep(this.#onEnvelope(envelope))]
+    return this.#calls.apply(envelope).flatMap(({ call }) => call.data ?? [])
   }
 
   snapshot(): ProposalSnapshot {
-    return {
-      seq: this.seq,
-      now: this.#now,
-      proposals: this.#proposals.snapshot(),
-      requests: this.#requests.snapshot(),
-      deadlines: this.#deadlines.snapshot(),
-    }
+    return { seq: this.seq, now: this.#now, calls: [...this.#calls.all()] }
   }
 
-  restore({ seq, now, proposals, requests, deadlines }: ProposalSnapshot): void {
+  restore({ seq, now, calls }: ProposalSnapshot): void {
     this.#progress.seq = seq
     this.#now = now
-    this.#proposals.restore(proposals)
-    this.#requests.restore(requests)
-    this.#deadlines.restore(deadlines)
+    this.#calls.restore(calls)
   }
 
   get(id: string): ProposalView | undefined {
-    return this.#proposals.get(id)
+    return this.#calls.get(id)?.data ?? undefined
   }
 
   open(now = this.#now): readonly ProposalView[] {
-    return [...this.#proposals.open()].filter((each) => isOpenProposal(each, now))
+    return [...this.#calls.open()].flatMap(({ data }) => (data && isOpenProposal(data, now) ? [data] : []))
   }
 
-  #keep(changed: readonly ProposalView[]): readonly ProposalView[] {
-    for (const each of changed) this.#proposals.set(each.id, each)
-    return changed
-  }
-
-  #expired(): ProposalView[] {
-    const due = this.#deadlines.due(this.#now).flatMap((id) => this.#proposals.get(id) ?? [])
-    return due.filter(isOpen).map((each) => ({ ...each, state: 'expired' }))
-  }
-
-  #onEnvelope(envelope: Envelope): ProposalView[] {
-    switch (envelope.kind) {
-      case Kind.mcpProposal:
-        return [this.#proposed(envelope)]
-      case Kind.mcpRequest:
-        return isNotification(envelope.payload) ? [] : this.#fulfilled(envelope)
-      case Kind.mcpResponse:
-        return this.#answered(envelope)
-      case Kind.mcpReject:
-        return this.#rejected(envelope)
-      case Kind.mcpWithdraw:
-        return this.#concerned(envelope).map((each) => withdrawn(each, toRefusal(envelope, this.#guard)))
-      case Kind.spaceKick:
-        return this.#ended(envelope)
-      case Kind.systemSpace:
-        return this.#gone(envelope)
-      case Kind.systemPresence:
-        return this.#leftBy(envelope)
+  #reduce(change: CallChange<ProposalView | null>, envelope: Envelope): ProposalView | null | undefined {
+    const { call } = change
+    if (change.what === 'asked' && call.kind === 'proposal') return this.#propose(call, envelope)
+    if (change.what === 'asked') return call.about.some((id) => this.get(id) !== undefined) ? null : undefined
+    const view = call.data
+    if (view === null) return null
+    const { ts } = envelope
+    switch (change.what) {
+      case 'fulfilled': {
+        const fulfilment = { id: envelope.id, by: change.by, ts, outcome: null }
+        const state = call.state === 'fulfilled' ? call.state : view.state
+        const fulfilments = [...view.fulfilments, fulfilment].slice(-maxEntries)
+        return { ...view, usesLeft: call.usesLeft, fulfilments, state }
+      }
+      case 'carried out':
+        return answered(view, change.request, getOutcome(envelope.payload))
+      case 'rejected': {
+        const rejections = [...view.rejections, this.#toRefusal(envelope)].slice(-maxEntries)
+        return { ...view, rejections, ...(change.by === this.#viewer() && { state: 'rejected' }) }
+      }
+      case 'withdrawn': {
+        const { by, why } = change
+        const refusal = { by, ts, reason: why, message: null }
+        return {
+          ...view,
+          state: 'withdrawn',
+          withdrawal: why === 'withdrawn' ? this.#toRefusal(envelope) : refusal,
+        }
+      }
+      case 'expired':
+        return { ...view, state: 'expired' }
+      case 'program ended':
+        return { ...view, programEnded: true }
     }
-    return []
+    return view
   }
 
-  #rejected(envelope: Envelope): ProposalView[] {
-    const refusal = toRefusal(envelope, this.#guard)
-    const isOwn = envelope.from === this.#viewer()
-    return this.#concerned(envelope).map((each) => ({
-      ...each,
-      ...(isOwn && isOpen(each) && { state: 'rejected' as const }),
-      rejections: [...each.rejections, refusal].slice(-maxEntries),
-    }))
-  }
-
-  /** A kick withdraws the proposals of its participant. */
-  #ended({ from: by, ts, payload }: Envelope): ProposalView[] {
-    const own = [...this.#proposals.open()].filter(({ source }) => source.from === payload.participantId)
-    return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
-  }
-
-  /** Nobody waits for what a program has proposed that has ended. */
-  #leftBy(envelope: Envelope): ProposalView[] {
-    const { participant, session } = getEndedSession(envelope) ?? {}
-    if (session === undefined) return []
-    return [...this.#proposals.open()]
-      .filter((each) => each.session === session && each.source.from === participant)
-      .map((each) => ({ ...each, programEnded: true }))
-  }
-
-  /** Nobody can decide on a pruned or erased proposal any more [MEUP-3.22]. */
-  #gone(envelope: Envelope): ProposalView[] {
-    const { from: by, ts, payload } = envelope
-    const erased = getErasure(envelope)?.id
-    const through = payload.event === 'pruned' ? Number(payload.through) : 0
-    const gone = [...this.#proposals.open()].filter(
-      ({ id, source }) => id === erased || source.seq <= through,
-    )
-    const reason = erased === undefined ? 'pruned' : 'erased'
-    return gone.map((each) => withdrawn(each, { by, ts, reason, message: null }))
-  }
-
-  #concerned(envelope: Envelope): ProposalView[] {
-    return correlations(envelope).flatMap((id) => this.#proposals.get(id) ?? [])
-  }
-
-  #proposed(envelope: Envelope): ProposalView {
-    const { id, payload } = envelope
-    this.#deadlines.set(id, payload.expiresAt)
+  #propose({ id, usesLeft }: Pick<Call<unknown>, 'id' | 'usesLeft'>, envelope: Envelope): ProposalView {
+    const { payload } = envelope
     return {
       id,
       source: getSource(envelope),
@@ -174,7 +127,7 @@ class Proposals implements ProposalFold {
       parameters: redact(getParameters(payload), this.#guard).value,
       rationale: getRationale(envelope),
       state: 'open',
-      usesLeft: typeof payload.uses === 'number' ? payload.uses : 1,
+      usesLeft,
       proposedAt: envelope.ts,
       expiresAt: typeof payload.expiresAt === 'string' ? payload.expiresAt : null,
       fulfilments: [],
@@ -183,30 +136,24 @@ class Proposals implements ProposalFold {
     }
   }
 
-  /** A request that names a withdrawn or pruned proposal does not fulfil it. */
-  #fulfilled(request: Envelope): ProposalView[] {
-    const proposals = this.#concerned(request).filter(({ withdrawal }) => withdrawal === null)
-    return proposals.map((each) => {
-      this.#requests.set(request.id, each.id)
-      return fulfilled(each, request)
-    })
-  }
-
-  #answered(response: Envelope): ProposalView[] {
-    return correlations(response).flatMap((request) => {
-      const proposal = this.#proposals.get(this.#requests.get(request) ?? '')
-      if (proposal === undefined) return []
-      return [answered(proposal, request, getOutcome(response.payload))]
-    })
+  #toRefusal({ from: by, ts, payload }: Envelope): Refusal {
+    const { reason, message } = payload
+    const text = (said: unknown): string => cut(guarded(String(said), this.#guard), maxReasonChars)
+    return { by, ts, reason: text(reason), message: message === undefined ? null : text(message) }
   }
 }
 
-const weigh = ({ rationale, parameters, fulfilments, rejections }: ProposalView): number =>
-  1000 +
-  (rationale?.length ?? 0) +
-  JSON.stringify(parameters).length +
-  200 * fulfilments.length +
-  500 * rejections.length
+/** Of a request that fulfils a proposal, in characters. */
+const requestWeight = 500
+
+const weigh = (view: ProposalView | null): number =>
+  view === null
+    ? requestWeight
+    : 1000 +
+      (view.rationale?.length ?? 0) +
+      JSON.stringify(view.parameters).length +
+      200 * view.fulfilments.length +
+      500 * view.rejections.length
 
 /** A proposal and its state. */
 export interface ProposalView {
@@ -255,32 +202,12 @@ export interface Refusal {
 const maxEntries = 100
 const maxReasonChars = 2000
 
-const isOpen = ({ state }: ProposalView): boolean => state === 'open'
-
 /** Whether it may still be fulfilled by its viewer; `now` in milliseconds. */
 export const isOpenProposal = ({ state, expiresAt }: ProposalView, now: number): boolean =>
   state === 'open' && (expiresAt === null || Date.parse(expiresAt) > now)
-
-function fulfilled(proposal: ProposalView, { id, from: by, ts }: Envelope): ProposalView {
-  const usesLeft = Math.max(proposal.usesLeft - 1, 0)
-  const fulfilments = [...proposal.fulfilments, { id, by, ts, outcome: null }].slice(-maxEntries)
-  return { ...proposal, usesLeft, fulfilments, state: usesLeft === 0 ? 'fulfilled' : proposal.state }
-}
 
 function answered(proposal: ProposalView, request: string, outcome: 'success' | 'error'): ProposalView {
   const isMeant = (each: Fulfilment): boolean => each.id === request && each.outcome === null
   const fulfilments = proposal.fulfilments.map((each) => (isMeant(each) ? { ...each, outcome } : each))
   return { ...proposal, fulfilments }
-}
-
-const withdrawn = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
-  ...proposal,
-  state: isOpen(proposal) || proposal.state === 'rejected' ? 'withdrawn' : proposal.state,
-  withdrawal: refusal,
-})
-
-function toRefusal({ from: by, ts, payload }: Envelope, guard: Guard): Refusal {
-  const { reason, message } = payload
-  const text = (said: unknown): string => cut(guarded(String(said), guard), maxReasonChars)
-  return { by, ts, reason: text(reason), message: message === undefined ? null : text(message) }
 }

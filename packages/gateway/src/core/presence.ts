@@ -309,12 +309,12 @@ export class Presence {
 
   /** Ends the runs of a program, and the calls that nobody will answer, before the log says that it is over: what fails here is tried again. */
   #endWork(participant: string, session: string): void {
-    const { contexts, programs, requests } = this.#space.state
+    const { contexts, programs, calls } = this.#space.state
     for (const left of contexts.of(participant)) {
       if (left.session === session) this.#cancel(left, programEndedReason)
     }
     for (const other of programs.living(participant)) if (other.session !== session) return
-    for (const call of requests.waitingFor(participant)) this.#answerFor(participant, call)
+    for (const call of calls.waitingFor(participant)) this.#answerFor(participant, call)
   }
 
   /** Answers a call for an addressee whose program has ended [MEUP-2.15]. */

@@ -539,7 +539,7 @@ export function createReport(
     unerased,
     present: state.participants.present().length,
     openContexts: state.contexts.open().length,
-    openProposals: state.proposals.open(clock.now()).length,
+    openProposals: state.calls.proposals(clock.now()).length,
     metrics,
   }
 }

@@ -28,7 +28,9 @@ export async function getProposals(
   const { log, delivered: head } = space
   const found: string[] = []
   let [bytes, last, hasMore] = [0, 0, false]
-  for (const { id, by, session, seq, uses, rejectedBy } of space.state.proposals.open(space.clock.now())) {
+  for (const { id, from, session, seq, usesLeft, rejectedBy } of space.state.calls.proposals(
+    space.clock.now(),
+  )) {
     if (seq <= after || seq > head) continue
     const row = log.find(id)
     if (row === undefined || row.body.length === 0 || !mayRead(reader, space.decideAudience(row))) continue
@@ -36,8 +38,8 @@ export async function getProposals(
       hasMore = true
       break
     }
-    const programEnded = hasEnded(space.state, by, session) ? { programEnded: true } : {}
-    found.push(describe(row, { usesLeft: uses, rejectedBy: [...rejectedBy], ...programEnded }))
+    const programEnded = hasEnded(space.state, from, session) ? { programEnded: true } : {}
+    found.push(describe(row, { usesLeft, rejectedBy, ...programEnded }))
     bytes += row.body.length
     last = seq
   }

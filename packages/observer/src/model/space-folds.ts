@@ -43,7 +43,7 @@ export class SpaceFolds {
   #proposals: ProposalFold
   readonly #viewer: () => string | undefined
   readonly blocks = new Blocks()
-  readonly elicitations = new Elicitations()
+  #elicitations: Elicitations
   /** Runs that go on, and whose they are. */
   readonly runs = new Map<string, string>()
   #transcript = createTranscript(maxTranscriptChars)
@@ -63,7 +63,12 @@ export class SpaceFolds {
     this.#proposals = createProposalFoldWith(noRedaction, viewer)
     this.#isShown = isShown
     this.#contexts = this.#newContexts()
+    this.#elicitations = this.#newElicitations()
     this.#folding = folding
+  }
+
+  get elicitations(): Elicitations {
+    return this.#elicitations
   }
 
   get proposals(): ProposalFold {
@@ -82,8 +87,7 @@ export class SpaceFolds {
       this.blocks.touchProposal(proposal.id)
       if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
     }
-    for (const id of this.elicitations.apply(envelope, (call) => this.#log.get(call)))
-      this.blocks.touchCall(id)
+    for (const id of this.#elicitations.apply(envelope)) this.blocks.touchCall(id)
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
@@ -122,11 +126,12 @@ export class SpaceFolds {
       proposals: this.#proposals.snapshot(),
       transcript: this.#transcript.snapshot(),
       runs: [...this.runs],
+      elicitations: this.#elicitations.snapshot(),
     }
   }
 
   /** Restores a checkpoint and drops everything after it. */
-  restore({ seq, contexts, proposals, transcript, runs }: FoldsCheckpoint): void {
+  restore({ seq, contexts, proposals, transcript, runs, elicitations }: FoldsCheckpoint): void {
     this.#contexts = this.#newContexts()
     this.#contexts.restore(copyContexts(contexts))
     const later = this.#proposals
@@ -136,7 +141,8 @@ export class SpaceFolds {
     this.#transcript.restore(transcript)
     this.runs.clear()
     for (const [context, owner] of runs) this.runs.set(context, owner)
-    this.elicitations.rewind(seq)
+    this.#elicitations = this.#newElicitations()
+    this.#elicitations.restore(elicitations)
     this.blocks.rewind(seq, new Map(transcript.messages))
     for (const id of this.blocks.proposals)
       if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
@@ -160,6 +166,10 @@ export class SpaceFolds {
       if (!this.blocks.has(contextRoot(context)) && !this.runs.has(contextRoot(context)))
         this.#known.delete(context)
     }
+  }
+
+  #newElicitations(): Elicitations {
+    return new Elicitations((id) => this.#log.get(id))
   }
 
   #newContexts(): ContextFold {
@@ -205,6 +215,7 @@ export interface FoldsCheckpoint {
   readonly transcript: ReturnType<Transcript['snapshot']>
   /** Runs that went on, and whose they were. */
   readonly runs: readonly (readonly [context: string, owner: string])[]
+  readonly elicitations: ReturnType<Elicitations['snapshot']>
 }
 
 type Draft = ContextSnapshot['contexts'][number][1]

@@ -45,7 +45,7 @@ export function fill(admission: AdmissionContext, space: Admission): Outcome {
   const [id, ...others] = correlations(envelope)
   if (envelope.kind !== Kind.mcpRequest || id === undefined || others.length > 0) return undefined
   if (Object.keys(envelope.payload).length > 0) return undefined
-  const entry = space.state.proposals.find(id, now) && space.ids.findEntry(id)
+  const entry = space.state.calls.proposal(id, now) && space.ids.findEntry(id)
   if (entry === undefined) return notOpen(id)
   const { to, context, payload } = readProposed(entry, meter)
   const head = {

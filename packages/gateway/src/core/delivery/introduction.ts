@@ -54,23 +54,25 @@ export const proposalsFor = (participant: string, space: Known, now: number): Pr
 function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
   const found: ProposalInfo[] = []
   let bytes = 0
-  for (const { id, by, rejectedBy, uses, session } of state.proposals.open(now, maxProposals).reverse()) {
-    const row = rejectedBy.has(participant) ? undefined : log.find(id)
+  for (const { id, from, rejectedBy, usesLeft, session } of state.calls
+    .proposals(now, maxProposals)
+    .reverse()) {
+    const row = rejectedBy.includes(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
     if (bytes > mostBytes) break
-    if (by !== participant && !state.participants.allows(participant, readProposed(row))) continue
+    if (from !== participant && !state.participants.allows(participant, readProposed(row))) continue
     const { to, payload } = parseEnvelope(row)
     const { expiresAt } = payload
     found.unshift({
       id,
       seq: row.seq,
-      from: by,
+      from,
       ...(to && { to }),
       tool: getToolName(payload),
-      usesLeft: uses,
+      usesLeft,
       ...(typeof expiresAt === 'string' && { expiresAt }),
-      ...(hasEnded(state, by, session) && { programEnded: true }),
+      ...(hasEnded(state, from, session) && { programEnded: true }),
     })
   }
   return found

@@ -10,10 +10,9 @@ import {
   type PausePayload,
   type PresencePayload,
 } from '@meup/protocol'
+import { CallState } from './calls.js'
 import { Contexts } from './contexts.js'
 import { Programs } from './programs.js'
-import { Proposals } from './proposals.js'
-import { Requests } from './requests.js'
 import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
 import { applyToTrust } from './trust/trust-fold.js'
 
@@ -50,15 +49,7 @@ interface Snapshot {
 const version = 11
 const oldestVersion = 8
 
-type FoldName =
-  | 'participants'
-  | 'programs'
-  | 'contexts'
-  | 'requests'
-  | 'pauses'
-  | 'proposals'
-  | 'hops'
-  | 'erasures'
+type FoldName = 'participants' | 'programs' | 'contexts' | 'calls' | 'pauses' | 'hops' | 'erasures'
 
 /** What each kind changes, in this order. Other kinds change nothing but the counts of their contexts. */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
@@ -66,11 +57,11 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.chatAcknowledge]: [],
   [Kind.chatCancel]: [],
   [Kind.chatDelta]: [],
-  [Kind.mcpRequest]: ['requests', 'proposals'],
-  [Kind.mcpResponse]: ['requests', 'hops'],
-  [Kind.mcpProposal]: ['proposals'],
-  [Kind.mcpWithdraw]: ['proposals'],
-  [Kind.mcpReject]: ['proposals'],
+  [Kind.mcpRequest]: ['calls'],
+  [Kind.mcpResponse]: ['calls', 'hops'],
+  [Kind.mcpProposal]: ['calls'],
+  [Kind.mcpWithdraw]: ['calls'],
+  [Kind.mcpReject]: ['calls'],
   [Kind.reasoningStart]: ['contexts'],
   [Kind.reasoningThought]: [],
   [Kind.reasoningConclusion]: ['contexts'],
@@ -82,7 +73,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.capabilityGrantAck]: ['participants'],
   [Kind.spaceInvite]: ['participants', 'hops'],
   [Kind.spaceInviteAck]: [],
-  [Kind.spaceKick]: ['participants', 'proposals'],
+  [Kind.spaceKick]: ['participants', 'calls'],
   [Kind.participantPause]: ['pauses'],
   [Kind.participantResume]: ['pauses'],
   [Kind.participantStatus]: [],
@@ -96,9 +87,9 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.systemWelcome]: [],
   [Kind.systemTick]: [],
   [Kind.systemError]: [],
-  [Kind.systemPresence]: ['participants', 'programs', 'pauses', 'proposals'],
+  [Kind.systemPresence]: ['participants', 'programs', 'pauses', 'calls'],
   [Kind.systemDecision]: [],
-  [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops', 'erasures'],
+  [Kind.systemSpace]: ['participants', 'contexts', 'calls', 'hops', 'erasures'],
 }
 
 /**
@@ -110,15 +101,16 @@ export class SpaceState {
   static readonly format = `state ${version}`
   /** Of the envelope that it took last; 0 = of none. */
   seq = 0
-  readonly proposals = new Proposals()
-  readonly trust = new Trust((ids) => this.proposals.endBy(ids))
+  readonly calls = new CallState()
+  readonly trust = new Trust((ids) => this.calls.closeBy(ids, this.#applied))
   readonly participants: Participants = this.trust.participants
   readonly programs = new Programs()
   readonly contexts = new Contexts()
-  readonly requests = new Requests()
   readonly pauses = new Pauses()
-  readonly hops = new Hops(this.requests)
+  readonly hops = new Hops(this.calls)
   readonly erasures = new Erasures()
+  /** The envelope that is applied. */
+  #applied: Envelope | undefined
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
   /** The latest records of that, in log order; the last one is of `configured`. */
@@ -132,10 +124,9 @@ export class SpaceState {
       restore: (snapshot: TrustSnapshot) => this.trust.restore(snapshot),
     },
     programs: this.programs,
+    calls: this.calls,
     contexts: this.contexts,
-    requests: this.requests,
     pauses: this.pauses,
-    proposals: this.proposals,
     hops: this.hops,
     erasures: this.erasures,
   }
@@ -149,7 +140,8 @@ export class SpaceState {
     }
     const state = new SpaceState()
     for (const [name, fold] of Object.entries(state.#folds)) {
-      fold.restore(snapshot[name] as never)
+      // Earlier versions kept requests and proposals apart.
+      fold.restore((name === 'calls' ? snapshot : snapshot[name]) as never)
     }
     state.configured = snapshot.configured
     state.configurations = snapshot.configurations ?? []
@@ -160,6 +152,7 @@ export class SpaceState {
   /** `body`: the envelope's bytes, for what the parsed envelope does not tell. */
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, context, ts } = envelope
+    this.#applied = envelope
     if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
     if (context !== undefined) this.contexts.count(context, envelope)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
@@ -170,7 +163,7 @@ export class SpaceState {
 
   /** When the next of what is told of ends, or earlier; infinity = nothing does [MEUP-3.28]. */
   get nextEnd(): number {
-    return this.trust.hasEnded ? 0 : Math.min(this.pauses.soonest, this.proposals.soonest)
+    return this.trust.hasEnded ? 0 : Math.min(this.pauses.soonest, this.calls.soonest)
   }
 
   /** What time has ended by now, and was not told yet. */
@@ -178,7 +171,7 @@ export class SpaceState {
     return [
       ...[...this.pauses.ended(now)].map((end) => ({ what: 'pause', ...end }) as const),
       ...[...this.trust.ended()].map((end) => ({ what: 'grant', ...end }) as const),
-      ...[...this.proposals.ended(now)].map((end) => ({ what: 'proposal', ...end }) as const),
+      ...[...this.calls.ended(now)].map((end) => ({ what: 'proposal', ...end }) as const),
     ]
   }
 
@@ -189,10 +182,12 @@ export class SpaceState {
 
   /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
   toSnapshot(): Uint8Array {
-    const folds = Object.entries(this.#folds).map(([name, fold]) => [name, fold.snapshot()])
+    const { calls, ...others } = this.#folds
+    const folds = Object.entries(others).map(([name, fold]) => [name, fold.snapshot()])
     const snapshot: Snapshot = {
       version,
       ...Object.fromEntries(folds),
+      ...(calls.snapshot() as object),
       ...(this.configured && { configured: this.configured, configurations: this.configurations }),
     }
     return new TextEncoder().encode(JSON.stringify(snapshot))
@@ -315,7 +310,7 @@ const rememberedChats = 10_000
  * A human's chat starts all counts anew. A fold over the log, to stand after that of the requests.
  */
 class Hops {
-  readonly #requests: Pick<Requests, 'get'>
+  readonly #calls: Pick<CallState, 'request'>
   /** Whether it is an agent, of those whom the operator or an invitation names. */
   readonly #named = new Map<string, boolean>()
   readonly #oldestNamed = new Oldest(this.#named)
@@ -329,8 +324,8 @@ class Hops {
   /** Agents that somebody else has answered a request of since their last chat. */
   readonly #informed = new Set<string>()
 
-  constructor(requests: Pick<Requests, 'get'>) {
-    this.#requests = requests
+  constructor(calls: Pick<CallState, 'request'>) {
+    this.#calls = calls
   }
 
   apply(envelope: Envelope): void {
@@ -402,7 +397,7 @@ class Hops {
   /** To answer oneself is no news. */
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
-      const asker = this.#requests.get(id)?.from
+      const asker = this.#calls.request(id)?.from
       if (asker !== undefined && asker !== response.from && this.#isAgent(asker)) this.#informed.add(asker)
     }
   }

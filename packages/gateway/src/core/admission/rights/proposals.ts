@@ -1,5 +1,5 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
-import { type Call, digestCall } from '../../state/proposals.js'
+import { type CallDigests, digestCall } from '../../state/calls.js'
 import { type Admission, type AdmissionContext, forbidden, notInFuture, type Right } from '../context.js'
 import { checkRoom, notOpen, readProposed } from '../proposed.js'
 
@@ -12,10 +12,10 @@ export const proposalRights: Right = (admission, space) => {
 /** Its proposer alone withdraws a proposal [MEUP-3.11]. */
 export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
   for (const id of correlations(envelope)) {
-    const proposal = state.proposals.find(id, now)
+    const proposal = state.calls.proposal(id, now)
     if (proposal === undefined) return notOpen(id)
-    if (proposal.by === envelope.from) continue
-    return forbidden(`Only ${proposal.by} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
+    if (proposal.from === envelope.from) continue
+    return forbidden(`Only ${proposal.from} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
   }
   return undefined
 }
@@ -25,12 +25,12 @@ export const rejectionRights: Right = (admission, space) => {
   const { envelope, now } = admission
   const { from } = envelope
   for (const id of correlations(envelope)) {
-    const proposal = space.state.proposals.find(id, now)
+    const proposal = space.state.calls.proposal(id, now)
     if (proposal === undefined) return notOpen(id)
-    if (proposal.by === from) {
+    if (proposal.from === from) {
       return forbidden(`${id} is ${from}'s own proposal. Send ${Kind.mcpWithdraw} to take it back.`)
     }
-    if (!proposal.rejectedBy.has(from) && !couldFulfil(id, admission, space)) {
+    if (!proposal.rejectedBy.includes(from) && !couldFulfil(id, admission, space)) {
       return forbidden(
         `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to others.`,
       )
@@ -50,18 +50,18 @@ function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, sta
 /** A request that fulfils a proposal asks for exactly what was proposed, while that is open [MEUP-4.17]. */
 export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
   if (envelope.correlationId === undefined) return undefined
-  let call: Call | undefined
+  let call: CallDigests | undefined
   for (const id of correlations(envelope)) {
-    const proposal = space.state.proposals.find(id, now)
+    const proposal = space.state.calls.proposal(id, now)
     if (proposal === undefined) {
       if (space.ids.findOrigin(id)?.kind === Kind.mcpProposal) return notOpen(id)
       continue
     }
-    if (proposal.rejectedBy.has(envelope.from)) {
+    if (proposal.rejectedBy.includes(envelope.from)) {
       return forbidden(`${envelope.from} has rejected ${id}. Leave it to others.`)
     }
     call ??= digestCall(envelope, payload)
-    const differing = differences(call, proposal.call).join(' and ')
+    const differing = differences(call, proposal.data).join(' and ')
     if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send what was proposed.`)
   }
   return undefined
@@ -69,4 +69,5 @@ export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
 
 const parts = ['method', 'params', 'to'] as const
 
-const differences = (one: Call, other: Call): string[] => parts.filter((part) => one[part] !== other[part])
+const differences = (one: CallDigests, other: CallDigests): string[] =>
+  parts.filter((part) => one[part] !== other[part])

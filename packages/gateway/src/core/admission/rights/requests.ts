@@ -5,18 +5,18 @@ import { type Exemption, forbidden, type Right } from '../context.js'
 /** An addressee of a request may answer it without a capability [MEUP-3.7]. */
 export const answersAddressed: Exemption = (envelope, { state }) =>
   envelope.kind === Kind.mcpResponse &&
-  correlations(envelope).every((id) => state.requests.get(id)?.to?.has(envelope.from))
+  correlations(envelope).every((id) => state.calls.request(id)?.to?.includes(envelope.from))
 
 /** A response comes from an addressee of the request, once [MEUP-3.7]. */
 export const responseRights: Right = ({ envelope }, { state }) => {
   const { from } = envelope
   for (const id of correlations(envelope)) {
-    const request = state.requests.get(id)
+    const request = state.calls.request(id)
     if (request === undefined) {
       return { code: 'not_found', path: '/correlationId', message: `no request ${id} waits for an answer` }
     }
-    if (request.to?.has(from) === false) return forbidden(`${id} was not addressed to ${from}`)
-    if (request.answeredBy.has(from)) return forbidden(`${from} has answered ${id} already`)
+    if (request.to?.includes(from) === false) return forbidden(`${id} was not addressed to ${from}`)
+    if (request.answeredBy.includes(from)) return forbidden(`${from} has answered ${id} already`)
   }
   return undefined
 }
@@ -29,8 +29,8 @@ export const reportsOnCall: Exemption = (envelope, { state }) => {
   const calls = correlations(envelope)
   if (!notifies(envelope) || payload.id !== undefined || calls.length === 0) return false
   return calls.every((id) => {
-    const call = state.requests.get(id)
-    return call?.to?.has(from) && !call.answeredBy.has(from)
+    const call = state.calls.request(id)
+    return call?.to?.includes(from) && !call.answeredBy.includes(from)
   })
 }
 
@@ -39,9 +39,9 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
   if (!notifies(envelope)) return undefined
   const { from, to = [] } = envelope
   for (const id of correlations(envelope)) {
-    const call = state.requests.get(id)
+    const call = state.calls.request(id)
     if (call === undefined) continue
-    const wasCalled = call.to?.has(from)
+    const wasCalled = call.to?.includes(from)
     if (call.from === from && !wasCalled) continue
     if (wasCalled === false) return forbidden(`${id} was not addressed to ${from}: it says nothing of that`)
     if (to.length === 0 || to.some((each) => each !== call.from)) {
@@ -56,11 +56,11 @@ export const elicitationRights: Right = ({ envelope }, { state }) => {
   const { from, to = [], payload } = envelope
   if (!isElicitation(payload)) return undefined
   for (const id of correlations(envelope)) {
-    const call = state.requests.get(id)
+    const call = state.calls.request(id)
     if (call === undefined) continue
-    if (call.to?.has(from) !== true)
+    if (call.to?.includes(from) !== true)
       return forbidden(`${id} was not addressed to ${from}: it asks nothing about that`)
-    if (call.answeredBy.has(from)) return forbidden(`${from} has answered ${id} already`)
+    if (call.answeredBy.includes(from)) return forbidden(`${from} has answered ${id} already`)
     if (to.length !== 1 || to[0] !== call.from) {
       return forbidden(`what is asked about ${id} goes to its caller; address ${call.from} alone`, '/to')
     }

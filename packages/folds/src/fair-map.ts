@@ -1,4 +1,4 @@
-import { Oldest } from '@meup/folds'
+import { Oldest } from './bounded.js'
 
 interface Share {
   readonly ids: Set<string>
@@ -32,6 +32,11 @@ export class FairMap<Value> {
     this.#shares.set(owner, share)
     share.ids.add(id)
     if (this.#entries.size > this.#capacity) this.delete(this.#largestShare()?.oldest.next() ?? '')
+  }
+
+  /** Replaces the value of an entry that is there, which keeps its place. */
+  update(id: string, value: Value): void {
+    if (this.#entries.has(id)) this.#entries.set(id, value)
   }
 
   delete(id: string): void {

@@ -1,0 +1,426 @@
+import {
+  correlations,
+  type Envelope,
+  getErasure,
+  type KickPayload,
+  Kind,
+  type PresencePayload,
+} from '@meup/protocol'
+import { Bounded, Register } from '../bounded.js'
+import { getCancellation, isElicitation, isNotification } from '../mcp/calls.js'
+import { getAnswerer, getEndedSession } from '../mcp/program-ended.js'
+
+/** What a participant asks for: an MCP request, a proposal of one, or a question of a callee about a call [MEUP-3.26]. */
+export type CallKind = 'call' | 'proposal' | 'elicitation'
+
+/**
+ * The states of a call. Requests and elicitations are `answered` with the first answer, or `cancelled`; proposals are `fulfilled` when no use is
+ * left, `withdrawn` or `expired`.
+ */
+export type CallState = 'open' | 'answered' | 'cancelled' | 'fulfilled' | 'withdrawn' | 'expired'
+
+export interface Call<Data> {
+  readonly id: string
+  readonly kind: CallKind
+  readonly seq: number
+  readonly from: string
+  /** Absent where an earlier version has kept the call. */
+  readonly method?: string
+  /** Absent = everyone. */
+  readonly to?: readonly string[]
+  /** The program of the sender; absent = its connection has named none. */
+  readonly session?: string
+  /** Of a request, as text; absent in proposals. */
+  readonly jsonRpcId?: string
+  /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
+  readonly about: readonly string[]
+  /** When a proposal ends by itself, in milliseconds since the epoch. */
+  readonly expiresAt?: number
+  readonly state: CallState
+  /** How often a proposal can still be fulfilled. */
+  readonly usesLeft: number
+  readonly answeredBy: readonly string[]
+  /** Who rejected a proposal: it stays open for others [MEUP-3.11]. */
+  readonly rejectedBy: readonly string[]
+  /** The program of a proposer has ended: nobody waits for the result [MEUP-3.29]. */
+  readonly programEnded: boolean
+  /** What its reader keeps of it. */
+  readonly data: Data
+}
+
+/** What an envelope has changed about a call. */
+export type CallChange<Data> = { readonly call: Call<Data> } & (
+  | { readonly what: 'asked' }
+  /** `by`: whose answer it is, which the gateway may have given for it [MEUP-2.15]. */
+  | { readonly what: 'answered'; readonly by: string }
+  /** By its asker, or because the call that an elicitation is about is over. */
+  | { readonly what: 'cancelled'; readonly reason: unknown }
+  /** A request fulfils a proposal. */
+  | { readonly what: 'fulfilled'; readonly by: string }
+  /** The request that fulfils a proposal is answered. */
+  | { readonly what: 'carried out'; readonly request: string }
+  | { readonly what: 'rejected'; readonly by: string }
+  | { readonly what: 'withdrawn'; readonly by: string; readonly why: WithdrawalCause }
+  | { readonly what: 'expired' }
+  | { readonly what: 'program ended' }
+)
+
+/** `withdrawn`: by its proposer, who says why. `gone`: the proposer belongs to the space no more [MEUP-3.22]. */
+export type WithdrawalCause = 'withdrawn' | 'kicked' | 'gone' | 'pruned' | 'erased'
+
+/** Where the calls are kept. A call keeps its place when it changes. */
+export interface CallStore<Data> {
+  get(id: string): Call<Data> | undefined
+  add(call: Call<Data>): void
+  update(call: Call<Data>): void
+  /** The open ones, oldest first. */
+  open(): Iterable<Call<Data>>
+  /** All that are kept. */
+  all(): Iterable<Call<Data>>
+}
+
+export interface CallsOptions<Data> {
+  /**
+   * Called with each change; returns what is kept as `data`, which belongs to `change.call` until then. `undefined`: the call is not kept.
+   * `body`: the bytes of the envelope, where the reader has them.
+   */
+  readonly reduce: (change: CallChange<Data>, envelope: Envelope, body: Uint8Array) => Data | undefined
+  readonly store?: CallStore<Data>
+  /** `false`: proposals expire when the gateway says so [MEUP-3.28], not by the time of later envelopes. Default: `true`. */
+  readonly expireByLogTime?: boolean
+}
+
+/** Rejections of one proposal that are remembered. */
+const maxRejections = 1000
+const nothing = new Uint8Array()
+
+/** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
+export class Calls<Data> {
+  readonly #reduce: CallsOptions<Data>['reduce']
+  readonly #store: CallStore<Data>
+  readonly #expireByLogTime: boolean
+  /** The latest call by its asker and JSON-RPC id. */
+  readonly #byJsonRpcId = new Bounded<string>(20_000)
+  /** Open elicitations by what they are about. */
+  readonly #elicitations = new Bounded<readonly string[]>(10_000)
+  /** When the next proposal expires, or earlier. */
+  #soonest = Number.POSITIVE_INFINITY
+  #changes: CallChange<Data>[] = []
+
+  constructor({ reduce, store = new RecentCalls(), expireByLogTime = true }: CallsOptions<Data>) {
+    this.#reduce = reduce
+    this.#store = store
+    this.#expireByLogTime = expireByLogTime
+  }
+
+  /** When the next proposal expires, in milliseconds since the epoch, or earlier; infinity: none does. */
+  get soonest(): number {
+    return this.#soonest
+  }
+
+  get(id: string): Call<Data> | undefined {
+    return this.#store.get(id)
+  }
+
+  /** The open ones, oldest first. */
+  open(): Iterable<Call<Data>> {
+    return this.#store.open()
+  }
+
+  all(): Iterable<Call<Data>> {
+    return this.#store.all()
+  }
+
+  /** Replaces what its reader keeps of a call. */
+  setData(id: string, data: Data): void {
+    const call = this.get(id)
+    if (call !== undefined) this.#store.update({ ...call, data })
+  }
+
+  /** The call that its asker cancels with this notification, by its envelope id, `correlationId` or JSON-RPC id. */
+  findCancelled(notification: Envelope): Call<Data> | undefined {
+    const { requestId } = getCancellation(notification.payload) ?? {}
+    if (requestId === undefined) return undefined
+    const { from } = notification
+    for (const id of [requestId, ...correlations(notification)]) {
+      const call = this.get(id)
+      if (call?.from === from) return call
+    }
+    return this.get(this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
+  }
+
+  apply(envelope: Envelope, body: Uint8Array = nothing): readonly CallChange<Data>[] {
+    this.#changes = []
+    if (this.#expireByLogTime) this.#expire(envelope, body)
+    switch (envelope.kind) {
+      case Kind.mcpRequest:
+        this.#onRequest(envelope, body)
+        break
+      case Kind.mcpProposal:
+        this.#ask('proposal', envelope, body)
+        break
+      case Kind.mcpResponse:
+        this.#onResponse(envelope, body)
+        break
+      case Kind.mcpReject:
+        this.#onReject(envelope, body)
+        break
+      case Kind.mcpWithdraw:
+        for (const call of this.#openProposals(envelope))
+          if (call.from === envelope.from) this.#withdraw(call, 'withdrawn', envelope, body)
+        break
+      case Kind.chat:
+        this.#endElicitations(envelope.from, correlations(envelope), envelope, body)
+        break
+      case Kind.spaceKick:
+        this.#closeBy([(envelope.payload as KickPayload).participantId], 'kicked', envelope)
+        break
+      case Kind.systemSpace:
+        this.#onSpace(envelope, body)
+        break
+      case Kind.systemPresence:
+        this.#onPresence(envelope, body)
+        break
+    }
+    return this.#changes
+  }
+
+  /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
+  closeBy(participants: readonly string[], envelope: Envelope): readonly CallChange<Data>[] {
+    this.#changes = []
+    this.#closeBy(participants, 'gone', envelope)
+    return this.#changes
+  }
+
+  /** Puts calls of a snapshot back. */
+  restore(calls: Iterable<Call<Data>>): void {
+    for (const call of calls) this.#keep(call)
+  }
+
+  #keep(call: Call<Data>): void {
+    this.#store.add(call)
+    const { id, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
+    if (kind === 'elicitation' && state === 'open') {
+      for (const each of about) this.#elicitations.set(each, [...(this.#elicitations.get(each) ?? []), id])
+    }
+    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
+    if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
+  }
+
+  #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
+    const { id, seq = 0, from, to, session, payload } = envelope
+    const { method, uses, expiresAt } = payload
+    const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
+    const call: Omit<Call<Data>, 'data'> = {
+      ...{ id, kind, seq, from },
+      ...(typeof method === 'string' && { method }),
+      ...(to && { to }),
+      ...(session !== undefined && { session }),
+      ...(jsonRpcId !== undefined && { jsonRpcId }),
+      about: correlations(envelope),
+      // A time that cannot be read is long past.
+      ...(kind === 'proposal' && typeof expiresAt === 'string' && { expiresAt: Date.parse(expiresAt) || 0 }),
+      state: 'open',
+      usesLeft: typeof uses === 'number' ? uses : 1,
+      ...{ answeredBy: [], rejectedBy: [], programEnded: false },
+    }
+    const change = { what: 'asked', call: call as Call<Data> } as const
+    const data = this.#reduce(change, envelope, body)
+    if (data === undefined) return
+    const kept = { ...call, data }
+    this.#keep(kept)
+    this.#changes.push({ what: 'asked', call: kept })
+  }
+
+  #onRequest(envelope: Envelope, body: Uint8Array): void {
+    for (const proposal of this.#openProposals(envelope)) {
+      if ((proposal.method ?? envelope.payload.method) !== envelope.payload.method) continue
+      const usesLeft = Math.max(proposal.usesLeft - 1, 0)
+      const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
+      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope, body)
+    }
+    if (!isNotification(envelope.payload)) {
+      this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, body)
+      return
+    }
+    this.#onCancelled(envelope, body)
+  }
+
+  /** What was asked about a cancelled call is over too, known or not [MEUP-3.26]. */
+  #onCancelled(envelope: Envelope, body: Uint8Array): void {
+    const cancellation = getCancellation(envelope.payload)
+    if (cancellation === undefined) return
+    const { requestId, reason } = cancellation
+    const call = this.findCancelled(envelope)
+    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope, body)
+    for (const id of [call?.id ?? requestId, ...correlations(envelope)]) {
+      for (const each of this.#elicitedAbout(id))
+        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope, body)
+    }
+  }
+
+  #onResponse(envelope: Envelope, body: Uint8Array): void {
+    const by = getAnswerer(envelope)
+    const answered = correlations(envelope)
+    for (const id of answered) {
+      const call = this.get(id)
+      if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
+      const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
+      const state = call.state === 'open' ? 'answered' : call.state
+      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope, body)
+      for (const proposal of call.about) {
+        const carriedOut = this.get(proposal)
+        if (carriedOut?.kind === 'proposal')
+          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope, body)
+      }
+    }
+    this.#endElicitations(by, answered, envelope, body)
+  }
+
+  #onReject(envelope: Envelope, body: Uint8Array): void {
+    const { from: by } = envelope
+    for (const call of this.#openProposals(envelope)) {
+      const rejectedBy = [...new Set([...call.rejectedBy, by])].slice(0, maxRejections)
+      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope, body)
+    }
+  }
+
+  #onSpace(envelope: Envelope, body: Uint8Array): void {
+    const { event, through } = envelope.payload
+    const erased = getErasure(envelope)?.id
+    if (erased !== undefined) this.#withdrawAll(({ id }) => id === erased, 'erased', envelope, body)
+    else if (event === 'pruned')
+      this.#withdrawAll(({ seq }) => seq <= Number(through), 'pruned', envelope, body)
+  }
+
+  #onPresence(envelope: Envelope, body: Uint8Array): void {
+    const { ended } = envelope.payload as PresencePayload
+    const expired = ended?.what === 'proposal' ? this.get(ended.id) : undefined
+    if (expired?.kind === 'proposal' && expired.state === 'open')
+      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope, body)
+    const { participant, session } = getEndedSession(envelope) ?? {}
+    if (session === undefined) return
+    for (const call of [...this.#store.open()]) {
+      if (call.kind === 'proposal' && call.from === participant && call.session === session)
+        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope, body)
+    }
+  }
+
+  #expire(envelope: Envelope, body: Uint8Array): void {
+    const now = Date.parse(envelope.ts)
+    if (!(this.#soonest <= now)) return
+    this.#soonest = Number.POSITIVE_INFINITY
+    for (const call of [...this.#store.open()]) {
+      const { expiresAt = Number.POSITIVE_INFINITY } = call
+      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      else this.#soonest = Math.min(this.#soonest, expiresAt)
+    }
+  }
+
+  #closeBy(participants: readonly string[], why: 'kicked' | 'gone', envelope: Envelope): void {
+    this.#withdrawAll(({ from }) => participants.includes(from), why, envelope, nothing)
+  }
+
+  #withdrawAll(
+    isMeant: (call: Call<Data>) => boolean,
+    why: WithdrawalCause,
+    envelope: Envelope,
+    body: Uint8Array,
+  ): void {
+    for (const call of [...this.#store.open()])
+      if (call.kind === 'proposal' && isMeant(call)) this.#withdraw(call, why, envelope, body)
+  }
+
+  #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope, body: Uint8Array): void {
+    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope, body)
+  }
+
+  /** What a participant has asked about these calls or chats is over when it answers them [MEUP-3.26]. */
+  #endElicitations(by: string, answered: readonly string[], envelope: Envelope, body: Uint8Array): void {
+    for (const id of answered) {
+      for (const call of this.#elicitedAbout(id))
+        if (call.from === by) this.#cancel(call, 'answered', envelope, body)
+    }
+  }
+
+  #cancel(call: Call<Data>, reason: unknown, envelope: Envelope, body: Uint8Array): void {
+    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
+  }
+
+  #elicitedAbout(id: string): Call<Data>[] {
+    const open = (this.#elicitations.get(id) ?? []).flatMap((each) => this.get(each) ?? []).filter(isOpen)
+    if (open.length > 0)
+      this.#elicitations.set(
+        id,
+        open.map((each) => each.id),
+      )
+    else this.#elicitations.delete(id)
+    return open
+  }
+
+  #change(
+    call: Call<Data>,
+    fields: Partial<Call<Data>>,
+    what: DistributiveOmit<CallChange<Data>, 'call'>,
+    envelope: Envelope,
+    body: Uint8Array,
+  ): void {
+    const changed: Call<Data> = { ...call, ...fields }
+    const data = this.#reduce({ ...what, call: changed }, envelope, body)
+    const kept = data === undefined ? changed : { ...changed, data }
+    this.#store.update(kept)
+    this.#changes.push({ ...what, call: kept })
+  }
+
+  #openProposals(envelope: Envelope): Call<Data>[] {
+    return [...new Set(correlations(envelope))].flatMap((id) => {
+      const call = this.get(id)
+      return call?.kind === 'proposal' && call.state === 'open' ? [call] : []
+    })
+  }
+}
+
+type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
+const readJsonRpcId = (id: unknown): string | undefined =>
+  typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
+
+const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
+
+interface Capacity<Data> {
+  /** How much of the open and of the ended calls is kept, in units of `weigh`. */
+  readonly open: number
+  readonly over: number
+  readonly weigh?: (call: Call<Data>) => number
+}
+
+/** Keeps the open calls, and the latest that are over, since later envelopes may refer to them. */
+export class RecentCalls<Data> implements CallStore<Data> {
+  readonly #calls: Register<Call<Data>>
+
+  constructor({ weigh, ...capacity }: Capacity<Data> = { open: 10_000, over: 10_000 }) {
+    this.#calls = new Register({ isOpen, ...(weigh && { weigh }), capacity })
+  }
+
+  get(id: string): Call<Data> | undefined {
+    return this.#calls.get(id)
+  }
+
+  add(call: Call<Data>): void {
+    this.#calls.set(call.id, call)
+  }
+
+  update(call: Call<Data>): void {
+    this.#calls.set(call.id, call)
+  }
+
+  open(): Iterable<Call<Data>> {
+    return this.#calls.open()
+  }
+
+  all(): Iterable<Call<Data>> {
+    return this.#calls.values()
+  }
+}
+
+const isOpen = ({ state }: { readonly state: CallState }): boolean => state === 'open'

@@ -1,0 +1,194 @@
+import { hash } from 'node:crypto'
+import { type Call, type CallStore, Calls, FairMap } from '@meup/folds'
+import { canonicalJson, type Envelope, getMember } from '@meup/protocol'
+
+/** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
+export interface CallDigests {
+  readonly method: string
+  /** Empty where there are none. */
+  readonly params: string
+  /** Empty where it is for everyone. */
+  readonly to: string
+}
+
+/** A proposal that can still be fulfilled. */
+export type OpenProposal = Call<CallDigests>
+
+type Kept = Call<CallDigests | null>
+
+interface Snapshots {
+  readonly requests: readonly {
+    readonly id: string
+    readonly from: string
+    readonly to?: readonly string[]
+    readonly answeredBy: readonly string[]
+  }[]
+  readonly proposals: readonly {
+    readonly id: string
+    readonly by: string
+    readonly session?: string
+    readonly seq: number
+    readonly method?: string
+    readonly uses: number
+    /** In milliseconds since the epoch. */
+    readonly expiresAt?: number
+    readonly call: CallDigests
+    readonly rejectedBy: readonly string[]
+  }[]
+}
+
+/** Requests, and proposals, past this many are forgotten: the oldest of the participant that has made the most. */
+const remembered = 10_000
+
+/** Requests, answered or not, and the proposals that are open: nobody displaces those of others. */
+class FairCalls implements CallStore<CallDigests | null> {
+  readonly requests = new FairMap<Kept>(remembered, ({ from }) => from)
+  readonly proposals = new FairMap<Kept>(remembered, ({ from }) => from)
+
+  get(id: string): Kept | undefined {
+    return this.proposals.get(id) ?? this.requests.get(id)
+  }
+
+  add(call: Kept): void {
+    this.#mapOf(call).set(call.id, call)
+  }
+
+  update(call: Kept): void {
+    if (call.kind === 'proposal' && call.state !== 'open') this.proposals.delete(call.id)
+    else this.#mapOf(call).update(call.id, call)
+  }
+
+  *open(): Iterable<Kept> {
+    for (const each of this.all()) if (each.state === 'open') yield each
+  }
+
+  *all(): Iterable<Kept> {
+    for (const map of [this.requests, this.proposals]) for (const [, each] of map) yield each
+  }
+
+  #mapOf({ kind }: Kept): FairMap<Kept> {
+    return kind === 'proposal' ? this.proposals : this.requests
+  }
+}
+
+/** MCP requests, which each addressee answers once, and open proposals [MEUP-3.7, 3.11, 4.17]. */
+export class CallState {
+  readonly #store = new FairCalls()
+  readonly #calls = new Calls<CallDigests | null>({
+    store: this.#store,
+    expireByLogTime: false,
+    reduce: ({ what, call }, envelope, body) => {
+      if (what !== 'asked') return call.data
+      return call.kind === 'proposal' ? digestCall(envelope, getMember(body, 'payload')) : null
+    },
+  })
+  /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
+  #soonest = Number.POSITIVE_INFINITY
+
+  apply(envelope: Envelope, body: Uint8Array): void {
+    for (const { what, call } of this.#calls.apply(envelope, body)) if (what === 'asked') this.#await(call)
+  }
+
+  /** These belong to the space no more [MEUP-3.22]. */
+  closeBy(participants: readonly string[], envelope: Envelope | undefined): void {
+    if (envelope !== undefined) this.#calls.closeBy(participants, envelope)
+  }
+
+  /** The shapes of earlier versions, which hold all that decisions need. */
+  snapshot(): Snapshots {
+    return {
+      requests: [...this.#store.requests].map(([id, { from, to, answeredBy }]) => ({
+        ...{ id, from },
+        ...(to && { to }),
+        answeredBy,
+      })),
+      proposals: [...this.#openProposals()].map(
+        ({ id, seq, from: by, method, session, data: call, expiresAt, usesLeft: uses, rejectedBy }) => ({
+          ...{ id, seq, by },
+          ...(method !== undefined && { method }),
+          ...(session !== undefined && { session }),
+          call,
+          ...(expiresAt !== undefined && { expiresAt }),
+          ...{ uses, rejectedBy },
+        }),
+      ),
+    }
+  }
+
+  restore({ requests, proposals }: Snapshots): void {
+    const fresh = {
+      ...({ about: [], state: 'open', usesLeft: 1 } as const),
+      ...{ answeredBy: [], rejectedBy: [], programEnded: false },
+    }
+    for (const request of requests) this.#restore({ ...fresh, kind: 'call', seq: 0, data: null, ...request })
+    for (const { by: from, call: data, uses: usesLeft, ...proposal } of proposals)
+      this.#restore({ ...fresh, kind: 'proposal', from, data, usesLeft, ...proposal })
+  }
+
+  request(id: string): Kept | undefined {
+    return this.#store.requests.get(id)
+  }
+
+  /** Ids of requests that wait for an answer of this participant, oldest first. */
+  waitingFor(participant: string): string[] {
+    return [...this.#store.requests].flatMap(([id, { to, answeredBy }]) =>
+      to?.includes(participant) && !answeredBy.includes(participant) ? [id] : [],
+    )
+  }
+
+  /** `undefined` = there is no such proposal, or at this time (in milliseconds since the epoch) it is over. */
+  proposal(id: string, now: number): OpenProposal | undefined {
+    const proposal = this.#store.proposals.get(id)
+    return proposal !== undefined && isProposal(proposal) && !isOver(proposal, now) ? proposal : undefined
+  }
+
+  /** Proposals that are open at this time, oldest first; of the latest alone, where `maximum` is given. */
+  proposals(now: number, maximum?: number): OpenProposal[] {
+    const all = [...this.#openProposals()]
+    return (maximum === undefined ? all : all.slice(-maximum)).filter((each) => !isOver(each, now))
+  }
+
+  /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
+  get soonest(): number {
+    return this.#soonest
+  }
+
+  /** Proposals that are over by time, where the log does not say so yet. */
+  *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
+    this.#soonest = Number.POSITIVE_INFINITY
+    for (const proposal of this.#openProposals()) {
+      this.#await(proposal)
+      if (isOver(proposal, now)) yield { id: proposal.id, participant: proposal.from }
+    }
+  }
+
+  #restore(call: Kept): void {
+    this.#calls.restore([call])
+    this.#await(call)
+  }
+
+  #await({ expiresAt = Number.POSITIVE_INFINITY }: Pick<Kept, 'expiresAt'>): void {
+    this.#soonest = Math.min(this.#soonest, expiresAt)
+  }
+
+  *#openProposals(): Generator<OpenProposal> {
+    for (const [, each] of this.#store.proposals) if (isProposal(each)) yield each
+  }
+}
+
+const isProposal = (call: Kept): call is OpenProposal => call.data !== null
+
+const isOver = ({ expiresAt }: Pick<Kept, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== undefined && expiresAt <= now
+
+/** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
+export function digestCall({ to, payload }: Envelope, bytes: Uint8Array | undefined): CallDigests {
+  const params = bytes && getMember(bytes, 'params')
+  return {
+    method: typeof payload.method === 'string' ? digest(payload.method) : '',
+    params: params === undefined ? '' : digest(canonicalJson(params, '_meta')),
+    to: to === undefined ? '' : digest([...new Set(to)].sort().join(' ')),
+  }
+}
+
+const digest = (text: string): string => hash('sha256', text, 'base64')
