@@ -1,5 +1,3 @@
-export { type LiveAnswer, LiveAnswers, remainingAnswer } from './answers.js'
-export { getNamed, Questions, readAddressee } from './asked.js'
 export { Bounded, Oldest } from './bounded.js'
 export * from './capabilities/explain.js'
 export { getNarrowestCapability } from './capabilities/narrowest.js'
@@ -64,6 +62,7 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export * from './space/answers.js'
 export {
   type Call,
   type CallChange,

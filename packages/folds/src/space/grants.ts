@@ -104,12 +104,14 @@ export interface Configuration {
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-interface Logged {
-  /** The gateway has found what a revocation by capabilities takes back [MEUP-4.15]. */
-  readonly revoke: RevokePayload & { readonly revoked?: readonly string[] }
-  /** And has added the hash, unless the participant has a token already. */
-  readonly invite: InvitePayload & { readonly tokenSha256?: string }
-}
+/** The gateway has added the hash of a new token; it adds none where the operator's token is good already. */
+export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
+
+/**
+ * The gateway has added the ids of the grants that a revocation by capabilities takes back. Thus a replay compares no
+ * patterns, and decides the same under other limits [MEUP-4.15].
+ */
+export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
 export interface GrantsSnapshot {
   readonly grants: readonly LoggedGrant[]
@@ -157,10 +159,10 @@ export class GrantLog {
         this.#add(envelope, (payload as GrantPayload).recipient, payload as GrantPayload)
         break
       case Kind.spaceInvite:
-        this.#invite(envelope, payload as Logged['invite'])
+        this.#invite(envelope, payload as LoggedInvite)
         break
       case Kind.capabilityRevoke:
-        this.#revoke(envelope, payload as Logged['revoke'])
+        this.#revoke(envelope, payload as LoggedRevoke)
         break
       case Kind.capabilityGrantAck:
         if ((payload as GrantAckPayload).status === 'declined') this.#end(correlations(envelope))
@@ -227,7 +229,7 @@ export class GrantLog {
   }
 
   /** A new token ends the earlier grants of its participant. */
-  #invite(envelope: Envelope, invitation: Logged['invite']): void {
+  #invite(envelope: Envelope, invitation: LoggedInvite): void {
     const { participantId, tokenSha256 } = invitation
     if (tokenSha256 !== undefined) {
       this.#fall(({ recipient }) => recipient === participantId)
@@ -236,15 +238,15 @@ export class GrantLog {
     this.#add(envelope, participantId, invitation)
   }
 
-  /** Where an earlier version of the gateway has not said which grants it means, these are those of its sender. */
-  #revoke({ from }: Envelope, { recipient, grantId, capabilities = [], revoked }: Logged['revoke']): void {
+  /** Earlier gateways have not added ids to capabilities: then the grants of its sender are meant. */
+  #revoke({ from }: Envelope, { recipient, grantId, capabilities = [], revoked }: LoggedRevoke): void {
     const ids = revoked ?? (grantId === undefined ? undefined : [grantId])
     const isCovered = (grant: LoggedGrant): boolean =>
       grant.recipient === recipient && grant.grantor === from && covers(capabilities, grant.capabilities)
     this.#fall((grant) => ids?.includes(grant.id) ?? isCovered(grant))
   }
 
-  /** Whom it names no more is gone, and whom it names was not invited. */
+  /** Participants that it no longer names are gone; those that it names are no longer invited ones. */
   #configure(configuration: Configuration, seq: number): void {
     const before = this.#configuration
     this.#configuration = configuration

@@ -1,4 +1,4 @@
-import type { Configuration } from '@meup/folds'
+import type { Configuration, LoggedInvite, LoggedRevoke } from '@meup/folds'
 import {
   Coverage,
   correlations,
@@ -6,7 +6,6 @@ import {
   type GrantAckPayload,
   type GrantPayload,
   GUEST,
-  type InvitePayload,
   type KickPayload,
   Kind,
   type PresencePayload,
@@ -14,9 +13,6 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import type { Grant, Trust } from './trust.js'
-
-/** As it is logged: the gateway has added the hash, save where the operator's token is good already. */
-type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
 /** By the kind of an envelope; others change nothing here. */
 const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> = new Map([
@@ -162,12 +158,6 @@ function see(id: string, trust: Trust): void {
   members.see(id, issuedAt)
   trust.forget(members.surplus((member) => participants.isPresent(member)))
 }
-
-/**
- * As it is logged: by its capabilities the gateway has found the grants that it takes back, and adds their ids. Thus a
- * replay compares no patterns, and decides the same under other limits [MEUP-4.15].
- */
-export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
 /** The standing grants that a revocation speaks of, whoever gave them. */
 export function namedIn(
