@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { repositoryRoot } from './files.js'
 
@@ -34,7 +34,8 @@ const begin = Date.parse('2026-01-01T00:00:00.000Z')
 /** Fills in what a fixture leaves out: seqs from 1, a second for each, the sender ana, and ids `e1`, `e2` and so on. */
 const fill = (written: Partial<Envelope> & Pick<Envelope, 'kind'>, at: number): Envelope => ({
   protocol: PROTOCOL,
-  seq: at + 1,
+  // The log has no deltas.
+  ...(written.kind !== Kind.chatDelta && { seq: at + 1 }),
   ts: new Date(begin + (written.seq ?? at + 1) * 1000).toISOString(),
   from: 'ana',
   id: `e${written.seq ?? at + 1}`,
