@@ -12,6 +12,7 @@ export {
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
 export * from './describe.js'
+export { getEnding } from './ending.js'
 export { hasUnseen, indentJson, spellOut } from './exact-json.js'
 export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
@@ -106,12 +107,11 @@ export { AskedTurn, type Question } from './turns/asked-turn.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
-export {
-  getEnding,
-  type Outcome,
-  type Run,
-  type ToolDecision,
-  type TurnRecord,
-  type TurnState,
+export type {
+  Outcome,
+  Run,
+  ToolDecision,
+  TurnRecord,
+  TurnState,
 } from './turns/record.js'
 export * from './turns/turn-info.js'

@@ -1,6 +1,6 @@
 import { correlations, type Envelope, GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { getEnding } from '../turns/record.js'
+import { getEnding } from '../ending.js'
 
 /** An answer as it is written: what its deltas have told so far. */
 export interface LiveAnswer {

@@ -1,7 +1,8 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { getEnding } from '../ending.js'
 import { Assigner } from './assign.js'
 import { FoldedTurn, type TurnOptions } from './fold-turn.js'
-import { getEnding, type TurnRecord } from './record.js'
+import type { TurnRecord } from './record.js'
 
 /** A chat, and the participant whose answer counts. */
 export interface Question {
