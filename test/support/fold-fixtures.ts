@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { repositoryRoot } from './files.js'
@@ -62,7 +63,7 @@ export function loadFoldFixtures(names = readdirSync(folder), read = readFile): 
     const other = files.get(number)
     if (other !== undefined) throw new Error(`${file} has the number of ${other}`)
     files.set(number, file)
-    const { description, start, envelopes, expect } = JSON.parse(read(file)) as Written
+    const { description, start, envelopes, expect } = parse(file, read(file))
     const unknown = Object.keys(expect).find((name) => !factNames.includes(name as FactName))
     if (unknown !== undefined)
       throw new Error(`${file}: there are no facts "${unknown}": ${factNames.join(', ')}`)
@@ -75,6 +76,14 @@ export function loadFoldFixtures(names = readdirSync(folder), read = readFile): 
   })
 }
 
+function parse(file: string, text: string): Written {
+  try {
+    return JSON.parse(text) as Written
+  } catch (cause) {
+    throw new Error(`${file} is no JSON`, { cause })
+  }
+}
+
 const readFile = (file: string): string => readFileSync(join(folder, file), 'utf8')
 
 function mustAgree(
@@ -85,10 +94,19 @@ function mustAgree(
   for (const name of factNames) {
     for (const [id, fact] of Object.entries(facts[name] ?? {})) {
       const there = other.expect[name]?.[id]
-      if (there !== undefined && JSON.stringify(there) !== JSON.stringify(fact))
+      if (there !== undefined && !agree(fact, there))
         throw new Error(`${file} contradicts ${other.file} about ${name}.${id}`)
     }
   }
+}
+
+/** Whether both are absent, or have the same in the fields that both have. */
+function agree(one: object | null, other: object | null): boolean {
+  if (one === null || other === null) return one === other
+  const fields = new Map<string, unknown>(Object.entries(other))
+  return Object.entries(one).every(
+    ([field, value]) => !fields.has(field) || isDeepStrictEqual(value, fields.get(field)),
+  )
 }
 
 interface Reader {
