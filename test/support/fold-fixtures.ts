@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { Call } from '@meup/folds'
 import { type Envelope, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { repositoryRoot } from './files.js'
@@ -114,12 +115,17 @@ interface Reader {
   readonly knows: { readonly [Name in FactName]?: readonly string[] }
   /** What it says of the space after these envelopes. */
   readonly read: (fixture: FoldFixture) => Facts | Promise<Facts>
+  /** Facts that it does not keep: it has to say nothing about them. */
+  readonly forgets?: (id: string, fact: object) => boolean
   /** Fixtures that it need not read, and why. */
   readonly skips?: (fixture: FoldFixture) => boolean
 }
 
 /** Runs every fixture that a reader knows something of. */
-export function testFoldFixtures(reader: string, { knows, read, skips = () => false }: Reader): void {
+export function testFoldFixtures(
+  reader: string,
+  { knows, read, forgets = () => false, skips = () => false }: Reader,
+): void {
   const fixtures = loadFoldFixtures().filter(
     (fixture) => factNames.some((name) => knows[name] && fixture.expect[name]) && !skips(fixture),
   )
@@ -132,13 +138,24 @@ export function testFoldFixtures(reader: string, { knows, read, skips = () => fa
         for (const [id, fact] of Object.entries(fixture.expect[name] ?? {})) {
           const what = `${name}.${id}: ${fixture.description}`
           const there = seen[name]?.[id]
-          if (fact === null) expect(there ?? null, what).toBeNull()
+          if (fact === null || forgets(id, fact)) expect(there ?? null, what).toBeNull()
           else expect(there, what).toMatchObject(pick(fact, fields))
         }
       }
     })
   })
 }
+
+/** A call as fixtures write it. */
+export const callFact = ({ answeredBy, rejectedBy, ...call }: Call<unknown>): object => ({
+  ...call,
+  answeredBy: [...answeredBy],
+  rejectedBy: [...rejectedBy],
+})
+
+export const callFields = [
+  ...['kind', 'from', 'to', 'state', 'answeredBy', 'rejectedBy', 'usesLeft', 'programEnded'],
+]
 
 const pick = (fact: object, fields: readonly string[]): object =>
   Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))

@@ -1,19 +1,22 @@
-import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { type CallChange, Calls, RecentCalls } from '@meup/folds'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import {
-  findGone,
   type Proposal,
   type ProposalDraft,
   type ProposalOutcome,
   type ProposeOptions,
-  pickReasons,
+  readReasons,
 } from './proposal.js'
 import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
+
+/** As many as a gateway keeps of a space [MEUP-3.11]. */
+const maxOpen = 10_000
 
 /** The open proposals of this participant. */
 export class OwnProposals implements ClientHandler {
@@ -21,6 +24,12 @@ export class OwnProposals implements ClientHandler {
   readonly #requests: Requests
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #open = new Map<string, OwnProposal>()
+  readonly #calls = new Calls<OwnProposal>({
+    store: new RecentCalls({ open: maxOpen, over: 1 }),
+    // The gateway's clock decides, and this client withdraws what has expired.
+    expireByLogTime: false,
+    reduce: ({ what, call }) => (what === 'asked' ? this.#open.get(call.id) : call.data),
+  })
   /** Calls of which the gateway has yet to say whether they are proposals. */
   readonly #expected = new Map<string, Expected>()
 
@@ -42,14 +51,14 @@ export class OwnProposals implements ClientHandler {
     this.#keep(proposal)
     const payload = { method, ...defined({ params: asked, uses, expiresAt }) }
     try {
-      const { seq } = await this.#client.sendPaced({
+      await this.#client.sendPaced({
         ...fields,
         id,
         kind: Kind.mcpProposal,
         to: addressees,
         payload,
       })
-      proposal.begin(seq)
+      proposal.begin()
     } catch (error) {
       proposal.fail(error as Error)
       throw error
@@ -73,19 +82,17 @@ export class OwnProposals implements ClientHandler {
     const expected = this.#expected.get(envelope.id)
     if (expected !== undefined && envelope.from === this.#client.id) this.#onEcho(expected, envelope)
     if (this.#open.size === 0) return
-    const gone = findGone(envelope)
-    if (gone !== undefined) for (const proposal of this.#open.values()) proposal.onGone(gone)
-    for (const id of correlations(envelope)) this.#open.get(id)?.onEnvelope(envelope)
+    for (const change of this.#calls.apply({ ...envelope })) change.call.data.onChange(change, envelope)
   }
 
-  #onEcho({ proposal, resolve }: Expected, { id, kind, seq }: AnyEnvelope): void {
+  #onEcho({ proposal, resolve }: Expected, { id, kind }: AnyEnvelope): void {
     this.#expected.delete(id)
     if (kind !== Kind.mcpProposal) {
       resolve(undefined)
       return
     }
     this.#keep(proposal)
-    proposal.begin(seq)
+    proposal.begin()
     resolve(proposal)
   }
 
@@ -124,8 +131,6 @@ class OwnProposal implements Proposal {
   #cancelExpiry = (): void => {}
   #resolve: (outcome: ProposalOutcome) => void = () => {}
   #reject: (error: Error) => void = () => {}
-  /** Its position in the log; `Infinity` = not logged yet. */
-  #seq = Number.POSITIVE_INFINITY
   #isDecided = false
   #isLate = false
 
@@ -142,8 +147,7 @@ class OwnProposal implements Proposal {
   }
 
   /** The space has the proposal; its expiry starts. */
-  begin(seq = 0): void {
-    this.#seq = seq
+  begin(): void {
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
     this.#cancelExpiry = setLongTimeout(
@@ -156,20 +160,22 @@ class OwnProposal implements Proposal {
     await this.#client.send(this.#createWithdrawal(reason))
   }
 
-  /** A pruned or erased proposal can no longer be approved [MEUP-3.22]. */
-  onGone({ reason, includes }: NonNullable<ReturnType<typeof findGone>>): void {
-    if (!this.#isDecided && includes(this.id, this.#seq)) this.#settle({ state: 'withdrawn', reason })
-  }
-
-  /** Handles an envelope that correlates to the proposal. */
-  onEnvelope(envelope: AnyEnvelope): void {
+  onChange(change: CallChange<unknown>, envelope: AnyEnvelope): void {
     if (this.#isDecided) return
-    const { from } = envelope
-    if (envelope.kind === Kind.mcpRequest) this.#onApproved(from, envelope.id)
-    else if (envelope.kind === Kind.mcpReject) this.#onRejected(from, envelope.payload)
-    else if (envelope.kind === Kind.mcpWithdraw && from === this.#client.id) {
-      const withdrawn = { state: 'withdrawn', ...pickReasons(envelope.payload) } as const
-      this.#settle(this.#isLate ? { state: 'expired' } : withdrawn)
+    switch (change.what) {
+      case 'fulfilled':
+        this.#onApproved(change.by, envelope.id)
+        break
+      case 'rejected':
+        this.#onRejected(change.by, readReasons(envelope.payload))
+        break
+      case 'withdrawn': {
+        const reasons = change.why === 'withdrawn' ? readReasons(envelope.payload) : { reason: change.why }
+        this.#settle(this.#isLate ? { state: 'expired' } : { state: 'withdrawn', ...reasons })
+        break
+      }
+      case 'expired':
+        this.#settle({ state: 'expired' })
     }
   }
 
@@ -191,8 +197,8 @@ class OwnProposal implements Proposal {
   }
 
   /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
-  #onRejected(by: string, payload: { reason: string; message?: string }): void {
-    this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
+  #onRejected(by: string, reasons: ReturnType<typeof readReasons>): void {
+    this.#settle({ state: 'rejected', by, ...reasons })
     this.#tryWithdraw('rejected').catch(() => {}) // It says so itself: it never rejects.
   }
 

@@ -1,4 +1,4 @@
-import { type AnyEnvelope, getErasure, Kind, type McpResponsePayload } from '@meup/protocol'
+import type { AnyEnvelope, McpResponsePayload } from '@meup/protocol'
 
 /** The progress of a request, as reported by its receiver. */
 export interface Progress {
@@ -78,19 +78,11 @@ function describe(outcome: Refused): string {
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
 }
 
-/** Which proposals nobody can read any more, once this envelope says so; `undefined` = none [MEUP-3.22]. */
-export function findGone(
-  envelope: AnyEnvelope,
-): { readonly reason: 'pruned' | 'erased'; includes(id: string, seq: number): boolean } | undefined {
-  if (envelope.kind !== Kind.systemSpace) return undefined
-  const { event, through }: Readonly<Record<string, unknown>> = envelope.payload
-  if (event === 'pruned' && typeof through === 'number')
-    return { reason: 'pruned', includes: (_, seq) => seq <= through }
-  const erased = getErasure(envelope)?.id
-  return erased === undefined ? undefined : { reason: 'erased', includes: (id) => id === erased }
-}
+/** Why a proposal was rejected or withdrawn, as its envelope says. */
+export const readReasons = (payload: AnyEnvelope['payload']) =>
+  pickReasons(payload as { readonly reason: string; readonly message?: string })
 
-export const pickReasons = ({ reason, message }: { reason: string; message?: string }) => ({
+export const pickReasons = ({ reason, message }: { readonly reason: string; readonly message?: string }) => ({
   reason,
   ...(message !== undefined && { message }),
 })

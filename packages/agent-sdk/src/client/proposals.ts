@@ -1,8 +1,7 @@
-import { getEndedSession } from '@meup/folds'
+import { type Call, type CallChange, type CallStore, Calls } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capability,
-  correlations,
   type EnvelopeOf,
   Kind,
   type PayloadPattern,
@@ -15,7 +14,7 @@ import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
-import { findGone, pickReasons, type Settlement } from './proposal.js'
+import { pickReasons, readReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
 import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
@@ -72,11 +71,6 @@ export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' 
   readonly arguments?: Readonly<Record<string, string>>
 }
 
-interface Entry {
-  readonly proposal: OpenProposal
-  cancelExpiry(): void
-}
-
 /** Beyond these bounds the oldest proposal of the participant with the largest share is dropped. */
 const [maxOpen, maxOpenChars] = [1000, 8_000_000]
 
@@ -88,9 +82,20 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   readonly #client: ClientContext
   readonly #requests: Requests
   readonly #attendance: Attendance
-  readonly #open = new Map<string, Entry>()
-  #chars = 0
-
+  /** How each that ends by itself is kept from doing so. */
+  readonly #timers = new Map<string, () => void>()
+  readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
+  readonly #calls = new Calls<OpenProposal>({
+    store: this.#store,
+    reduce: ({ what, call }, envelope) => {
+      if (what !== 'asked') return { ...call.data, ...getStanding(call) }
+      return envelope.kind === Kind.mcpProposal
+        ? toOpenProposal(envelope as ProposalEnvelope, this.#frame)
+        : undefined
+    },
+  })
+  /** The envelope that is applied, as received. */
+  #frame = ''
   /** Listed before the connection was opened; added with its first welcome. */
   #listed: readonly OpenProposal[]
 
@@ -109,11 +114,11 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
 
   /** The open proposals, oldest first. */
   list(): OpenProposal[] {
-    return [...this.#open.values()].map(({ proposal }) => proposal)
+    return [...this.#store.open()].map(({ data }) => data)
   }
 
   get(id: string): OpenProposal | undefined {
-    return this.#open.get(id)?.proposal
+    return this.#store.get(id)?.data
   }
 
   /** Whether this participant may make the request itself. The gateway decides. */
@@ -184,17 +189,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
 
   /** @internal */
   onEnvelope(envelope: AnyEnvelope, frame: string): void {
-    if (envelope.kind === Kind.mcpProposal) {
-      this.#add(toOpenProposal(envelope, frame))
-    } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
-    else if (envelope.kind === Kind.systemSpace) this.#onGone(envelope)
-    else if (envelope.kind === Kind.systemPresence) this.#onProgramEnd(envelope)
-    else if (this.#open.size > 0) {
-      for (const id of new Set(correlations(envelope))) {
-        const entry = this.#open.get(id)
-        if (entry !== undefined) this.#onDecision(id, entry, envelope)
-      }
-    }
+    this.#frame = frame
+    for (const change of this.#calls.apply({ ...envelope })) this.#onChange(change, envelope)
   }
 
   /** @internal */
@@ -239,105 +235,165 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** But for those that this participant has rejected. */
   #addListed(): void {
     for (const proposal of this.#listed) {
-      if (!proposal.rejectedBy.includes(this.#client.id)) this.#add(proposal)
+      if (proposal.rejectedBy.includes(this.#client.id)) continue
+      this.#calls.restore([toCall(proposal)])
+      this.#begin(proposal)
     }
   }
 
-  #add(proposal: OpenProposal): void {
+  #begin(proposal: OpenProposal): void {
     const { id, expiresAt } = proposal
     const end = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     const leftMs = end - this.#client.gatewayTime()
-    if (leftMs <= 0) return
-    const cancelExpiry = setLongTimeout(leftMs, () => this.#settle(id, { state: 'expired' }))
-    this.#open.set(id, { proposal, cancelExpiry })
-    this.#chars += proposal.json.length
-    while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#dropOne()
+    if (leftMs <= 0) {
+      this.#store.delete(id)
+      return
+    }
+    this.#timers.set(
+      id,
+      setLongTimeout(leftMs, () => this.#settle(id, { state: 'expired' })),
+    )
     this.emit('proposal', proposal)
   }
 
-  /** No participant can displace the proposals of others. */
+  #onChange(change: CallChange<OpenProposal>, { id: requestId, payload }: AnyEnvelope): void {
+    const { call } = change
+    const { id, data: proposal } = call
+    switch (change.what) {
+      case 'asked':
+        this.#begin(proposal)
+        break
+      case 'fulfilled':
+        if (call.state === 'fulfilled')
+          this.#settle(id, { state: 'approved', by: change.by, requestId }, proposal)
+        break
+      case 'rejected':
+        if (change.by === this.#client.id)
+          this.#settle(id, { state: 'rejected', by: change.by, ...readReasons(payload) }, proposal)
+        break
+      case 'withdrawn': {
+        const reasons = change.why === 'withdrawn' ? readReasons(payload) : { reason: change.why }
+        this.#settle(id, { state: 'withdrawn', ...reasons }, proposal)
+        break
+      }
+      case 'expired':
+        this.#settle(id, { state: 'expired' }, proposal)
+        break
+      case 'program ended':
+        this.emit('programEnded', proposal)
+    }
+  }
+
+  /** `proposal`: as it was kept, if it is no more. */
+  #settle(id: string, settlement: Settlement, proposal = this.get(id)): void {
+    this.#store.delete(id)
+    if (proposal !== undefined) this.emit('settled', proposal, settlement)
+  }
+
+  #cancelExpiry(id: string): void {
+    this.#timers.get(id)?.()
+    this.#timers.delete(id)
+  }
+
+  #clear(): void {
+    for (const { id } of this.#store.open()) this.#store.delete(id)
+  }
+}
+
+/** The open proposals. No participant can displace those of others. */
+class FairProposals implements CallStore<OpenProposal> {
+  readonly #onRemoved: (id: string) => void
+  readonly #open = new Map<string, Call<OpenProposal>>()
+  #chars = 0
+
+  constructor(onRemoved: (id: string) => void) {
+    this.#onRemoved = onRemoved
+  }
+
+  get(id: string): Call<OpenProposal> | undefined {
+    return this.#open.get(id)
+  }
+
+  add(call: Call<OpenProposal>): void {
+    this.#open.set(call.id, call)
+    this.#chars += call.data.json.length
+    while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#dropOne()
+  }
+
+  update(call: Call<OpenProposal>): void {
+    if (call.state !== 'open') this.delete(call.id)
+    else if (this.#open.has(call.id)) this.#open.set(call.id, call)
+  }
+
+  delete(id: string): void {
+    const call = this.#open.get(id)
+    if (call === undefined || !this.#open.delete(id)) return
+    this.#chars -= call.data.json.length
+    this.#onRemoved(id)
+  }
+
+  open(): Iterable<Call<OpenProposal>> {
+    return this.#open.values()
+  }
+
+  all(): Iterable<Call<OpenProposal>> {
+    return this.#open.values()
+  }
+
   #dropOne(): void {
     const shares = new Map<string, number>()
-    for (const { proposal } of this.#open.values()) {
-      const { from, json } = proposal
+    for (const { data } of this.#open.values()) {
+      const { from, json } = data
       const share = 1 / maxOpen + json.length / maxOpenChars
       shares.set(from, (shares.get(from) ?? 0) + share)
     }
     const largest = Math.max(...shares.values())
-    for (const [id, entry] of this.#open) {
-      if (shares.get(entry.proposal.from) !== largest) continue
-      this.#remove(id, entry)
-      return
-    }
-  }
-
-  #onDecision(id: string, entry: Entry, envelope: AnyEnvelope): void {
-    const { proposal } = entry
-    const { from } = envelope
-    const change = (fields: Partial<OpenProposal>): void => {
-      this.#open.set(id, { ...entry, proposal: { ...proposal, ...fields } })
-    }
-    if (envelope.kind === Kind.mcpRequest) {
-      const usesLeft = proposal.usesLeft - 1
-      change({ usesLeft })
-      if (usesLeft === 0) this.#settle(id, { state: 'approved', by: from, requestId: envelope.id })
-    } else if (envelope.kind === Kind.mcpReject) {
-      change({ rejectedBy: [...new Set([...proposal.rejectedBy, from])] })
-      if (from === this.#client.id) {
-        this.#settle(id, { state: 'rejected', by: from, ...pickReasons(envelope.payload) })
-      }
-    } else if (envelope.kind === Kind.mcpWithdraw && from === proposal.from) {
-      this.#settle(id, { state: 'withdrawn', ...pickReasons(envelope.payload) })
-    }
-  }
-
-  /** A kick withdraws the proposals of its participant. */
-  #onKick(participant: string): void {
-    for (const { id, from } of this.list()) {
-      if (from === participant) this.#settle(id, { state: 'withdrawn', reason: 'kicked' })
-    }
-  }
-
-  #onProgramEnd(envelope: AnyEnvelope): void {
-    const ended = getEndedSession(envelope)
-    if (ended === undefined) return
-    for (const [id, entry] of this.#open) {
-      const { from, session } = entry.proposal
-      if (from !== ended.participant || session !== ended.session) continue
-      const proposal: OpenProposal = { ...entry.proposal, programEnded: true }
-      this.#open.set(id, { ...entry, proposal })
-      this.emit('programEnded', proposal)
-    }
-  }
-
-  /** A pruned or erased proposal cannot be decided. */
-  #onGone(envelope: AnyEnvelope): void {
-    const gone = findGone(envelope)
-    if (gone === undefined) return
-    for (const { id, seq } of this.list()) {
-      if (gone.includes(id, seq)) this.#settle(id, { state: 'withdrawn', reason: gone.reason })
-    }
-  }
-
-  #settle(id: string, settlement: Settlement): void {
-    const entry = this.#open.get(id)
-    if (entry === undefined) return
-    this.#remove(id, entry)
-    this.emit('settled', entry.proposal, settlement)
-  }
-
-  #remove(id: string, { proposal, cancelExpiry }: Entry): void {
-    cancelExpiry()
-    this.#open.delete(id)
-    this.#chars -= proposal.json.length
-  }
-
-  #clear(): void {
-    for (const [id, entry] of this.#open) this.#remove(id, entry)
+    const dropped = [...this.#open.values()].find(({ from }) => shares.get(from) === largest)
+    if (dropped !== undefined) this.delete(dropped.id)
   }
 }
 
-function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, json: string): OpenProposal {
+type ProposalEnvelope = EnvelopeOf<typeof Kind.mcpProposal>
+
+/** What changes of an open proposal. */
+const getStanding = ({ usesLeft, rejectedBy, programEnded }: Call<unknown>) => ({
+  ...{ usesLeft, rejectedBy },
+  ...(programEnded && ({ programEnded } as const)),
+})
+
+/** A proposal that the gateway lists, as if it had just been read. */
+function toCall(proposal: OpenProposal): Call<OpenProposal> {
+  const {
+    id,
+    seq,
+    from,
+    to,
+    method,
+    session,
+    expiresAt,
+    usesLeft,
+    rejectedBy,
+    programEnded = false,
+  } = proposal
+  return {
+    ...{
+      kind: 'proposal',
+      id,
+      seq,
+      from,
+      method,
+      about: [],
+      state: 'open',
+      usesLeft,
+      answeredBy: [],
+      rejectedBy,
+    },
+    ...defined({ to, session, ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }) }),
+    ...{ programEnded, data: proposal },
+  }
+}
+
+function toOpenProposal(envelope: ProposalEnvelope, json: string): OpenProposal {
   const {
     id,
     seq = 0,

@@ -1,6 +1,6 @@
 import {
-  Bounded,
   brief,
+  Calls,
   type ContextFold,
   colourStyle,
   cut,
@@ -10,6 +10,7 @@ import {
   isProgramEnd,
   onOneLine,
   printable,
+  RecentCalls,
   readResult,
   type Style,
 } from '@meup/folds'
@@ -27,6 +28,8 @@ import { Conversation, type LineRenderer } from './conversation.js'
 import { colourMarkdown, plainMarkdown, renderMarkdown } from './markdown.js'
 import { callText, describeCall, outcomeMark, type ShownCall } from './tool-line.js'
 import { measureWidth, truncate, wrapLine } from './width.js'
+
+type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
 /** What follows an envelope. */
 export interface Following {
@@ -50,18 +53,20 @@ interface AgentLinesOptions {
 const maxIndentDepth = 3
 /** Limits of one text in characters and of a tool's output in lines. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
-/** Calls whose responses may still come. */
-const maxOpenCalls = 1000
+/** Calls whose responses may still come, and calls that are over. */
+const maxCalls = 1000
 const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-interface Call {
+interface AgentCall {
   readonly agent: string
   readonly context: string | undefined
   readonly shown: ShownCall
+  /** Its run has ended without its result. */
+  readonly isLeft?: true
 }
-type Caller = Pick<Call, 'agent' | 'context'>
+type Caller = Pick<AgentCall, 'agent' | 'context'>
 
 /**
  * Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. A call of a run has
@@ -72,9 +77,16 @@ export class AgentLines implements LineRenderer {
   showsOutput = false
   readonly #options: AgentLinesOptions
   readonly #conversation: Conversation
-  readonly #calls = new Bounded<Call>(maxOpenCalls)
-  /** Ids of the calls of a run that have no result yet. */
-  readonly #waiting = new Map<string, Set<string>>()
+  readonly #calls = new Calls<AgentCall>({
+    store: new RecentCalls({ open: maxCalls, over: maxCalls }),
+    reduce: ({ what, call }, envelope) => {
+      if (what !== 'asked') return call.data
+      const { kind, from: agent, context } = envelope
+      return kind === Kind.mcpRequest
+        ? { agent, context, shown: describeCall(envelope as McpRequest) }
+        : undefined
+    },
+  })
   #latestOutput: () => string[] = () => []
 
   constructor(options: AgentLinesOptions) {
@@ -85,6 +97,7 @@ export class AgentLines implements LineRenderer {
 
   lines(envelope: AnyEnvelope): string[] {
     const { kind, context } = envelope
+    this.#calls.apply({ ...envelope })
     if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) return this.#onCall(envelope)
     if (kind === Kind.mcpResponse) return this.#onResult(envelope)
     const isOver = isEnd(kind) && context !== undefined && contextParent(context) === undefined
@@ -121,23 +134,14 @@ export class AgentLines implements LineRenderer {
   }
 
   /** A call outside of any run shows at once: nothing else tells that it was made. */
-  #onCall(request: EnvelopeOf<typeof Kind.mcpRequest>): string[] {
-    const { id, from: agent, context } = request
-    const call = { agent, context, shown: describeCall(request) }
-    this.#calls.set(id, call)
-    if (context === undefined) return this.#callLine(call, '○', '')
-    const root = contextRoot(context)
-    this.#waiting.set(root, (this.#waiting.get(root) ?? new Set()).add(id))
-    if (this.#waiting.size > maxOpenCalls) this.#waiting.delete([...this.#waiting.keys()][0] ?? '')
-    return []
+  #onCall({ id, context }: McpRequest): string[] {
+    const call = context === undefined ? this.#calls.get(id) : undefined
+    return call === undefined ? [] : this.#callLine(call.data, '○', '')
   }
 
   #onResult(response: EnvelopeOf<typeof Kind.mcpResponse>): string[] {
     const calls = this.#findCalls(response)
     const [call] = calls
-    for (const id of correlations(response)) {
-      for (const ids of this.#waiting.values()) ids.delete(id)
-    }
     const lines = calls.flatMap((each) => this.#callLine(each, '●', ` ${outcomeMark(response)}`))
     return [
       ...(call === undefined ? this.#said(response) : lines),
@@ -147,15 +151,15 @@ export class AgentLines implements LineRenderer {
 
   /** The calls of a run that ends without their results. */
   #endCalls(root: string): string[] {
-    const ids = this.#waiting.get(root) ?? []
-    this.#waiting.delete(root)
-    return [...ids].flatMap((id) => {
-      const call = this.#calls.get(id)
-      return call === undefined ? [] : this.#callLine(call, '○', ' · no result')
+    return [...this.#calls.all()].flatMap(({ id, data, answeredBy }) => {
+      const { context = '', isLeft } = data
+      if (answeredBy.length > 0 || isLeft || contextRoot(context) !== root) return []
+      this.#calls.setData(id, { ...data, isLeft: true })
+      return this.#callLine(data, '○', ' · no result')
     })
   }
 
-  #callLine(call: Call, mark: string, end: string): string[] {
+  #callLine(call: AgentCall, mark: string, end: string): string[] {
     const { style } = this.#options
     return this.#status([`  ${callText(call.shown, mark, style)}${style.section(end)}`], call)
   }
@@ -199,9 +203,9 @@ export class AgentLines implements LineRenderer {
   }
 
   /** The calls that a response answers. */
-  #findCalls(envelope: AnyEnvelope): Call[] {
+  #findCalls(envelope: AnyEnvelope): AgentCall[] {
     if (envelope.kind !== Kind.mcpResponse) return []
-    return correlations(envelope).flatMap((about) => this.#calls.get(about) ?? [])
+    return correlations(envelope).flatMap((about) => this.#calls.get(about)?.data ?? [])
   }
 
   #output(response: Parameters<typeof resultText>[0], agent: string): string[] {

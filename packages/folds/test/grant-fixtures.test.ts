@@ -1,4 +1,4 @@
-import { GrantLog, LiveAnswers } from '@meup/folds'
+import { GrantLog } from '@meup/folds'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of grants', {
@@ -9,14 +9,5 @@ testFoldFixtures('the fold of grants', {
     const grants = new GrantLog()
     grants.restore(written.snapshot())
     return { grants: Object.fromEntries(grants.list().map((grant) => [grant.id, grant])) }
-  },
-})
-
-testFoldFixtures('the fold of answers', {
-  knows: { answers: ['from', 'text'] },
-  read: ({ envelopes }) => {
-    const answers = new LiveAnswers()
-    for (const envelope of envelopes) answers.apply(envelope)
-    return { answers: Object.fromEntries(answers.list().map((answer) => [answer.trigger, answer])) }
   },
 })

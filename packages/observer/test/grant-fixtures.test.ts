@@ -18,19 +18,14 @@ function listHolders(envelopes: readonly Envelope[]): ParticipantInfo[] {
 }
 
 testFoldFixtures('the page', {
-  knows: { answers: ['from', 'text'], grants: ['grantor', 'recipient', 'capabilities'] },
+  knows: { grants: ['grantor', 'recipient', 'capabilities'] },
   read: ({ envelopes }) => {
-    const model = new SpaceModel()
-    model.append(envelopes, 0)
     const late = new SpaceModel()
     late.append(envelopes.slice(2), 0)
     const grants = new GrantIndex(late.log)
     grants.setEarlier(envelopes.slice(0, 2))
     const [people, now] = [listHolders(envelopes), Date.parse(envelopes.at(-1)?.ts ?? '')]
     const given = people.flatMap(({ id }) => grants.getCapabilities(id, people, now)?.grants ?? [])
-    return {
-      answers: Object.fromEntries(model.answers.map((answer) => [answer.trigger, answer])),
-      grants: Object.fromEntries(given.map((grant) => [grant.id, grant])),
-    }
+    return { grants: Object.fromEntries(given.map((grant) => [grant.id, grant])) }
   },
 })

@@ -1,0 +1,21 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+import { Proposals } from '../src/client/proposals.js'
+
+const client = { id: 'ana', gatewayTime: () => Date.parse('2026-01-01T00:00:00.000Z') }
+
+testFoldFixtures('the SDK', {
+  knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
+  // Open proposals that this participant has not rejected.
+  forgets: (id, fact) => {
+    const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
+    return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')
+  },
+  read: ({ envelopes }) => {
+    const proposals = new Proposals(client as never, {} as never, {} as never)
+    for (const envelope of envelopes) proposals.onEnvelope(envelope as AnyEnvelope, JSON.stringify(envelope))
+    const facts = proposals.list().map((proposal) => ({ programEnded: false, ...proposal }))
+    proposals.onClose()
+    return { calls: Object.fromEntries(facts.map((fact) => [fact.id, fact])) }
+  },
+})

@@ -1,0 +1,21 @@
+import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+import { SpaceState } from '../src/core/state/state.js'
+
+const encoder = new TextEncoder()
+
+testFoldFixtures('the gateway', {
+  knows: { calls: callFields },
+  // Only open proposals can be decided; their ends by time are those that it announces.
+  forgets: (_, fact) => !['open', 'answered', 'cancelled'].includes((fact as { state: string }).state),
+  // Nothing is decided by how elicitations about chats end.
+  skips: ({ name }) =>
+    name === 'a proposal expires by the time of the log' ||
+    name === 'an elicitation about a chat ends with the answer to that chat',
+  read: ({ envelopes }) => {
+    const state = new SpaceState()
+    for (const envelope of envelopes) state.apply(envelope, encoder.encode(JSON.stringify(envelope)))
+    const ids = envelopes.map(({ id }) => id)
+    const kept = ids.flatMap((id) => state.calls.request(id) ?? state.calls.proposal(id, 0) ?? [])
+    return { calls: Object.fromEntries(kept.map((call) => [call.id, callFact(call)])) }
+  },
+})

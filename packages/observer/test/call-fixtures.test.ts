@@ -1,0 +1,19 @@
+import { SpaceModel } from '@meup/observer/model'
+import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+
+testFoldFixtures('the page', {
+  knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
+  // What can still be decided or answered.
+  forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
+  read: ({ envelopes }) => {
+    const now = Date.parse(envelopes.at(-1)?.ts ?? '')
+    const model = new SpaceModel()
+    model.append(envelopes, now)
+    const proposals = model.pending(now).map(({ source, rejections, ...view }) => ({
+      ...{ ...view, from: source.from },
+      rejectedBy: [...new Set(rejections.map(({ by }) => by))],
+    }))
+    const facts = [...proposals, ...model.elicitations('ana')]
+    return { calls: Object.fromEntries(facts.map((fact) => [fact.id, fact])) }
+  },
+})
