@@ -11,6 +11,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
 import { getSource, type Source } from '../source.js'
+import { AskedRuns, type AskedRunsSnapshot } from '../space/answers.js'
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
 import {
@@ -43,7 +44,7 @@ export interface ContextSnapshot {
   readonly seq: number
   readonly contexts: DraftsSnapshot
   readonly lifecycle: LifecycleSnapshot
-  readonly awaited: AwaitedSnapshot
+  readonly asked: AskedRunsSnapshot
   readonly ids: readonly string[]
   readonly abandonAfterMs: number
 }
@@ -68,7 +69,7 @@ class Contexts implements ContextFold {
   readonly #progress = new Progress()
   readonly #lifecycle = new Lifecycle()
   readonly #drafts = new Drafts()
-  readonly #awaited = new Awaited()
+  readonly #asked = new AskedRuns()
   readonly #ids = new Bounded<true>(50_000)
   readonly #isKnown: (id: string) => boolean
   #abandonAfterMs = defaultAbandonAfterMs
@@ -102,18 +103,18 @@ class Contexts implements ContextFold {
       seq: this.seq,
       contexts: this.#drafts.snapshot(),
       lifecycle: this.#lifecycle.snapshot(),
-      awaited: this.#awaited.snapshot(),
+      asked: this.#asked.snapshot(),
       ids: [...this.#ids.keys()],
       abandonAfterMs: this.#abandonAfterMs,
     }
   }
 
-  restore({ seq, contexts, lifecycle, awaited, ids, abandonAfterMs }: ContextSnapshot): void {
+  restore({ seq, contexts, lifecycle, asked, ids, abandonAfterMs }: ContextSnapshot): void {
     this.#progress.seq = seq
     this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
     this.#lifecycle.restore(lifecycle)
-    this.#awaited.restore(awaited)
+    this.#asked.restore(asked)
     for (const id of ids) this.#ids.set(id, true)
   }
 
@@ -144,7 +145,7 @@ class Contexts implements ContextFold {
     }
     begin(draft, envelope, this.#isKnown)
     hide(draft, run?.hiddenBy ?? [])
-    if (run === draft) this.#awaited.begin(envelope)
+    this.#asked.apply(envelope)
   }
 
   /** Applies what concerns a context without being in it: answers, proposals, visibility, presence. */
@@ -178,8 +179,10 @@ class Contexts implements ContextFold {
 
   /** The answer of the owner; a free path has no owner, and an answer names its path. */
   #answer(chat: Envelope): void {
-    const free = correlations(chat).filter((path) => this.#drafts.get(path)?.state === 'free')
-    for (const run of [...this.#awaited.answeredBy(chat), ...free]) {
+    const causes = correlations(chat)
+    const asked = causes.flatMap((cause) => this.#asked.find(chat.from, cause))
+    const free = causes.filter((path) => this.#drafts.get(path)?.state === 'free')
+    for (const run of [...asked, ...free]) {
       const draft = this.#drafts.get(run)
       if (draft === undefined || draft.answer !== null) continue
       draft.answer = getSource(chat)
@@ -203,39 +206,3 @@ class Contexts implements ContextFold {
     }
   }
 }
-
-type AwaitedSnapshot = readonly (readonly [key: string, runs: readonly string[]])[]
-
-/** Runs remembered for one cause; an answer does not reach older ones. */
-const maxRunsPerCause = 100
-
-/** Runs that await their final answer: by the owner, to their trigger or to the run [MEUP-2.10]. */
-class Awaited {
-  readonly #runs = new Bounded<readonly string[]>(20_000)
-
-  /** `start` opens a run. */
-  begin(start: Envelope): void {
-    for (const cause of [start.id, ...correlations(start)]) {
-      const key = toKey(start.from, cause)
-      this.#runs.set(key, [...(this.#runs.get(key) ?? []), start.id].slice(-maxRunsPerCause))
-    }
-  }
-
-  /** Removes and returns the runs that this chat answers. */
-  answeredBy(chat: Envelope): readonly string[] {
-    const keys = correlations(chat).map((cause) => toKey(chat.from, cause))
-    const runs = keys.flatMap((key) => this.#runs.get(key) ?? [])
-    for (const key of keys) this.#runs.delete(key)
-    return runs
-  }
-
-  snapshot(): AwaitedSnapshot {
-    return this.#runs.snapshot()
-  }
-
-  restore(snapshot: AwaitedSnapshot): void {
-    this.#runs.restore(snapshot)
-  }
-}
-
-const toKey = (owner: string, cause: string): string => `${owner} ${cause}`
