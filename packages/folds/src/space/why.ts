@@ -137,7 +137,7 @@ class Search {
     return yield* this.#findBefore(seq, (each) => {
       // Nothing in a run is before what it is about, or before its start.
       if ((each.seq ?? 0) < first) return 'stop'
-      if (each.from === from) return this.#placesOf(each).some(isTheirs)
+      if (each.from === from) return this.#isIn(each, isTheirs)
       return isStart(each) && openedContext(each) === context && 'stop'
     })
   }
@@ -147,7 +147,7 @@ class Search {
     for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
       const here = place
       const step: Heading | undefined = yield* this.#findBefore(seq, (each) => {
-        if (!this.#placesOf(each).includes(here)) return false
+        if (!this.#isIn(each, (context) => context === here)) return false
         return this.#isFor(each, from) || (isStart(each) && 'stop')
       })
       if (step !== undefined) return step
@@ -155,12 +155,17 @@ class Search {
     return undefined
   }
 
-  /** The contexts in which something may follow from an envelope. Nothing follows from a call: it does from the result. */
-  #placesOf(each: Heading): readonly string[] {
-    if (isStart(each)) return [openedContext(each)]
-    if (isAnswer(each)) return correlations(each).flatMap((id) => this.#look(id)?.context ?? [])
+  /** Whether something may follow from it in such a context. Nothing follows from a call: it does from the result. */
+  #isIn(each: Heading, is: (context: string) => boolean): boolean {
+    if (isStart(each)) return is(openedContext(each))
+    if (isAnswer(each)) {
+      return correlations(each).some((id) => {
+        const context = this.#look(id)?.context
+        return context !== undefined && is(context)
+      })
+    }
     const isCall = each.kind === Kind.mcpRequest || each.kind === Kind.mcpProposal
-    return isCall || each.context === undefined ? [] : [each.context]
+    return !isCall && each.context !== undefined && is(each.context)
   }
 
   /** Whether it was said by somebody, or answers what somebody asked. */
