@@ -75,14 +75,7 @@ export {
   type WithdrawalCause,
 } from './space/calls.js'
 export * from './space/grants.js'
-export {
-  type Chain,
-  explain,
-  explainLogged,
-  findOutsideText,
-  type Heading,
-  type ReadableLog,
-} from './space/why.js'
+export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'
