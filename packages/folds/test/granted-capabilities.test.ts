@@ -107,6 +107,14 @@ describe('each envelope', () => {
   })
 })
 
+test('a grant with a pattern of another version is not proven, and breaks nothing', () => {
+  configured({ ana: ['work.*'], lead: ['chat'], ben: [] })
+  grant('g', 'ana', ['work.dig'])
+  grant('h', 'ana', ['!!odd'])
+  configured({ ana: ['work.dig'], lead: ['chat'], ben: [] })
+  expect(log.list().map(({ id }) => id)).toEqual(['g'])
+})
+
 test('all of a grant stands, or nothing', () => {
   grant('g', 'ana', ['chat', toFiles])
   expect(sorted('mcp.proposal', 'chat')).toMatchObject({ grants: [], others: ['chat'] })

@@ -9,6 +9,7 @@ import {
   type InvitePayload,
   Kind,
   type ParticipantInfo,
+  PatternError,
   type RevokePayload,
   WorkError,
   WorkMeter,
@@ -316,6 +317,21 @@ function notGrounded<Each extends Grant>({ isGrounded, ...grant }: Each): Each {
   return grant as Each
 }
 
+/** Whether what is held provably covers what was given: not where that takes too much, or this version cannot read a pattern. */
+function prove(
+  coverage: Coverage,
+  held: readonly (readonly Capability[])[],
+  given: readonly Capability[],
+  meter: WorkMeter,
+): boolean {
+  try {
+    return coverage.firstGap(held, given, meter) === -1
+  } catch (error) {
+    if (error instanceof WorkError || error instanceof PatternError) return false
+    throw error
+  }
+}
+
 /** The grants that stand, in log order, and which of them fall with others. */
 export class Grants<Each extends Grant> {
   readonly #ground: Ground
@@ -376,14 +392,9 @@ export class Grants<Each extends Grant> {
     const own = this.#ground.configured(grantor)
     if (own === undefined) return false
     const meter = new WorkMeter(groundingWork)
-    try {
-      return new Coverage().firstGap([own], capabilities, meter) === -1
-    } catch (error) {
-      if (error instanceof WorkError) return false
-      throw error
-    } finally {
-      this.work += meter.spent
-    }
+    const isProven = prove(new Coverage(), [own], capabilities, meter)
+    this.work += meter.spent
+    return isProven
   }
 
   /**
@@ -407,12 +418,7 @@ export class Grants<Each extends Grant> {
       const held = [own, ...(given.get(grantor) ?? [])]
       const meter = meters.get(grantor) ?? new WorkMeter(provingWork)
       meters.set(grantor, meter)
-      try {
-        return meter.left > 0 && coverage.firstGap(held, capabilities, meter) === -1
-      } catch (error) {
-        if (error instanceof WorkError) return false
-        throw error
-      }
+      return meter.left > 0 && prove(coverage, held, capabilities, meter)
     }
     for (const grant of this.#standing.values()) {
       const { id, recipient, capabilities } = grant
