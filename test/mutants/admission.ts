@@ -6,7 +6,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'elicitationRights',
-    replace: 'call.to?.has(from) !== true',
+    replace: 'call.to?.includes(from) !== true',
     by: 'false',
     tests: ['test/conformance/sessions.test.ts'],
   },
@@ -83,11 +83,11 @@ export const admission: readonly Mutant[] = [
   },
   // A proposal is good for one call more than was approved.
   {
-    package: 'packages/gateway',
-    function: 'Proposals.#use',
-    replace: '--proposal.uses <= 0',
-    by: '--proposal.uses < 0',
-    tests: ['packages/gateway/test/proposals.test.ts'],
+    package: 'packages/folds',
+    function: 'Calls.#onRequest',
+    replace: 'usesLeft === 0 ?',
+    by: 'usesLeft < 0 ?',
+    tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/gateway/test/proposals.test.ts'],
   },
   // A request that is its addressees' alone is read by whoever wrote the chat that it answers.
   {
@@ -229,7 +229,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'fill',
-    replace: 'space.state.proposals.find(id, now) && ',
+    replace: 'space.state.calls.proposal(id, now) && ',
     by: '',
     tests: ['packages/gateway/test/approval-by-id.test.ts'],
   },

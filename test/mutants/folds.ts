@@ -63,18 +63,50 @@ export const folds: readonly Mutant[] = [
   {
     // What was approved and done is shown as expired.
     package: views,
-    function: 'Proposals.#expired',
-    replace: 'due.filter(isOpen).map(',
-    by: 'due.map(',
-    tests: ['packages/folds/test/proposals.test.ts'],
+    function: 'Calls.#onPresence',
+    replace: " && expired.state === 'open'",
+    by: '',
+    tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
     // What one has rejected is offered to nobody.
     package: views,
-    function: 'Proposals.#rejected',
-    replace: 'envelope.from === this.#viewer()',
+    function: 'Proposals.#reduce',
+    replace: 'change.by === this.#viewer()',
     by: 'true',
     tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],
+  },
+  {
+    // Anybody ends the call of somebody else.
+    package: views,
+    function: 'Calls.findCancelled',
+    replace: 'call?.from === from',
+    by: 'true',
+    tests: ['packages/folds/test/call-fixtures.test.ts'],
+  },
+  {
+    // The answer of somebody who was not asked counts.
+    package: views,
+    function: 'Calls.#onResponse',
+    replace: ' || call.to?.includes(by) === false',
+    by: '',
+    tests: ['packages/folds/test/call-fixtures.test.ts'],
+  },
+  {
+    // A question stays open whose call is over.
+    package: views,
+    function: 'Calls.#onResponse',
+    replace: 'this.#endElicitations(by, answered, envelope, body)',
+    by: '',
+    tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/observer/test/elicitations.test.ts'],
+  },
+  {
+    // Who approves is not told that nobody waits.
+    package: views,
+    function: 'Calls.#onPresence',
+    replace: 'call.session === session',
+    by: 'false',
+    tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
     // One who takes back what it gave seems to take back what others gave.

@@ -6,9 +6,9 @@ export const sdk: readonly Mutant[] = [
   // What one has rejected is offered to nobody.
   {
     package: agentSdk,
-    function: 'Proposals.#onDecision',
-    replace: 'from === this.#client.id',
-    by: 'from !== proposal.from',
+    function: 'Proposals.#onChange',
+    replace: 'change.by === this.#client.id',
+    by: 'true',
     tests: [
       'packages/acp/test/serve/permissions.test.ts',
       'packages/mcp-bridge/test/serve-proposals.test.ts',

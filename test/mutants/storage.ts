@@ -117,11 +117,11 @@ export const storage: readonly Mutant[] = [
   },
   {
     // An open proposal can be fulfilled that nobody can read.
-    package: gateway,
-    function: 'Proposals.apply',
-    replace: "this.#open.delete(getErasure(envelope)?.id ?? '')",
-    by: 'return',
-    tests: ['packages/gateway/test/erasing.test.ts'],
+    package: 'packages/folds',
+    function: 'Calls.#onSpace',
+    replace: 'id === erased',
+    by: 'false',
+    tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/gateway/test/erasing.test.ts'],
   },
   {
     // A backup with forged rights is taken at its word.
