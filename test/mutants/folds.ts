@@ -31,10 +31,10 @@ export const folds: readonly Mutant[] = [
   {
     // Anybody seems to end what somebody else thinks about.
     package: views,
-    function: 'Lifecycle.#close',
-    replace: 'if (outermost.starter !== from && from !== GATEWAY) return none',
+    function: 'ContextStates.#close',
+    replace: ' || (from !== outermost.owner && from !== GATEWAY)',
     by: '',
-    tests: ['packages/folds/test/contexts.test.ts', 'packages/folds/test/turn-state.test.ts'],
+    tests: ['packages/folds/test/context-fixtures.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },
   {
     // Turns are shown whole to those who may not read all of them.

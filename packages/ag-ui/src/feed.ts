@@ -80,9 +80,9 @@ export class RunFeed implements Feed {
   #toEvents(messages: readonly Message[]): AGUIEvent[] {
     return messages
       .filter(({ seq, name }) => seq !== undefined || name !== undefined)
-      .flatMap(({ text, seq }) => {
+      .flatMap(({ text }) => {
         const envelope = JSON.parse(Buffer.from(text).toString()) as Envelope
-        const events = seq === undefined ? this.#run.write(envelope) : this.#run.apply(envelope)
+        const events = this.#run.apply(envelope)
         this.#owesMs = this.#account.settle(text.length)
         return events
       })

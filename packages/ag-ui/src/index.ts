@@ -198,8 +198,6 @@ function createRun(
     runId,
     known,
     after,
-    space: space.config.name,
-    epoch: space.log.epoch,
     guard,
     question: { id, from: participant, agent },
     now: () => space.clock.now(),

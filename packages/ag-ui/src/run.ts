@@ -1,16 +1,12 @@
 import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
 import {
-  AskedTurn,
-  cancelledText,
+  type AnswerEvent,
+  type CallEvent,
   createProposalFoldWith,
   cut,
+  type DecisionEvent,
   type ExactText,
   type Guard,
-  getMessage,
-  givenUpText,
-  guarded,
-  isWithheld,
-  LiveAnswers,
   type Outcome,
   type ProposalFold,
   type ProposalView,
@@ -20,19 +16,17 @@ import {
   quoteToolName,
   readResult,
   redact,
+  type ThoughtEvent,
   type ToolDecision,
-  type TurnRecord,
+  type TurnEvent,
+  TurnStream,
 } from '@meup/folds'
-import { type Envelope, isThought, Kind } from '@meup/protocol'
-import { AnswerMessage } from './answer-message.js'
+import { type Envelope, Kind } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
 interface RunOptions extends RunName {
-  readonly space: string
-  /** Id of the log. */
-  readonly epoch: string
   readonly guard: Guard
-  readonly question: Question
+  readonly question: Question & { readonly agent: string }
   /** Seq up to which an earlier run has sent events. */
   readonly after: number
   /** Messages and calls that the client has: their texts, by id. */
@@ -50,29 +44,26 @@ interface RunOptions extends RunName {
 const maxResultChars = 8192
 
 /**
- * One turn of an agent as the events of an AG-UI run. Apply the envelopes that its reader may read, in log order and from the
- * question on; each returns its events. No event follows the one that ends the run.
+ * One turn of an agent as the events of an AG-UI run. Apply the envelopes that its reader may read, and the deltas of the answer; each
+ * returns its events. No event follows the one that ends the run.
  */
 export class Run {
   readonly #options: RunOptions
-  readonly #turn: AskedTurn
+  readonly #turn: TurnStream
   readonly #proposals: ProposalFold
+  /** Proposals of the turn. */
+  readonly #proposed = new Set<string>()
   /** Proposals that the client may approve, and whether it may reject them. */
   readonly #decidable = new Map<string, { readonly mayReject: boolean }>()
-  /** Calls that were sent, and calls whose result was. */
-  readonly #called = new Set<string>()
-  readonly #settled = new Set<string>()
-  /** What is written of the answer, and as what it is sent. */
-  readonly #drafts = new LiveAnswers()
-  readonly #message: AnswerMessage
+  /** Id of the message that is being sent. */
+  #message: string | undefined
   #isOver = false
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#turn = new AskedTurn(options.question, options)
-    this.#proposals = createProposalFoldWith(options.guard, () => options.question.from)
-    const { known, question } = options
-    this.#message = new AnswerMessage({ known, question: question.id, agent: question.agent })
+    const { guard, question } = options
+    this.#turn = new TurnStream(question, { guard, written: readWritten(options) })
+    this.#proposals = createProposalFoldWith(guard, () => question.from)
   }
 
   get isOver(): boolean {
@@ -90,36 +81,17 @@ export class Run {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }
     this.#proposals.apply(envelope)
-    const hasChanged = this.#turn.apply(envelope)
-    if (this.#turn.isTakenBack) return this.#finish({ type: 'cancelled' })
-    const turn = this.#turn.record
-    if (turn === undefined || !hasChanged) return []
-    const events = [...this.#thought(envelope), ...this.#calls(turn, envelope)]
-    return [...(events.length > 0 ? this.#message.close() : []), ...events, ...this.#answer(turn)]
-  }
-
-  /** Takes a delta of the answer, which is not in the log. */
-  write(delta: Envelope): AGUIEvent[] {
-    const { question } = this.#options
-    const isOurs = delta.from === question.agent && delta.correlationId === question.id
-    if (this.#isOver || !isOurs || !this.#drafts.apply(delta)) return []
-    const [draft] = this.#drafts.list()
-    return draft === undefined ? [] : this.#message.grow(draft.text)
+    return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
   /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
   pause(): AGUIEvent[] {
-    const turn = this.#turn.record
-    if (this.#isOver || turn === undefined) return []
-    const { state, agent } = turn
-    const { reason } = this.#turn
-    if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, givenUpText(agent, reason))
-    }
-    const ours = new Set(turn.decisions.map(({ id }) => id))
+    if (this.#isOver) return []
+    const { state = '', givenUp = null } = this.#turn.end ?? {}
+    if (givenUp !== null) return this.fail(state, givenUp)
     const asked = this.#proposals
       .open(this.#options.now())
-      .filter(({ id, fulfilments }) => ours.has(id) && fulfilments.length === 0)
+      .filter(({ id, fulfilments }) => this.#proposed.has(id) && fulfilments.length === 0)
     const interrupts: Interrupt[] = []
     for (const proposal of asked) {
       if (interrupts.length === maxAnswers) break // The next run has the others.
@@ -141,70 +113,117 @@ export class Run {
 
   /** Ends the run with an error; the turn may go on. */
   fail(code: string, message: string): AGUIEvent[] {
-    if (this.#isOver) return []
-    this.#isOver = true
-    return [...this.#message.close(), errorEvent(code, message)]
+    return this.#end(errorEvent(code, message))
   }
 
   #finish(outcome: RunFinishedOutcome): AGUIEvent[] {
+    return this.#end(finishedEvent(this.#options, outcome))
+  }
+
+  #end(event: AGUIEvent): AGUIEvent[] {
+    if (this.#isOver) return []
     this.#isOver = true
-    return [...this.#message.close(), finishedEvent(this.#options, outcome)]
+    return [...this.#close(), event]
+  }
+
+  #show(event: TurnEvent): AGUIEvent[] {
+    switch (event.type) {
+      case 'begun':
+      case 'thought':
+        return this.#aside(this.#think(event))
+      case 'call':
+      case 'proposal':
+        return this.#aside(this.#call(event))
+      case 'result':
+      case 'decision':
+        return this.#aside(this.#settle(event))
+      case 'delta':
+      case 'answer':
+        return this.#write(event)
+      case 'ended':
+        if (event.givenUp !== null) return [] // It fails when the log has no more: the agent may begin again.
+        return this.#finish({ type: event.state === 'completed' ? 'success' : 'cancelled' })
+    }
   }
 
   /** Whether the client does not have it yet. */
-  #isNew(seq: number, id: string): boolean {
+  #isNew({ seq = 0 }: { readonly seq?: number | undefined }, id: string): boolean {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
 
-  #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {
-    const isSaid = kind === Kind.reasoningStart || isThought(kind)
-    const text = isSaid && !isWithheld(payload) ? getMessage(payload) : ''
-    return text !== '' && this.#isNew(seq, id) && !this.#message.has(text) ? reasoningEvents(id, text) : []
+  #think({ envelope, text }: ThoughtEvent): AGUIEvent[] {
+    const { id, kind } = envelope
+    const isSaid = text !== '' && kind !== Kind.reasoningConclusion
+    return isSaid && this.#isNew(envelope, id) ? reasoningEvents(id, text) : []
   }
 
-  #calls({ decisions }: TurnRecord, envelope: Envelope): AGUIEvent[] {
-    return decisions.flatMap((decision) => [
-      ...this.#dispatched(decision),
-      ...this.#ended(decision, envelope),
-    ])
+  #call({ type, id, call }: CallEvent): AGUIEvent[] {
+    if (type === 'proposal') this.#proposed.add(id)
+    if (!this.#isNew(call.source, id)) return []
+    return callEvents({ ...call, id, parameters: redact(call.parameters, this.#options.guard).value })
   }
 
-  #dispatched(decision: ToolDecision): AGUIEvent[] {
-    const { id, source } = decision
-    if (this.#called.has(id)) return []
-    this.#called.add(id)
-    const parameters = redact(decision.parameters, this.#options.guard).value
-    return this.#isNew(source.seq, id) ? callEvents({ ...decision, parameters }) : []
+  #settle(event: CallEvent | DecisionEvent): AGUIEvent[] {
+    const { id, call, envelope } = event
+    if (call.outcome === null || !this.#isNew(envelope, resultId(id))) return []
+    const why = event.type === 'decision' ? ('reason' in event ? event.reason : event.state) : undefined
+    const text = why ?? readResult(envelope.payload, this.#options.guard).text
+    return [resultEvent(id, call.outcome, cut(text, maxResultChars))]
   }
 
-  /** Only the first end of a call is sent. */
-  #ended({ id, outcome, cancelled, isAnswered }: ToolDecision, envelope: Envelope): AGUIEvent[] {
-    if (outcome === null || this.#settled.has(id)) return []
-    this.#settled.add(id)
-    if (!this.#isNew(envelope.seq ?? 0, resultId(id))) return []
-    const { guard } = this.#options
-    const text = isAnswered
-      ? readResult(envelope.payload, guard).text
-      : cancelled === null
-        ? whyNot(envelope, outcome === 'rejected', guard)
-        : cancelledText(cancelled)
-    return [resultEvent(id, outcome, cut(text, maxResultChars))]
+  /**
+   * What was sent cannot be taken back: text that the answer does not begin with stays a message of its own. An answer of which nothing
+   * was sent has its own id.
+   */
+  #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
+    const isWhole = type === 'answer' && isNew
+    if (type === 'answer' && !this.#isNew(envelope, envelope.id)) return []
+    if (text === '' && !isWhole) return []
+    const id = isWhole ? envelope.id : answerId(this.#options.question.id, message)
+    // Older clients reject an empty delta.
+    return [...this.#open(id), ...(text === '' ? [] : [contentEvent(id, text)])]
   }
 
-  #answer({ answer }: TurnRecord): AGUIEvent[] {
-    if (answer === null) return []
-    const { id, seq } = answer.source
-    const said = this.#isNew(seq, id) ? this.#message.complete(id, answer.text ?? '') : []
-    return [...said, ...this.#finish({ type: 'success' })]
+  /** A message that has ended goes on under its id. */
+  #open(messageId: string): AGUIEvent[] {
+    if (this.#message === messageId) return []
+    const closing = this.#close()
+    this.#message = messageId
+    const { agent: name } = this.#options.question
+    return [...closing, { type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name }]
+  }
+
+  #close(): AGUIEvent[] {
+    const messageId = this.#message
+    this.#message = undefined
+    return messageId === undefined ? [] : [{ type: EventType.TEXT_MESSAGE_END, messageId }]
+  }
+
+  /** No other event falls inside a message. */
+  #aside(events: readonly AGUIEvent[]): AGUIEvent[] {
+    return events.length === 0 ? [] : [...this.#close(), ...events]
   }
 }
 
-/** Why a call came to nothing with this envelope. */
-function whyNot({ kind, payload }: Envelope, isRejected: boolean, guard: Guard): string {
-  if (kind === Kind.systemDecision) return String(payload.message)
-  if (kind === Kind.mcpReject || kind === Kind.mcpWithdraw) return guarded(String(payload.reason), guard)
-  return isRejected ? 'expired' : 'abandoned'
+/** Of a message with what is written of an answer, from 1. */
+const answerId = (question: string, message: number): string =>
+  `${question}-answer${message === 1 ? '' : `-${message}`}`
+
+/** The messages that the client has of the answer. */
+function readWritten({ known, question }: Pick<RunOptions, 'known' | 'question'>): string[] {
+  const texts: string[] = []
+  for (;;) {
+    const text = known.get(answerId(question.id, texts.length + 1))
+    if (text === undefined) return texts
+    texts.push(text)
+  }
 }
+
+const contentEvent = (messageId: string, delta: string): AGUIEvent => ({
+  type: EventType.TEXT_MESSAGE_CONTENT,
+  messageId,
+  delta,
+})
 
 /** A thought as a reasoning span of its own, so that no other event falls inside one. */
 const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [

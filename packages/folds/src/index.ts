@@ -58,7 +58,7 @@ export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './presence.js'
 export * from './redact.js'
-export { cancelledText, givenUpText, outcomeText, type ShownDecision } from './render/outcome.js'
+export { outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
@@ -74,6 +74,7 @@ export {
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'
+export * from './space/contexts.js'
 export * from './space/grants.js'
 export * from './space/why.js'
 export * from './steps/steps.js'
@@ -96,7 +97,6 @@ export {
 } from './text.js'
 export * from './traces.js'
 export * from './transcript.js'
-export { AskedTurn, type Question } from './turns/asked-turn.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
@@ -108,3 +108,4 @@ export type {
   TurnState,
 } from './turns/record.js'
 export * from './turns/turn-info.js'
+export * from './turns/turn-stream.js'

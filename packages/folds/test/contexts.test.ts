@@ -25,18 +25,6 @@ const nested: Fields[] = [
 ]
 
 describe('a context', () => {
-  test('is open, then concluded; its parent is not', () => {
-    expect(shape(nested.slice(0, 3))).toEqual([['msg-301', 'open', [['msg-301/msg-302', 'open', []]]]])
-    expect(shape(nested)).toEqual([['msg-301', 'open', [['msg-301/msg-302', 'concluded', []]]]])
-  })
-
-  test('ends with the one it is nested in', () => {
-    const end = cancel('agent', 'msg-301', 'no')
-    expect(shape([...nested.slice(0, 3), end])).toEqual([
-      ['msg-301', 'cancelled', [['msg-301/msg-302', 'cancelled', []]]],
-    ])
-  })
-
   verifies('O01', 'expires while its owner is away, as long as it is open', () => {
     const space = (payload: object): Fields => ({
       kind: 'system.space',
@@ -88,11 +76,6 @@ describe('a context', () => {
     expect(copy.get('its')).toMatchObject({ state: 'open', expiresAt: null, reasoningVisible: true })
   })
 
-  test('is closed by its starter or the gateway, and by nobody else', () => {
-    expect(shape([...nested, cancel('user', 'msg-301')])[0]?.[1]).toBe('open')
-    expect(shape([...nested, cancel('system:gateway', 'msg-301', 'abandoned')])[0]?.[1]).toBe('cancelled')
-  })
-
   test('tells who, what, when and how much', () => {
     const log = [
       ...nested,
@@ -130,18 +113,11 @@ describe('a context', () => {
     expect(fold.get('msg-301/msg-302')?.counts).toMatchObject({ thoughts: 3, late: 2 })
   })
 
-  test('is not opened under a path that no start opened, or in a closed one', () => {
+  test('of a free path has the texts of starts and conclusions in it', () => {
     const log = [
       start('agent', 'Goal', { id: 's1', context: 'reason-123' }),
       conclusion('agent', 'Done', { context: 'reason-123' }),
-      ...nested.slice(0, 1),
-      conclusion('agent', 'Done', { context: 'msg-301' }),
-      start('agent', 'More', { id: 's2', context: 'msg-301' }),
     ]
-    expect(shape(log)).toEqual([
-      ['reason-123', 'free', []],
-      ['msg-301', 'concluded', []],
-    ])
     expect(view(log).fold.get('reason-123')).toMatchObject({
       opening: { text: 'Goal' },
       ending: { text: 'Done' },
@@ -222,38 +198,6 @@ describe('a context', () => {
     const { fold } = view(log)
     expect(fold.get('msg-301')?.proposals).toEqual(['p1', 'p2'])
     expect(fold.get('reason-123')?.proposals).toEqual(['p3'])
-  })
-})
-
-describe('the switch of visibility', () => {
-  const show = (reasoningVisible: boolean): Fields => ({
-    kind: 'observe.visibility',
-    from: 'user',
-    payload: { context: 'msg-301', reasoningVisible },
-  })
-  const visible = (log: readonly Fields[]) =>
-    view(log)
-      .fold.all()
-      .map(({ reasoningVisible }) => reasoningVisible)
-
-  test('holds for the run with all that is nested in it, until it is turned back', () => {
-    expect(visible(nested)).toEqual([true, true])
-    expect(visible([...nested, show(false)])).toEqual([false, false])
-    expect(visible([...nested, show(false), show(true)])).toEqual([true, true])
-    expect(visible([...nested.slice(0, 1), show(false), ...nested.slice(1)])).toEqual([false, false])
-  })
-
-  test('ends with the run', () => {
-    expect(visible([...nested, show(false), conclusion('agent', '', { context: 'msg-301' })])).toEqual([
-      true,
-      true,
-    ])
-  })
-
-  test('does not concern other runs', () => {
-    const other = start('agent', '', { id: 'other' })
-    const { fold } = view([...nested, show(false), other])
-    expect(fold.get('other')?.reasoningVisible).toBe(true)
   })
 })
 

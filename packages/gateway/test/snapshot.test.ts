@@ -190,7 +190,7 @@ const membership = (
   replaced: names.flatMap((id) => sessions.map((session) => programs.isReplaced(id, session))),
   contested: names.map((id) => programs.countReplaced(id, begin)),
   waiting: names.map((id) => calls.waitingFor(id)),
-  hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
+  hidden: ids.map((id) => contexts.getRun(`${id}/below`)),
   requests: ids.map((id) => {
     const { from, to, answeredBy } = calls.request(id) ?? {}
     return { from, to, answeredBy }
@@ -310,6 +310,37 @@ describe('a state from a snapshot', () => {
     state.apply({ ...common, id: 'end', kind: Kind.reasoningConclusion, context: 'run' }, noBytes)
     expect(state.contexts.get('run')?.state).toBe('concluded')
     expect(copy.contexts.get('run')?.state).toBe('open')
+  })
+
+  test('of the formats 8 to 11 has its contexts as before', () => {
+    const startedAt = '2026-01-02T03:04:05.678Z'
+    const said = { envelopes: 2, thoughts: 2, ownerThoughts: 1, contributors: ['ana'], thinkers: ['ben'] }
+    const run = { context: 'run', owner: 'ana', state: 'open', reasoningVisible: false, startedAt }
+    const ended = { context: 'run/in', owner: 'ben', state: 'concluded', reasoningVisible: true, startedAt }
+    const contexts = {
+      opened: [
+        {
+          info: { ...run, hiddenBy: ['ana'] },
+          audience: ['ana', 'ben'],
+          triggers: ['q'],
+          session: 's1',
+          nested: ['run/in'],
+          ...said,
+        },
+        { info: ended, nested: [], ...said },
+      ],
+      closed: ['run/in'],
+      mcpVisibility: 'everyone',
+    }
+    const earlier = { ...JSON.parse(textOf(new SpaceState())), version: 8, contexts }
+    const { contexts: read } = SpaceState.from(Buffer.from(JSON.stringify(earlier)))
+    const hidden = { context: 'run', owner: 'ana', state: 'open', reasoningVisible: false, hiddenBy: ['ana'] }
+    expect(read.open()).toEqual([{ ...hidden, startedAt }])
+    expect(read.of('ana')).toMatchObject([{ context: 'run', session: 's1', lastAt: startedAt }])
+    expect(read.get('run/in')?.state).toBe('concluded')
+    expect([read.hasPrivateRuns, read.audienceAbout('ana', ['q'])]).toEqual([true, ['ana', 'ben']])
+    const ben = { participant: 'ben', readsTargeted: false, readsRefusals: false }
+    expect(read.report(ben).map(({ counts }) => counts.thoughts)).toEqual([1, 1])
   })
 
   test('of a format that is not known is refused, with advice', () => {

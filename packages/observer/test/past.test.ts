@@ -56,7 +56,7 @@ const known = (model: SpaceModel | undefined) =>
     stream: model.lists.stream.rows,
     lanes: model.lists.lanes.map(({ key, size, list }) => ({ key, size, rows: list.rows })),
     waterfalls: model.lists.waterfalls.map(({ key, list }) => ({ key, rows: list.rows })),
-    runs: [...model.runs],
+    runs: model.runs(),
     hidden: model.hiddenRuns(),
     thoughts: model.people.map(({ id }) => model.members.countThoughts(id)),
     statuses: model.people.map(({ id }) => model.members.getStatus(id)),

@@ -10,14 +10,12 @@ import {
 } from '@meup/folds'
 import {
   contextParent,
-  contextRoot,
   correlations,
   type Envelope,
   isThought,
   Kind,
   namespaceOf,
   openedContext,
-  withholds,
 } from '@meup/protocol'
 import { CallSpans } from './calls.js'
 import { createAttributes, type SpanEvent, SpanScope, type TraceSpan } from './span.js'
@@ -56,7 +54,7 @@ class Spans implements TraceFold {
   constructor({ space, epoch, captureText = false }: TraceOptions) {
     this.#traces = new Traces(() => epoch)
     this.#scope = new SpanScope(space, this.#contexts, this.#traces)
-    this.#texts = captureText ? new TextEvents(this.#scope) : undefined
+    this.#texts = captureText ? new TextEvents(this.#scope, this.#contexts) : undefined
     this.#calls = new CallSpans(this.#scope, this.#traces)
   }
 
@@ -128,10 +126,12 @@ const maxEvents = 128
  */
 class TextEvents {
   readonly #scope: SpanScope
+  readonly #contexts: ContextFold
   readonly #events = new Bounded<EventList>(8e6, ({ weight }) => weight)
 
-  constructor(scope: SpanScope) {
+  constructor(scope: SpanScope, contexts: ContextFold) {
     this.#scope = scope
+    this.#contexts = contexts
   }
 
   onEnvelope(envelope: Envelope): void {
@@ -141,7 +141,8 @@ class TextEvents {
     const view = this.#scope.getOpened(path)
     const isOver = view === undefined || (view.endedAt !== null && view.ending?.source.id !== envelope.id)
     const text = getText(envelope)
-    if (isOver || text.trim() === '' || (isThought(kind) && this.#isWithheld(path, from))) return
+    if (isOver || text.trim() === '' || (isThought(kind) && this.#contexts.states.withholds(path, from)))
+      return
     const { events, dropped, weight } = this.#events.get(path) ?? nothing
     const attributes = { 'gen_ai.agent.name': from, 'meup.seq': seq, 'meup.message': text }
     const event = { name: kind, time: Date.parse(ts), attributes }
@@ -159,15 +160,11 @@ class TextEvents {
     this.#events.delete(context)
     return {
       events: events.filter(({ name, attributes }) => {
-        return !isThought(name) || !this.#isWithheld(context, String(attributes['gen_ai.agent.name']))
+        const from = String(attributes['gen_ai.agent.name'])
+        return !isThought(name) || !this.#contexts.states.withholds(context, from)
       }),
       droppedEvents,
     }
-  }
-
-  #isWithheld(context: string, from: string): boolean {
-    const run = this.#scope.getOpened(contextRoot(context))
-    return run !== undefined && withholds(run, from)
   }
 }
 

@@ -155,7 +155,7 @@ export class AcpServer {
     const chats = await readChats(http, space.id, id)
     const modes = await this.#readModes(chats.at(-1)?.to?.[0])
     this.#sessions.set(id, { id, agent: modes.currentModeId })
-    for await (const update of replay(http, space, this.#kinds, chats)) this.#notify(id, update)
+    for await (const update of replay(http, this.#kinds, chats)) this.#notify(id, update)
     return { modes }
   }
 

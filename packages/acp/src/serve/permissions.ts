@@ -10,7 +10,7 @@ import { capabilitySentence, isObject } from '@meup/folds'
 import { type Capability, ProtocolError } from '@meup/protocol'
 import { textContent, thoughtChunk } from './content.js'
 import { formatError } from './errors.js'
-import { describePermission, describeProposal, formatSettlement } from './tool-calls.js'
+import { describePermission, describeProposal, formatDecision } from './tool-calls.js'
 
 /** The result is for the proposer: it may take as long as it takes. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
@@ -122,12 +122,12 @@ export class Permissions {
   }
 
   #onSettled({ id }: OpenProposal, settlement: Settlement): void {
-    this.#asked.get(id)?.abort(formatSettlement(settlement))
+    this.#asked.get(id)?.abort(formatDecision(settlement))
     const session = this.#followed.get(id)
     if (session === undefined) return
     this.#followed.delete(id)
     const status = settlement.state === 'approved' ? 'completed' : 'failed'
-    const content = [textContent(formatSettlement(settlement))]
+    const content = [textContent(formatDecision(settlement))]
     this.#parts.notify(session, { sessionUpdate: 'tool_call_update', toolCallId: id, status, content })
   }
 }

@@ -37,8 +37,7 @@ export async function runPrompt(
 ): Promise<StopReason> {
   const { space, permissions, notify } = parts
   const { session, id, agent, text } = prompt
-  const { epoch, id: name } = space.welcome.space
-  const turn = new TurnUpdates({ id, from: space.id, agent }, { space: name, epoch }, parts.kinds)
+  const turn = new TurnUpdates({ id, from: space.id, agent }, parts.kinds)
   const over = new AbortController()
   let isAsked = false
   const ended = new Promise<StopReason>((resolve, reject) => {
@@ -46,9 +45,9 @@ export async function runPrompt(
     const onEnvelope = (envelope: AnyEnvelope): void => {
       for (const update of turn.apply(envelope)) notify(update)
       if (turn.proposals.includes(envelope.id)) permissions.ask(session, envelope.id, over.signal)
-      const { end } = turn
-      if (end === 'given up') grace ??= setTimeout(() => resolve('end_turn'), graceMs)
-      else if (end !== undefined) resolve(end === 'cancelled' ? 'cancelled' : 'end_turn')
+      const { state, givenUp = null } = turn.end ?? {}
+      if (givenUp !== null) grace ??= setTimeout(() => resolve('end_turn'), graceMs)
+      else if (state !== undefined) resolve(state === 'takenBack' ? 'cancelled' : 'end_turn')
       else if (grace !== undefined) {
         clearTimeout(grace)
         grace = undefined

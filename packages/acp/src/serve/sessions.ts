@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SessionInfo, SessionUpdate } from '@agentclientprotocol/sdk'
-import type { AnyEnvelope, SpaceClient } from '@meup/agent-sdk'
+import type { AnyEnvelope } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { brief, getMessage } from '@meup/folds'
 import { Kind } from '@meup/protocol'
@@ -48,20 +48,19 @@ export async function readChats(history: History, asker: string, session: string
 /** The updates of what was said, thought and called about these chats. */
 export async function* replay(
   history: History,
-  space: SpaceClient,
   kinds: ToolKinds,
   chats: readonly AnyEnvelope[],
 ): AsyncGenerator<SessionUpdate, void> {
-  const { epoch, id: name } = space.welcome.space
   for (const [index, { id, from, to = [], seq = 0, payload }] of chats.entries()) {
     const question = { id, from, agent: to[0] ?? '' }
-    const turn = new TurnUpdates(question, { space: name, epoch }, kinds)
+    const turn = new TurnUpdates(question, kinds)
     yield chunk('user_message_chunk', getMessage({ ...payload }), id)
     let left = maxTurnEnvelopes
     // One prompt of a session ends before the next one.
     for await (const envelope of history.readLog({ after: seq - 1, before: chats[index + 1]?.seq })) {
       yield* turn.apply(envelope)
-      if (turn.end === 'answered' || turn.end === 'cancelled' || --left === 0) break
+      const { end } = turn
+      if ((end !== undefined && end.givenUp === null) || --left === 0) break
     }
     yield* turn.close()
   }

@@ -1,6 +1,7 @@
 import type { ToolCall, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk'
-import type { OpenProposal, Settlement, SpaceClient } from '@meup/agent-sdk'
+import type { OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import {
+  type CallDecision,
   defaultGuard,
   exactText,
   getParameters,
@@ -82,14 +83,16 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
   }
 }
 
-/** What became of a proposal, and who decided. */
-export function formatSettlement(settlement: Settlement): string {
-  const { state } = settlement
-  if (state === 'approved') return `approved by ${settlement.by}`
+/** What became of a call or a proposal, and who decided. */
+export function formatDecision(decision: CallDecision): string {
+  const { state } = decision
+  if (state === 'approved') return `approved by ${decision.by}`
   if (state === 'expired') return 'expired: nobody decided in time'
-  const { reason, message } = settlement
+  if (state === 'abandoned') return state
+  const { reason, message } = { message: undefined, ...decision }
   const why = guarded(message === undefined ? reason : `${reason} (${message})`, defaultGuard)
-  return state === 'rejected' ? `rejected by ${settlement.by}: ${why}` : `withdrawn: ${why}`
+  if (state === 'rejected') return `rejected by ${decision.by}: ${why}`
+  return state === 'withdrawn' ? `withdrawn: ${why}` : why
 }
 
 const kinds: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch']

@@ -1,4 +1,4 @@
-import { type AnyEnvelope, type EnvelopeOf, GATEWAY, Kind, type WelcomePayload } from '@meup/protocol'
+import { type AnyEnvelope, type EnvelopeOf, Kind, type WelcomePayload } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { Status } from '../client/management.js'
@@ -109,8 +109,9 @@ export class Control implements ClientHandler {
   async #stop(request: AnyEnvelope, reason: string): Promise<void> {
     this.#workload.abort(reason)
     await this.#workload.idle(stopGraceMs)
-    for (const run of this.#workload.runs) {
-      await endContext(this.#client, run, reason).catch((error) => this.#actions.onError(error, request))
+    for (const { context, owner } of this.#client.runs) {
+      if (owner !== this.#client.id) continue
+      await endContext(this.#client, context, reason).catch((error) => this.#actions.onError(error, request))
     }
   }
 
@@ -129,13 +130,11 @@ interface Abortable {
 /** Recent turns that count for the average duration. */
 const recent = 20
 
-/** The running turns and open runs of an agent, with statistics. */
+/** The running turns of an agent, with statistics. */
 export class Workload implements ClientHandler {
   readonly #client: { readonly id: string }
   /** The start of each running turn, in milliseconds since 1970. */
   readonly #turns = new Map<Abortable, number>()
-  /** Open runs of this participant. */
-  readonly #runs = new Set<string>()
   #durations: number[] = []
   #messages = 0
   #isClosed = false
@@ -158,24 +157,13 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Messages and runs outside of turns count, too. */
-  onEnvelope(envelope: AnyEnvelope): void {
-    const { kind, from, id, context } = envelope
-    if (from !== this.#client.id && from !== GATEWAY) return
-    if (kind === Kind.chat) this.#messages++
-    else if (kind === Kind.reasoningStart && context === undefined) this.#runs.add(id)
-    else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) {
-      if (context !== undefined) this.#runs.delete(context)
-    }
+  /** Messages outside of turns count, too. */
+  onEnvelope({ kind, from }: AnyEnvelope): void {
+    if (kind === Kind.chat && from === this.#client.id) this.#messages++
   }
 
   get isIdle(): boolean {
     return this.#turns.size === 0
-  }
-
-  /** Contexts of the open runs. */
-  get runs(): string[] {
-    return [...this.#runs]
   }
 
   /** Triggers of turns, and messages of this participant. */

@@ -1,4 +1,4 @@
-import { getEndedSession, isProgramEnd } from '@meup/folds'
+import { ContextStates, getEndedSession, isProgramEnd } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meup/protocol'
 
 /**
@@ -12,8 +12,9 @@ export class Askees {
   readonly #isPresent: (id: string) => boolean
   /** Whether the log has the question. */
   #isAsked = false
-  /** Who thinks about it, by their runs. */
-  readonly #thinking = new Map<string, string>()
+  readonly #contexts = new ContextStates({ closed: 0 })
+  /** Open runs about it. */
+  readonly #thinking = new Set<string>()
   /** Whose program has ended since the question. */
   readonly #ended = new Set<string>()
   /** Of whom a program has ended; they may have others. */
@@ -38,16 +39,16 @@ export class Askees {
   }
 
   #findEnded(envelope: AnyEnvelope): string | undefined {
-    const { kind, id, from, context = '' } = envelope
-    if (kind === Kind.reasoningStart) {
-      if (context === '' && correlations(envelope).includes(this.#question)) this.#thinking.set(id, from)
-      return undefined
+    if (envelope.kind === Kind.systemPresence) return this.#findGone(envelope)
+    const [change] = this.#contexts.apply(envelope)
+    if (change?.what === 'opened') {
+      const isAbout = envelope.context === undefined && correlations(envelope).includes(this.#question)
+      if (isAbout) this.#thinking.add(change.opened.context)
+    } else if (change?.what === 'closed') {
+      const { context, owner } = change.opened
+      if (this.#thinking.delete(context) && isProgramEnd(envelope)) return owner
     }
-    if (kind === Kind.systemPresence) return this.#findGone(envelope)
-    if (kind !== Kind.reasoningCancel && kind !== Kind.reasoningConclusion) return undefined
-    const thinker = this.#thinking.get(context)
-    this.#thinking.delete(context)
-    return isProgramEnd(envelope) ? thinker : undefined
+    return undefined
   }
 
   /** A program that ends without a run ends what it was asked too: its successor does not know of it. */

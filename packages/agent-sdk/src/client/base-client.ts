@@ -54,6 +54,8 @@ export interface Answer {
   /** Of the chat that answered. */
   readonly id: string
   readonly from: string
+  /** When the space had it, RFC 3339. */
+  readonly ts: string
   readonly text: string
   /** Why this is no answer: the agent has too much to do, failed, or was stopped. The text says so, too. */
   readonly noAnswer?: NoAnswer
@@ -207,10 +209,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   /** The contexts that were open at the last welcome, with their current visibility. */
   get contexts(): readonly ContextInfo[] {
-    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => {
-      const hiddenBy = this.#runs.hiddenBy(each.context)
-      return { ...each, reasoningVisible: hiddenBy === undefined, ...(hiddenBy && { hiddenBy }) }
-    })
+    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => ({
+      ...each,
+      ...this.#runs.getVisibility(each.context),
+    }))
   }
 
   /** The open runs that this connection is shown, oldest first. */
@@ -263,9 +265,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   ): Promise<Answer> {
     const waiting = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) }
     const expected = { kind: Kind.chat }
-    const { id, from, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
+    const { id, from, ts, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
     const noAnswer = noAnswers.find((each) => each === (payload as { noAnswer?: unknown }).noAnswer)
-    return { id, from, text: payload.message, ...(noAnswer && { noAnswer }) }
+    return { id, from, ts, text: payload.message, ...(noAnswer && { noAnswer }) }
   }
 
   /**

@@ -1,4 +1,4 @@
-import { ParticipantStates } from '@meup/folds'
+import { ContextStates, ParticipantStates, toVisibility } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capabilities,
@@ -7,12 +7,8 @@ import {
   Coverage,
   compileCapabilities,
   contextParent,
-  contextRoot,
-  type EnvelopeOf,
-  GATEWAY,
   GUEST,
   getKindRule,
-  hiddenByAfter,
   Kind,
   namespaceOf,
   type ParticipantDetails,
@@ -127,15 +123,10 @@ export interface VisibilityChange {
   readonly by?: string
 }
 
-/** Beyond this the oldest runs are dropped: a connection that filters reasoning receives no ends. */
-const maxRuns = 10_000
-
 /** The open runs, from the welcome and later envelopes. */
 export class Runs implements ClientHandler {
   readonly #onChange: (change: VisibilityChange) => void
-  #open = new Map<string, Run>()
-  /** The last seq that the welcome includes; replayed envelopes before it are history. */
-  #head = 0
+  readonly #states = new ContextStates({ closed: 0 })
 
   constructor(onChange: (change: VisibilityChange) => void) {
     this.#onChange = onChange
@@ -143,63 +134,34 @@ export class Runs implements ClientHandler {
 
   /** Oldest first. */
   list(): Run[] {
-    return [...this.#open.values()]
+    return [...this.#states.open()]
+      .filter(({ context }) => contextParent(context) === undefined)
+      .map(({ context, owner, hiddenBy }) => ({ context, owner, ...toVisibility(hiddenBy) }))
   }
 
-  /** Who hides the run; `undefined` = it is visible. */
-  hiddenBy(context: string): string[] | undefined {
-    return this.#open.get(contextRoot(context))?.hiddenBy
+  /** Of the run that a context belongs to. */
+  getVisibility(context: string): Pick<Run, 'reasoningVisible' | 'hiddenBy'> {
+    return toVisibility(this.#states.getRun(context)?.hiddenBy)
   }
 
-  onWelcome({ contexts, space }: WelcomePayload): void {
-    const before = this.#open
-    this.#head = space.head
-    this.#open = new Map()
-    for (const { context, owner, hiddenBy } of contexts) {
-      if (contextParent(context) === undefined)
-        this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
-    }
-    for (const { context, hiddenBy } of before.values()) {
-      const now = this.hiddenBy(context)
-      if (String(hiddenBy) !== String(now)) this.#onChange({ context, ...toVisibility(now) })
+  onWelcome(welcome: WelcomePayload): void {
+    const before = this.list()
+    this.#states.onWelcome(welcome)
+    for (const { context, hiddenBy } of before) {
+      const now = this.getVisibility(context)
+      if (hiddenBy?.join() !== now.hiddenBy?.join()) this.#onChange({ context, ...now })
     }
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if ((envelope.seq ?? 0) <= this.#head) return
-    const { kind, from, context } = envelope
-    if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope.id, from)
-    else if (kind === Kind.observeVisibility) this.#toggle(envelope)
-    else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel)
-      this.#end(context ?? '', from)
-  }
-
-  #begin(context: string, owner: string): void {
-    this.#open.set(context, { context, owner, reasoningVisible: true })
-    if (this.#open.size > maxRuns) this.#open.delete(this.#open.keys().next().value ?? '')
-  }
-
-  #toggle(envelope: EnvelopeOf<typeof Kind.observeVisibility>): void {
-    const run = this.#open.get(envelope.payload.context)
-    if (run === undefined) return
-    const { context, owner } = run
-    const hiddenBy = hiddenByAfter(run, envelope)
-    if (String(hiddenBy) === String(run.hiddenBy)) return
-    this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
-    this.#onChange({ context, ...toVisibility(hiddenBy), by: envelope.from })
-  }
-
-  /** A cancel of another participant is a request. */
-  #end(context: string, from: string): void {
-    const run = this.#open.get(context)
-    if (run === undefined || (from !== run.owner && from !== GATEWAY)) return
-    this.#open.delete(context)
-    if (!run.reasoningVisible) this.#onChange({ context, reasoningVisible: true })
+    for (const { what, opened } of this.#states.apply(envelope)) {
+      if (what !== 'visibility') continue
+      const { context, state, hiddenBy } = opened
+      const by = state === 'open' ? { by: envelope.from } : {}
+      this.#onChange({ context, ...toVisibility(hiddenBy), ...by })
+    }
   }
 }
-
-const toVisibility = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
-  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }
 
 /** The capabilities of this participant in the last welcome. The gateway decides. */
 export class OwnCapabilities {

@@ -7,15 +7,7 @@ import {
   payloadText,
   type Source,
 } from '@meup/folds'
-import {
-  contextRoot,
-  type Envelope,
-  isContextAncestor,
-  isThought,
-  Kind,
-  openedContext,
-  withholds,
-} from '@meup/protocol'
+import { type Envelope, isContextAncestor, isThought, Kind, openedContext } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { Chain } from './chain.js'
 import type { Content } from './content.js'
@@ -127,8 +119,7 @@ class SpaceFold {
   /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
-    const run = this.#contexts.get(contextRoot(context))
-    return run === undefined || !withholds(run, from)
+    return !this.#contexts.states.withholds(context, from)
   }
 
   #isChosen({ source, context }: Thought): boolean {

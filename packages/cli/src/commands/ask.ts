@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { keepOffMargin, LiveAnswers, printable } from '@meup/folds'
+import { keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
@@ -28,12 +28,14 @@ export function addAsk(program: Command): void {
       const timeoutMs = parseTimeSpan(timeout, '--timeout')
       const space = await enterSpace(flags)
       const id = randomUUID()
-      const writer = new AnswerWriter(id)
+      const turns = new TurnStream({ id, from: space.id })
+      const writer = new AnswerWriter()
       const isLive = process.stdout.isTTY && !flags.json
       let answer: AnyEnvelope | undefined
       space.on('envelope', (envelope) => {
         if (envelope.kind === Kind.chat && correlations(envelope).includes(id)) answer ??= envelope
-        if (isLive && answer === undefined) writer.apply(envelope)
+        if (!isLive || answer !== undefined) return
+        for (const event of turns.apply({ ...envelope })) writer.write(event)
       })
       try {
         await whenHere(space, names, timeoutMs)
@@ -59,48 +61,31 @@ async function whenHere(space: SpaceClient, ids: readonly string[], timeoutMs: n
   await space.whenPresent(away, { timeoutMs })
 }
 
-/** Writes an answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */
+/** Writes one answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */
 class AnswerWriter {
-  readonly #id: string
-  readonly #answers = new LiveAnswers()
-  #from: string | undefined
-  #beginning = 0
+  #agent: string | undefined
   /** What was written since the answer began. */
   #written = ''
 
-  constructor(id: string) {
-    this.#id = id
-  }
-
-  apply(envelope: AnyEnvelope): void {
-    if (!this.#answers.apply({ ...envelope })) return
-    const live = this.#answers
-      .list()
-      .find(({ from, trigger }) => trigger === this.#id && from === (this.#from ?? from))
-    if (live === undefined) return
-    this.#from = live.from
-    if (live.beginning !== this.#beginning) this.#restart()
-    this.#beginning = live.beginning
-    this.#append(printable(live.text).trimStart())
+  write(event: TurnEvent): void {
+    if (event.type !== 'delta' || event.agent !== (this.#agent ?? event.agent)) return
+    this.#agent = event.agent
+    this.#append(event.text, event.isNew)
   }
 
   end(text: string): void {
     const answer = printable(text).trim()
-    // White space at its ends is no part of an answer.
-    const written = this.#written.trimEnd()
-    if (!answer.startsWith(written)) this.#restart()
-    else this.#written = written
-    this.#append(answer)
+    const rest = remainingAnswer(answer, this.#written)
+    this.#append(rest ?? answer, rest === undefined)
     process.stdout.write('\n')
   }
 
-  #append(text: string): void {
-    process.stdout.write(keepOffMargin(text.slice(this.#written.length), furtherLine))
-    this.#written = text
-  }
-
-  #restart(): void {
-    if (this.#written !== '') process.stdout.write('\n(that was not the answer)\n\n')
-    this.#written = ''
+  #append(text: string, isNew: boolean): void {
+    if (isNew && this.#written !== '') process.stdout.write('\n(that was not the answer)\n\n')
+    if (isNew) this.#written = ''
+    // White space at its ends is no part of an answer.
+    const said = this.#written === '' ? printable(text).trimStart() : printable(text)
+    process.stdout.write(keepOffMargin(said, furtherLine))
+    this.#written += said
   }
 }

@@ -8,16 +8,12 @@ import {
 } from '@meup/folds'
 import {
   type AnyEnvelope,
-  contextRoot,
+  contextParent,
   correlations,
-  type Envelope,
   type EnvelopeOf,
-  GATEWAY,
   isThought,
   Kind,
-  PROTOCOL,
   type WelcomePayload,
-  withholds,
 } from '@meup/protocol'
 import { describeCall, type ShownCall } from '../render/tool-line.js'
 
@@ -42,11 +38,9 @@ export interface RunningTool {
   readonly progress?: { readonly done: number; readonly total?: number; readonly message?: string }
 }
 
-interface OpenContext {
-  readonly agent: string
+/** When an open context began, and the latest thought in it. */
+interface Thinking {
   readonly since: number
-  readonly isRun: boolean
-  isVisible: boolean
   last: string
 }
 
@@ -57,7 +51,7 @@ const maxTools = 1000
 export class Activity {
   readonly #now: () => number
   #contexts = createContextFold()
-  readonly #open = new Map<string, OpenContext>()
+  readonly #open = new Map<string, Thinking>()
   readonly #tools = new Map<string, RunningTool>()
 
   constructor(now: () => number = Date.now) {
@@ -72,27 +66,20 @@ export class Activity {
   /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.apply(toWelcomeEnvelope(welcome)) // So that their ends are recognized.
+    this.#contexts.onWelcome(welcome) // So that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
-    for (const { context, owner, startedAt } of welcome.contexts) {
+    for (const { context, startedAt } of welcome.contexts) {
       const since = Math.min(this.#now(), Date.parse(startedAt))
-      const known = before.get(context) ?? { agent: owner, since, isRun: isRun(context), last: '' }
-      this.#open.set(context, { ...known, isVisible: this.#isVisible(context, owner) })
+      this.#open.set(context, before.get(context) ?? { since, last: '' })
     }
     if (isAnotherLog) this.#tools.clear()
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    for (const view of this.#contexts.apply(envelope).contexts) {
-      const { context, state } = view
-      const owner = view.owner ?? envelope.from
-      if (state === 'concluded' || state === 'cancelled') this.#open.delete(context)
-      else if (state === 'open') {
-        const known = this.#open.get(context)
-        if (known !== undefined) known.isVisible = this.#isVisible(context, owner)
-        else this.#begin(context, owner)
-      }
+    for (const { context, state } of this.#contexts.apply(envelope).contexts) {
+      if (state !== 'open') this.#open.delete(context)
+      else if (!this.#open.has(context)) this.#open.set(context, { since: this.#now(), last: '' })
     }
     const { kind, context, payload } = envelope
     const open = this.#open.get(context ?? '')
@@ -105,9 +92,12 @@ export class Activity {
   /** One entry per agent, in the order in which they began. */
   thinkers(): Thinker[] {
     const byAgent = new Map<string, Thinker>()
-    for (const { agent, since, isRun, isVisible, last } of this.#open.values()) {
+    for (const [context, { since, last }] of this.#open) {
+      const agent = this.#contexts.get(context)?.owner
+      if (!agent) continue
+      const isVisible = !this.#contexts.states.withholds(context, agent)
       const known = byAgent.get(agent) ?? { agent, since, runs: 0, last: '', isVisible }
-      const runs = known.runs + (isRun ? 1 : 0)
+      const runs = known.runs + (contextParent(context) === undefined ? 1 : 0)
       byAgent.set(agent, { ...known, runs, last: last || known.last, isVisible })
     }
     return [...byAgent.values()]
@@ -115,17 +105,6 @@ export class Activity {
 
   tools(): RunningTool[] {
     return [...this.#tools.values()]
-  }
-
-  /** Whether others may see what this agent thinks there. */
-  #isVisible(context: string, agent: string): boolean {
-    const run = this.#contexts.get(contextRoot(context))
-    return run === undefined || !withholds(run, agent)
-  }
-
-  #begin(context: string, agent: string): void {
-    const isVisible = this.#isVisible(context, agent)
-    this.#open.set(context, { agent, since: this.#now(), isRun: isRun(context), isVisible, last: '' })
   }
 
   #request(request: EnvelopeOf<typeof Kind.mcpRequest>): void {
@@ -153,14 +132,3 @@ export class Activity {
     }
   }
 }
-
-const isRun = (context: string): boolean => !context.includes('/')
-
-const toWelcomeEnvelope = (payload: WelcomePayload): Envelope => ({
-  protocol: PROTOCOL,
-  id: '',
-  ts: '',
-  from: GATEWAY,
-  kind: Kind.systemWelcome,
-  payload: { ...payload },
-})

@@ -235,11 +235,9 @@ class ConversationView implements View {
 
   /** Whose thoughts are hidden from everybody, and by whom. */
   #hiddenRuns(): string[] {
-    const { contexts } = this.#activity
-    const texts = this.#space.runs.flatMap(({ context, owner }) => {
-      const { hiddenBy = [] } = contexts.get(context) ?? {}
-      return hiddenBy.length === 0 ? [] : [`thoughts of ${owner} hidden by ${hiddenBy.join(' and ')}`]
-    })
+    const texts = this.#space.runs.flatMap(({ owner, hiddenBy }) =>
+      hiddenBy ? [`thoughts of ${owner} hidden by ${hiddenBy.join(' and ')}`] : [],
+    )
     return [...new Set(texts)]
   }
 

@@ -3,7 +3,6 @@ import {
   contextRoot,
   correlations,
   type Envelope,
-  hiddenByAfter,
   Kind,
   type PresencePayload,
   type WelcomePayload,
@@ -12,6 +11,7 @@ import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
 import { getSource, type Source } from '../source.js'
 import { AskedRuns, type AskedRunsSnapshot } from '../space/answers.js'
+import { type ContextStateChange, ContextStates, type ContextStatesSnapshot } from '../space/contexts.js'
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
 import {
@@ -26,7 +26,6 @@ import {
   propose,
   quoteFree,
 } from './drafts.js'
-import { Lifecycle, type LifecycleSnapshot, type Opened } from './lifecycle.js'
 
 export interface ContextOptions {
   /** Whether the log has an envelope of this id; default: whether it is among the latest 50,000 of the fold. */
@@ -43,7 +42,7 @@ interface ContextChange {
 export interface ContextSnapshot {
   readonly seq: number
   readonly contexts: DraftsSnapshot
-  readonly lifecycle: LifecycleSnapshot
+  readonly states: ContextStatesSnapshot
   readonly asked: AskedRunsSnapshot
   readonly ids: readonly string[]
   readonly abandonAfterMs: number
@@ -53,8 +52,12 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
   /** All open contexts, and the latest of the others. */
   all(): readonly ContextView[]
+  /** Which are open, and what is withheld of them. */
+  readonly states: Pick<ContextStates, 'open' | 'withholds'>
   /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
   answerFor(context: string): Source | undefined
+  /** Adds the open contexts that a welcome lists, for clients that join later. Returns those that it did not know. */
+  onWelcome(welcome: Pick<WelcomePayload, 'contexts'>): readonly ContextView[]
 }
 
 /** Runs, their nested contexts, and free paths. `contextTree` arranges them. */
@@ -67,7 +70,7 @@ const nothing: ContextChange = { contexts: [], isLate: false }
 
 class Contexts implements ContextFold {
   readonly #progress = new Progress()
-  readonly #lifecycle = new Lifecycle()
+  readonly states = new ContextStates()
   readonly #drafts = new Drafts()
   readonly #asked = new AskedRuns()
   readonly #ids = new Bounded<true>(50_000)
@@ -82,38 +85,52 @@ class Contexts implements ContextFold {
     return this.#progress.seq
   }
 
-  /** A welcome lists the open contexts, for clients that join later. */
+  /** Accepts welcomes, too. */
   apply(envelope: Envelope): ContextChange {
-    if (envelope.kind === Kind.systemWelcome) this.#welcome(envelope)
-    else if (!this.#progress.advance(envelope)) return nothing
+    if (envelope.kind === Kind.systemWelcome)
+      return { contexts: this.onWelcome(envelope.payload as WelcomePayload), isLate: false }
+    if (!this.#progress.advance(envelope)) return nothing
     const { context } = envelope
-    const isLate = context !== undefined && this.#lifecycle.isOver(context)
+    const isLate = context !== undefined && this.states.isOver(context)
     for (let at = context; at !== undefined; at = contextParent(at)) {
       count(this.#touch(at, envelope), envelope, isLate)
     }
-    for (const opened of this.#lifecycle.apply(envelope)) this.#turn(opened, envelope)
+    for (const change of this.states.apply(envelope)) this.#turn(change, envelope)
     if (context !== undefined) quoteFree(this.#touch(context, envelope), envelope)
     this.#link(envelope)
     this.#ids.set(envelope.id, true)
     return { contexts: this.#drafts.flush(), isLate }
   }
 
+  onWelcome({ contexts = [] }: Partial<Pick<WelcomePayload, 'contexts'>>): readonly ContextView[] {
+    for (const info of contexts) {
+      const { context, owner, reasoningVisible, hiddenBy = [], startedAt } = info
+      const known = this.#drafts.get(context)
+      if (known !== undefined && known.state !== 'free') continue
+      this.states.learn(info)
+      const draft = known ?? createDraft(context, startedAt, 0)
+      if (!draft.contributors.includes(owner)) draft.contributors.push(owner)
+      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
+    }
+    return this.#drafts.flush()
+  }
+
   snapshot(): ContextSnapshot {
     return {
       seq: this.seq,
       contexts: this.#drafts.snapshot(),
-      lifecycle: this.#lifecycle.snapshot(),
+      states: this.states.snapshot(),
       asked: this.#asked.snapshot(),
       ids: [...this.#ids.keys()],
       abandonAfterMs: this.#abandonAfterMs,
     }
   }
 
-  restore({ seq, contexts, lifecycle, asked, ids, abandonAfterMs }: ContextSnapshot): void {
+  restore({ seq, contexts, states, asked, ids, abandonAfterMs }: ContextSnapshot): void {
     this.#progress.seq = seq
     this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
-    this.#lifecycle.restore(lifecycle)
+    this.states.restore(states)
     this.#asked.restore(asked)
     for (const id of ids) this.#ids.set(id, true)
   }
@@ -134,28 +151,24 @@ class Contexts implements ContextFold {
     return this.#drafts.touch(context, ts, seq)
   }
 
-  /** Opens or ends a context. A hidden run becomes visible at its end [MEUP-9.7]. */
-  #turn({ context, state }: Opened, envelope: Envelope): void {
-    const draft = this.#touch(context, envelope)
-    const run = this.#drafts.get(contextRoot(context))
-    if (state !== 'open') {
-      end(draft, state, envelope)
-      if (run === draft && !draft.reasoningVisible) this.#drafts.hide(context, [])
-      return
+  #turn({ what, opened: { context, state, hiddenBy } }: ContextStateChange, envelope: Envelope): void {
+    if (what === 'visibility') this.#drafts.hide(context, hiddenBy ?? [])
+    else if (what === 'closed' && state !== 'open') end(this.#touch(context, envelope), state, envelope)
+    else if (what === 'opened') {
+      const draft = this.#touch(context, envelope)
+      begin(draft, envelope, this.#isKnown)
+      hide(draft, this.states.getRun(context)?.hiddenBy ?? [])
+      this.#asked.apply(envelope)
     }
-    begin(draft, envelope, this.#isKnown)
-    hide(draft, run?.hiddenBy ?? [])
-    this.#asked.apply(envelope)
   }
 
-  /** Applies what concerns a context without being in it: answers, proposals, visibility, presence. */
+  /** Applies what concerns a context without being in it: answers, proposals, presence. */
   #link(envelope: Envelope): void {
     const { kind, context } = envelope
     if (kind === Kind.chat && context === undefined) this.#answer(envelope)
     else if (kind === Kind.mcpProposal) {
       for (const path of [context, ...correlations(envelope)]) this.#propose(path, envelope.id)
-    } else if (kind === Kind.observeVisibility) this.#hide(envelope)
-    else if (kind === Kind.systemPresence) this.#expect(envelope)
+    } else if (kind === Kind.systemPresence) this.#expect(envelope)
     else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
   }
 
@@ -170,11 +183,6 @@ class Contexts implements ContextFold {
   #configure({ reasoning }: Envelope['payload']): void {
     const milliseconds = isObject(reasoning) ? reasoning.abandonAfterMs : undefined
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
-  }
-
-  #hide(envelope: Envelope): void {
-    const run = this.#drafts.get(String(envelope.payload.context))
-    if (run?.state === 'open') this.#drafts.hide(run.context, hiddenByAfter(run, envelope) ?? [])
   }
 
   /** The answer of the owner; a free path has no owner, and an answer names its path. */
@@ -193,16 +201,5 @@ class Contexts implements ContextFold {
   #propose(context: string | undefined, proposal: string): void {
     const draft = context === undefined ? undefined : this.#drafts.get(context)
     if (draft !== undefined && propose(draft, proposal)) this.#drafts.put(draft)
-  }
-
-  #welcome({ payload }: Envelope): void {
-    const { contexts } = payload as Partial<WelcomePayload>
-    for (const { context, owner, reasoningVisible, hiddenBy = [], startedAt } of contexts ?? []) {
-      if (this.#drafts.get(context) !== undefined) continue
-      this.#lifecycle.learn({ context, starter: owner, state: 'open' })
-      const draft = createDraft(context, startedAt, 0)
-      draft.contributors.push(owner)
-      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
-    }
   }
 }

@@ -51,9 +51,7 @@ export interface Counts {
 }
 
 /** A context with its nested contexts. */
-export interface ContextNode extends ContextView {
-  readonly children: readonly ContextNode[]
-}
+export type ContextNode<Each = ContextView> = Each & { readonly children: readonly ContextNode<Each>[] }
 
 /** Whether an envelope came after the end of its context, or of one around it [MEUP-2.7]. */
 export function isLate(
@@ -67,15 +65,19 @@ export function isLate(
   return false
 }
 
-/** The roots, oldest first; a context without its parent in the list is a root. */
-export function contextTree(contexts: Iterable<ContextView>): readonly ContextNode[] {
-  const nodes = new Map<string, ContextView & { children: ContextNode[] }>()
-  for (const each of contexts) nodes.set(each.context, { ...each, children: [] })
-  const roots: ContextNode[] = []
-  for (const node of [...nodes.values()].sort(byAge)) {
-    const parent = nodes.get(contextParent(node.context) ?? '')
-    ;(parent?.children ?? roots).push(node)
-  }
+/** The roots, oldest first. */
+export const contextTree = (contexts: Iterable<ContextView>): readonly ContextNode[] =>
+  nestContexts([...contexts].sort(byAge))
+
+/** The roots, in this order; a context without its parent in the list is a root. */
+export function nestContexts<Each extends { readonly context: string }>(
+  contexts: readonly Each[],
+): readonly ContextNode<Each>[] {
+  type Node = Each & { readonly children: Node[] }
+  const nodes = new Map(contexts.map((each): [string, Node] => [each.context, { ...each, children: [] }]))
+  const roots: Node[] = []
+  for (const node of nodes.values())
+    (nodes.get(contextParent(node.context) ?? '')?.children ?? roots).push(node)
   return roots
 }
 

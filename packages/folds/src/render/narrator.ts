@@ -27,8 +27,9 @@ import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
 import { phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
+import { cancelledText } from '../turns/ending-text.js'
 import type { TurnState } from '../turns/record.js'
-import { cancelledText, outcomeText } from './outcome.js'
+import { outcomeText } from './outcome.js'
 
 /** Characters of arguments, and of a result. */
 const [maxArgumentsChars, maxResultChars] = [200, 500]

@@ -1,7 +1,7 @@
 import type { DecisionPayload } from '@meup/protocol'
-import { programEndedReason, programEndedText } from '../mcp/program-ended.js'
 import type { ResultSize } from '../mcp/result.js'
-import { brief, inlineJson, isBlank, onOneLine, printable, reasonText } from '../text.js'
+import { brief, inlineJson, onOneLine, printable, reasonText } from '../text.js'
+import { cancelledText } from '../turns/ending-text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 
 /** A decision to show: from a fold with the size of its result, from HTTP without. */
@@ -11,16 +11,6 @@ export interface ShownDecision extends ToolDecisionInfo {
 
 /** Characters of the parameters that are shown. */
 const maxParametersChars = 200
-
-/** `cancelled: <reason>`, or `cancelled` without a reason. */
-export const cancelledText = (reason: string): string =>
-  isBlank(reason) ? 'cancelled' : `cancelled: ${onOneLine(reason)}`
-
-/** Why there is no answer: `bot has given up: too late`, `bot stopped: its program ended`. */
-export function givenUpText(agent: string, reason: string | null): string {
-  if (reason === programEndedReason) return programEndedText(agent)
-  return `${agent} has given up${reason === null ? '' : `: ${onOneLine(reason)}`}`
-}
 
 /** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` without an outcome. */
 export function outcomeText({

@@ -11,10 +11,10 @@ import {
   Kind,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
 import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
 import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
+import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
 import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
@@ -37,7 +37,8 @@ export interface AssignSnapshot {
   readonly last: number
   readonly touches: number
   readonly turns: readonly OpenTurn[]
-  readonly lifecycle: LifecycleSnapshot
+  /** Earlier versions kept closed contexts, too. */
+  readonly lifecycle: Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
   readonly contexts: Entries<number>
   readonly causes: Entries<number>
   readonly triggers: Entries<Trigger>
@@ -54,7 +55,7 @@ const maxTurnsPerTrigger = 100
  * whole log, or all that follows a snapshot.
  */
 export class Assigner {
-  readonly #lifecycle = new Lifecycle()
+  readonly #states = new ContextStates({ closed: 0 })
   readonly #contexts = new Bounded<OpenTurn>(40_000)
   readonly #causes = new Bounded<OpenTurn>(40_000)
   readonly #triggers = new Bounded<Trigger>(20_000)
@@ -70,6 +71,11 @@ export class Assigner {
 
   constructor(epoch: string) {
     this.#ulid = createUlids(epoch)
+  }
+
+  /** Knows a question from the beginning: the log may begin after it. Its seq is 0 until it is there. */
+  expect({ id, from }: Pick<Trigger, 'id' | 'from'>): void {
+    this.#addTrigger({ id, from, kind: Kind.chat })
   }
 
   /** The effects of the next envelope on turns; none if it was assigned before or is not in the log. */
@@ -153,7 +159,7 @@ export class Assigner {
   start(envelope: Envelope): void {
     const { id, from } = envelope
     const known = this.#findTurn(envelope)
-    const [opened] = this.#lifecycle.apply(envelope)
+    const [{ opened } = {}] = this.#states.apply(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (opened === undefined) {
       if (known === undefined && envelope.context !== undefined)
@@ -184,9 +190,9 @@ export class Assigner {
     if (own !== undefined) this.#marking.mark(own, Role.turn)
     const free = own ?? this.#findFreePathTurn(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
-    const closed = this.#lifecycle.apply(envelope)
-    for (const each of closed) {
-      const turn = this.#contexts.use(each.context)
+    const closed = this.#states.apply(envelope).filter(({ what }) => what === 'closed')
+    for (const { opened } of closed) {
+      const turn = this.#contexts.use(opened.context)
       if (turn === undefined) continue
       turn.open--
       this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
@@ -218,6 +224,7 @@ export class Assigner {
     }
     const numbered = (entries: [string, OpenTurn][]) =>
       entries.map(([key, turn]) => [key, getNumber(turn)] as const)
+    const open = [...this.#states.open()]
     const contexts = numbered(this.#contexts.snapshot())
     const causes = numbered(this.#causes.snapshot())
     const triggered = this.#triggered
@@ -230,7 +237,7 @@ export class Assigner {
       last: this.#last,
       touches: this.#marking.touches,
       turns: [...turns.values()],
-      lifecycle: this.#lifecycle.snapshot(),
+      lifecycle: open.map(({ context, owner: starter, state }) => [context, { context, starter, state }]),
       contexts,
       causes,
       triggers: this.#triggers.snapshot(),
@@ -253,7 +260,8 @@ export class Assigner {
     this.#latest = latest
     this.#last = last
     this.#marking.touches = touches
-    this.#lifecycle.restore(lifecycle)
+    for (const [, { context, starter: owner, state }] of lifecycle)
+      if (state === 'open') this.#states.learn({ context, owner, state, startedAt: '' })
     this.#triggers.restore(triggers)
     this.#numbers.restore(numbers)
     for (const [key, turn] of snapshot.contexts) this.#contexts.set(key, turnAt(turn))
@@ -292,7 +300,7 @@ export class Assigner {
   }
 
   /** Remembers a chat or a request, since a turn may begin with an answer to it. */
-  #addTrigger({ id, seq = 0, kind, from, to }: Envelope): void {
+  #addTrigger({ id, seq = 0, kind, from, to }: Pick<Envelope, 'id' | 'seq' | 'kind' | 'from' | 'to'>): void {
     this.#triggers.set(id, { id, seq, kind, from, to })
   }
 

@@ -149,7 +149,7 @@ export const mayAllRead = ({ readsTargeted, readsRefusals }: ReadRights, audienc
 /** The contexts of a space, as far as they hide runs. */
 interface HidingContexts {
   open(): readonly (Hiding & { readonly context: string })[]
-  hiding(context: string): Hiding | undefined
+  getRun(context: string): Hiding | undefined
 }
 
 /** A run is hidden like this from this seq on; `undefined`: not any more. */
@@ -187,7 +187,8 @@ export class HiddenRuns {
   note({ seq = 0, kind, context, payload }: Envelope, contexts: HidingContexts): void {
     const place = kind === Kind.observeVisibility ? (payload as VisibilityPayload).context : context
     if (place === undefined || !changing.has(kind)) return
-    this.#changes.push({ seq, run: contextRoot(place), hiding: contexts.hiding(place) })
+    const run = contexts.getRun(place)
+    this.#changes.push({ seq, run: contextRoot(place), hiding: run?.hiddenBy && run })
   }
 
   /** Everything up to this seq is about to be delivered. */

@@ -183,13 +183,11 @@ export class Presence {
 
   /** Ends a context that somebody asks to end, where its program is not there to do so [MEUP-2.4]. */
   #stop(context: string): void {
-    const { contexts } = this.#space.state
-    const { owner = '' } = contexts.get(context) ?? {}
-    const left = contexts.of(owner).find((each) => each.context === context)
-    if (left === undefined) return
-    const { session } = left
+    const opened = this.#space.state.contexts.get(context)
+    if (opened === undefined) return
+    const { owner, session } = opened
     if (session === undefined ? this.#isThere(owner) : this.#isConnected(owner, session)) return
-    this.#cancel(left, session === undefined ? 'abandoned' : programEndedReason)
+    this.#cancel(opened, session === undefined ? 'abandoned' : programEndedReason)
   }
 
   /** Who is connected to this gateway, what each may do, and its programs. */
@@ -391,7 +389,7 @@ export class Presence {
   }
 
   /** Tells whoever asked for a run that it is over; a private run ends in private [MEUP-2.13]. */
-  #cancel({ context }: OwnContext, reason: string): void {
+  #cancel({ context }: Pick<OwnContext, 'context'>, reason: string): void {
     const { state, ids } = this.#space
     if (state.contexts.get(context)?.state !== 'open') return
     const audience = state.contexts.runAudience(context)

@@ -1,11 +1,12 @@
-import { contextMarkdownWriter, markdownHeader } from '@meup/folds'
-import { contextParent, isThought } from '@meup/protocol'
+import { contextMarkdownWriter, markdownHeader, nestContexts } from '@meup/folds'
+import { isThought } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
+import type { ContextCounts } from '../core/state/context-counts.js'
+import type { ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import { LoggedRights } from '../index/rights.js'
 import { parseEnvelope } from '../log/entries.js'
@@ -41,7 +42,7 @@ export async function getContext(
   const path = context.req.param('path') ?? ''
   const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
-  const node = buildTree(shownTo(visitor, path)).byPath.get(path)
+  const node = nestContexts(shownTo(visitor, path)).find(({ context }) => context === path)
   const found = node ?? (await findFreePath(path, visitor, reader))
   return found === undefined ? unknown(path) : shown(visitor, found)
 }
@@ -142,7 +143,7 @@ export const getParticipants = (context: Context, options: HttpOptions): Promise
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space
-    return shown(visitor, { contexts: buildTree(shownTo(visitor)).roots, epoch: log.epoch, head })
+    return shown(visitor, { contexts: nestContexts(shownTo(visitor)), epoch: log.epoch, head })
   })
 
 async function asVisitor(
@@ -156,23 +157,3 @@ async function asVisitor(
 
 const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
   space.state.contexts.report(space.getReader({ participant }), path)
-
-interface ContextNode extends ContextReport {
-  readonly children: ContextNode[]
-}
-
-/** `contexts` are ordered with parents first. A context whose parent is not shown becomes a root. */
-function buildTree(contexts: readonly ContextReport[]): {
-  readonly roots: ContextNode[]
-  readonly byPath: ReadonlyMap<string, ContextNode>
-} {
-  const roots: ContextNode[] = []
-  const byPath = new Map<string, ContextNode>()
-  for (const report of contexts) {
-    const node = { ...report, children: [] }
-    byPath.set(report.context, node)
-    const parent = byPath.get(contextParent(report.context) ?? '')
-    ;(parent?.children ?? roots).push(node)
-  }
-  return { roots, byPath }
-}

@@ -1,4 +1,4 @@
-import { ProtocolError } from '@meup/agent-sdk'
+import { type Answer, ProtocolError } from '@meup/agent-sdk'
 import {
   type CallToolResult,
   type ElicitRequestFormParams,
@@ -8,7 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { ClientApprovals } from './client-approvals.js'
-import type { Question, TimedAnswer } from './questions.js'
+import type { Question } from './questions.js'
 import { turnEndedAt } from './resources.js'
 import type { ResumeState, SpaceService } from './service.js'
 import { addressees, message } from './speech.js'
@@ -125,7 +125,7 @@ async function getInterruption(
 
 async function createAskResult(
   { http, uris, log }: SpaceService,
-  { id, from, text, ts }: TimedAnswer,
+  { id, from, text, ts }: Answer,
 ): Promise<CallToolResult> {
   const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
     log(`the turn of the answer ${id} is not known: ${formatError(error)}`)

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, SpaceClient } from '@meup/agent-sdk'
-import { Bounded, brief, defaultGuard, describe, LiveAnswers, onOneLine, sentence } from '@meup/folds'
-import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
-
-export interface TimedAnswer extends Answer {
-  /** When it was sent, RFC 3339, by the gateway's clock. */
-  readonly ts: string
-}
+import type { Answer, ChatOptions, SpaceClient, WaitOptions } from '@meup/agent-sdk'
+import {
+  type AnswerEvent,
+  Bounded,
+  brief,
+  type Description,
+  defaultGuard,
+  describe,
+  onOneLine,
+  sentence,
+  type TurnEvent,
+  TurnStream,
+} from '@meup/folds'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 /** A question, until it is answered or cancelled. */
 export interface Question {
   readonly id: string
-  readonly answer: Promise<TimedAnswer>
+  readonly answer: Promise<Answer>
   /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
   listener: ((report: string) => void) | undefined
   /** Proposals that were open before, or that the client was asked about already. */
@@ -51,16 +57,9 @@ export class Questions {
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const observer = new QuestionObserver(id, (report) => question.listener?.(report))
-    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
-    this.#space.on('envelope', onEnvelope)
-    const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
-    const answer = asked
-      .then((given) => ({ ...given, ts: observer.getAnswerTime(given.id) }))
-      .finally(() => {
-        this.#space.off('envelope', onEnvelope)
-        this.#open.delete(question)
-      })
+    const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
+    const report = (text: string): void => question.listener?.(text)
+    const answer = this.#ask(message, options, report).finally(() => this.#open.delete(question))
     answer.catch(() => {}) // The asker may have gone.
     const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
@@ -71,6 +70,22 @@ export class Questions {
     this.#known.set(id, question)
     this.#open.add(question)
     return question
+  }
+
+  /** Apart, so that what is observed of a question is forgotten with its answer. */
+  async #ask(
+    message: string,
+    options: ChatOptions & WaitOptions & { readonly id: string },
+    report: (text: string) => void,
+  ): Promise<Answer> {
+    const observer = new QuestionObserver({ id: options.id, from: this.#space.id }, report)
+    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
+    this.#space.on('envelope', onEnvelope)
+    try {
+      return await this.#space.ask(message, options)
+    } finally {
+      this.#space.off('envelope', onEnvelope)
+    }
   }
 
   /** Cancels all questions. Resolves when the space has the cancellations. */
@@ -89,54 +104,43 @@ export class Questions {
   }
 }
 
-/** Observes the thoughts in runs that a question triggered, its answers as they are written, and their times. */
+/** Reports what is thought about a question, and its answers as they are written. */
 class QuestionObserver {
-  readonly #question: string
   readonly #report: (report: string) => void
-  /** By who thinks. */
-  readonly #runs = new Map<string, string>()
-  readonly #answers = new Map<string, string>()
-  readonly #drafts = new LiveAnswers()
-  /** How much of an answer was reported, by who writes it. */
-  readonly #written = new Map<string, { readonly beginning: number; readonly chars: number }>()
+  readonly #turns: TurnStream
+  /** What of an answer is not reported, and whether its message was begun, by who writes it. */
+  readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 
-  constructor(question: string, report: (report: string) => void) {
-    this.#question = question
+  constructor(question: { readonly id: string; readonly from: string }, report: (report: string) => void) {
     this.#report = report
+    this.#turns = new TurnStream(question, { maxMessages: maxParts })
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { id, ts, from, kind, context } = envelope
-    const isAbout = correlations(envelope).includes(this.#question)
-    if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
-    if (kind === Kind.chatDelta && isAbout) this.#onDelta(envelope)
-    if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
-    const run = contextRoot(context ?? id)
-    if (kind === Kind.reasoningStart && isAbout) this.#runs.set(run, from)
-    const thought = describe({ ...envelope }, defaultGuard, { owner: this.#runs.get(run) })
-    if (onOneLine(thought.detail) !== '' && this.#runs.has(run))
-      this.#report(brief(sentence(thought), maxThoughtChars))
+    for (const event of this.#turns.apply({ ...envelope })) this.#onEvent(event)
+  }
+
+  #onEvent(event: TurnEvent): void {
+    if (event.type === 'delta') this.#onDelta(event)
+    if (event.type !== 'begun' && event.type !== 'thought') return
+    const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
+    if (onOneLine(thought.detail) !== '') this.#send(thought)
   }
 
   /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
-  #onDelta(delta: AnyEnvelope): void {
-    const { from } = delta
-    if (this.#parts >= maxParts || !this.#drafts.apply({ ...delta })) return
-    const draft = this.#drafts.list().find((each) => each.from === from)
-    if (draft === undefined) return
-    const { beginning, text } = draft
-    const written = this.#written.get(from)
-    const chars = written?.beginning === beginning ? written.chars : 0
-    const part = text.slice(chars)
-    if (onOneLine(part).trim() === '' || (chars > 0 && part.length < minPartChars)) return
-    this.#written.set(from, { beginning, chars: text.length })
+  #onDelta({ agent, envelope, isNew, text }: AnswerEvent): void {
+    if (this.#parts >= maxParts) return
+    const { isBegun, rest } = (isNew ? undefined : this.#written.get(agent)) ?? { isBegun: false, rest: '' }
+    const part = `${rest}${text}`
+    const isWorth = onOneLine(part) !== '' && !(isBegun && part.length < minPartChars)
+    this.#written.set(agent, isWorth ? { isBegun: true, rest: '' } : { isBegun, rest: part })
+    if (!isWorth) return
     this.#parts++
-    const said = describe({ ...delta, payload: { index: 0, text: part } }, defaultGuard)
-    this.#report(brief(sentence(said), maxThoughtChars))
+    this.#send(describe({ ...envelope, payload: { index: 0, text: part } }, defaultGuard))
   }
 
-  getAnswerTime(answer: string): string {
-    return this.#answers.get(answer) ?? ''
+  #send(said: Description): void {
+    this.#report(brief(sentence(said), maxThoughtChars))
   }
 }

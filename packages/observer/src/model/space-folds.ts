@@ -6,11 +6,12 @@ import {
   createContextFold,
   createProposalFoldWith,
   createTranscript,
+  type OpenedContext,
   type ProposalFold,
   type ProposalView,
   type Transcript,
 } from '@meup/folds'
-import { contextRoot, type Envelope } from '@meup/protocol'
+import { contextParent, contextRoot, type Envelope } from '@meup/protocol'
 import { Elicitations } from './log/elicitations.js'
 import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
@@ -44,8 +45,6 @@ export class SpaceFolds {
   readonly #viewer: () => string | undefined
   readonly blocks = new Blocks()
   #elicitations: Elicitations
-  /** Runs that go on, and whose they are. */
-  readonly runs = new Map<string, string>()
   #transcript = createTranscript(maxTranscriptChars)
   readonly #folding: Folding
   /** Who was allowed which tool by a proposal. */
@@ -78,9 +77,9 @@ export class SpaceFolds {
   /** Also accepts a welcome, which lists the open contexts. */
   apply(envelope: Envelope): void {
     for (const view of this.#contexts.apply(envelope).contexts) {
-      const { context, state, owner } = view
+      const { context, state } = view
       if (!isForgotten(view, this.#known.get(context))) this.#known.set(context, view)
-      this.#onStateChange(context, state, owner)
+      if (this.#isShown(this)) this.#fold(context, state)
       this.blocks.touchContext(context)
     }
     for (const proposal of this.#proposals.apply(envelope)) {
@@ -105,12 +104,16 @@ export class SpaceFolds {
     return this.#known.get(context)
   }
 
+  /** Runs that go on, oldest first. */
+  runs(): readonly OpenedContext[] {
+    return [...this.#contexts.states.open()].filter(({ context }) => contextParent(context) === undefined)
+  }
+
   /** Those of the runs whose thoughts are hidden from everybody. */
   hiddenRuns(): readonly HiddenRun[] {
-    return [...this.runs].flatMap(([context, owner]) => {
-      const { hiddenBy = [] } = this.getContext(context) ?? {}
-      return hiddenBy.length === 0 ? [] : [{ context, owner, hiddenBy }]
-    })
+    return this.runs().flatMap(({ context, owner, hiddenBy }) =>
+      hiddenBy ? [{ context, owner, hiddenBy }] : [],
+    )
   }
 
   /** Every context that was not forgotten. */
@@ -125,13 +128,12 @@ export class SpaceFolds {
       contexts: snapshotContexts(this.#contexts, before?.contexts),
       proposals: this.#proposals.snapshot(),
       transcript: this.#transcript.snapshot(),
-      runs: [...this.runs],
       elicitations: this.#elicitations.snapshot(),
     }
   }
 
   /** Restores a checkpoint and drops everything after it. */
-  restore({ seq, contexts, proposals, transcript, runs, elicitations }: FoldsCheckpoint): void {
+  restore({ seq, contexts, proposals, transcript, elicitations }: FoldsCheckpoint): void {
     this.#contexts = this.#newContexts()
     this.#contexts.restore(copyContexts(contexts))
     const later = this.#proposals
@@ -139,8 +141,6 @@ export class SpaceFolds {
     this.#proposals.restore(proposals)
     this.#transcript = createTranscript(maxTranscriptChars)
     this.#transcript.restore(transcript)
-    this.runs.clear()
-    for (const [context, owner] of runs) this.runs.set(context, owner)
     this.#elicitations = this.#newElicitations()
     this.#elicitations.restore(elicitations)
     this.blocks.rewind(seq, new Map(transcript.messages))
@@ -160,11 +160,11 @@ export class SpaceFolds {
   /** Drops what began before this envelope, except open runs and needed blocks. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
-      block.type === 'context' ? this.runs.has(block.root) : isNeeded(block),
+      block.type === 'context' ? this.#isOpen(block.root) : isNeeded(block),
     )
     for (const context of this.#known.keys()) {
-      if (!this.blocks.has(contextRoot(context)) && !this.runs.has(contextRoot(context)))
-        this.#known.delete(context)
+      const root = contextRoot(context)
+      if (!this.blocks.has(root) && !this.#isOpen(root)) this.#known.delete(context)
     }
   }
 
@@ -172,19 +172,17 @@ export class SpaceFolds {
     return new Elicitations((id) => this.#log.get(id))
   }
 
+  #isOpen(context: string): boolean {
+    return this.#contexts.get(context)?.state === 'open'
+  }
+
   #newContexts(): ContextFold {
     return createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined })
   }
 
-  #onStateChange(context: string, state: string, owner: string | null): void {
-    const isRun = contextRoot(context) === context
-    if (state === 'open') {
-      if (this.#isShown(this)) this.#folding.onOpened(context)
-      if (isRun && owner !== null) this.runs.set(context, owner)
-    } else {
-      if (this.#isShown(this)) this.#folding.onEnded(context)
-      this.runs.delete(context)
-    }
+  #fold(context: string, state: ContextView['state']): void {
+    if (state === 'open') this.#folding.onOpened(context)
+    else this.#folding.onEnded(context)
   }
 }
 
@@ -213,8 +211,6 @@ export interface FoldsCheckpoint {
   readonly contexts: ContextSnapshot
   readonly proposals: ReturnType<ProposalFold['snapshot']>
   readonly transcript: ReturnType<Transcript['snapshot']>
-  /** Runs that went on, and whose they were. */
-  readonly runs: readonly (readonly [context: string, owner: string])[]
   readonly elicitations: ReturnType<Elicitations['snapshot']>
 }
 

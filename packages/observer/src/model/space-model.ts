@@ -8,6 +8,7 @@ import {
   findOutsideText,
   type LiveAnswer,
   LiveAnswers,
+  type OpenedContext,
   type ParticipantState,
   type ParticipantStateSnapshot,
   ParticipantStates,
@@ -324,9 +325,9 @@ export class SpaceModel {
     this.redrawAll()
   }
 
-  /** Runs that go on, as far as is known, and whose they are. */
-  get runs(): ReadonlyMap<string, string> {
-    return this.#views.runs
+  /** Runs that go on, as far as is known, oldest first. */
+  runs(): readonly OpenedContext[] {
+    return this.#views.runs()
   }
 
   /** Those of them whose thoughts are hidden from everybody. */
@@ -346,7 +347,7 @@ export class SpaceModel {
   }
 
   #newPeople(): People {
-    return new People(this.#presence, () => this.#views.runs, this.viewFilter.muted)
+    return new People(this.#presence, () => this.#views.runs(), this.viewFilter.muted)
   }
 
   #newViews(log: Log): SpaceFolds {

@@ -1,4 +1,4 @@
-import { contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
+import { correlations, Kind, namespaceOf } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
 
 /** What goes to those who take part in a run, where its sender has not said to whom. */
@@ -29,8 +29,7 @@ function findAudience({ envelope }: AdmissionContext, space: Admission): readonl
   const { contexts } = space.state
   if (kind === Kind.reasoningStart && payload.public === true) return undefined
   const run = context === undefined ? undefined : contexts.runAudience(context)
-  if (run !== undefined || (context !== undefined && contexts.get(contextRoot(context)) !== undefined))
-    return run
+  if (run !== undefined || (context !== undefined && contexts.getRun(context) !== undefined)) return run
   const about = correlations(envelope)
   if (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningStart) return undefined
   if (kind !== Kind.reasoningStart) {

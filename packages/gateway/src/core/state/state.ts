@@ -46,7 +46,7 @@ interface Snapshot {
  * Of the format of snapshots and checkpoints. It is raised where folds come to make something else of the same envelopes. Checkpoints are
  * taken of the same version alone; snapshots of pruned logs of all from `oldestVersion` on, whose new fields are optional.
  */
-const version = 11
+const version = 12
 const oldestVersion = 8
 
 type FoldName = 'participants' | 'programs' | 'contexts' | 'calls' | 'pauses' | 'hops' | 'erasures'

@@ -1,5 +1,5 @@
+import { isInside } from '@meup/folds'
 import {
-  contextParent,
   contextRoot,
   type Envelope,
   GATEWAY,
@@ -137,7 +137,7 @@ export const sortKinds: Readonly<Record<Sort, readonly string[]>> = {
 function matchesFilter(envelope: Envelope, { from, sorts, context }: Filter): boolean {
   if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
   if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false
-  return context === undefined || isUnder(getContext(envelope), context)
+  return context === undefined || isInside(context, getContext(envelope))
 }
 
 /** Whose envelope it is; of what the gateway says, whom it is about. */
@@ -148,14 +148,9 @@ function getParticipants({ from, to, kind, payload }: Envelope): readonly string
 }
 
 /** The context that it opens or stands in, or that the gateway decided something about. */
-function getContext(envelope: Envelope): string | undefined {
+export function getContext(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return openedContext(envelope)
   const about = kind === Kind.systemDecision ? payload.context : context
   return typeof about === 'string' ? about : undefined
-}
-
-function isUnder(path: string | undefined, context: string): boolean {
-  for (let at = path; at !== undefined; at = contextParent(at)) if (at === context) return true
-  return false
 }

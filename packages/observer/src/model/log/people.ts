@@ -1,4 +1,4 @@
-import { Bounded, isWithheld, type PresenceFold } from '@meup/folds'
+import { Bounded, isWithheld, type OpenedContext, type PresenceFold } from '@meup/folds'
 import { type Envelope, isThought, Kind, type ParticipantInfo } from '@meup/protocol'
 
 /** A participant, and what it is working on. */
@@ -18,7 +18,7 @@ export type Status = Readonly<Record<string, unknown>>
 /** Who is in the space, what each is at, and how much each has thought aloud. */
 export class People {
   readonly #presence: PresenceFold
-  readonly #runs: () => ReadonlyMap<string, string>
+  readonly #runs: () => readonly OpenedContext[]
   readonly #muted: ReadonlySet<string>
   readonly #statuses = new Bounded<Status>(10_000)
   readonly #thoughts = new Map<string, number>()
@@ -29,8 +29,8 @@ export class People {
   /** Texts that the gateway's guard kept back. */
   withheld = 0
 
-  /** `runs`: those that go on, and whose they are. */
-  constructor(presence: PresenceFold, runs: () => ReadonlyMap<string, string>, muted: ReadonlySet<string>) {
+  /** `runs`: those that go on. */
+  constructor(presence: PresenceFold, runs: () => readonly OpenedContext[], muted: ReadonlySet<string>) {
     this.#presence = presence
     this.#runs = runs
     this.#muted = muted
@@ -70,7 +70,7 @@ export class People {
   /** Who is there first, then by name; the same array while nothing about it is different. */
   get list(): readonly Person[] {
     const loads = new Map<string, number>()
-    for (const owner of this.#runs().values()) loads.set(owner, (loads.get(owner) ?? 0) + 1)
+    for (const { owner } of this.#runs()) loads.set(owner, (loads.get(owner) ?? 0) + 1)
     const key = JSON.stringify([this.#version, [...loads], [...this.#muted]])
     if (key === this.#key) return this.#listed
     this.#key = key

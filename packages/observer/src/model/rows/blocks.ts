@@ -7,6 +7,7 @@ import {
   Kind,
   openedContext,
 } from '@meup/protocol'
+import { getContext } from '../filter/log-filter.js'
 import { hasNoLine } from '../log/lines.js'
 
 /** One item of a block, in log order. */
@@ -275,11 +276,9 @@ function createEntry(envelope: Envelope): Entry {
 }
 
 /** The run that an envelope belongs to: its own, or the one in which the gateway decided something. */
-function getRoot(envelope: Envelope): string | undefined {
-  const { kind, context, payload } = envelope
-  if (kind === Kind.reasoningStart) return contextRoot(openedContext(envelope))
-  const about = kind === Kind.systemDecision ? payload.context : context
-  return typeof about === 'string' ? contextRoot(about) : undefined
+const getRoot = (envelope: Envelope): string | undefined => {
+  const context = getContext(envelope)
+  return context === undefined ? undefined : contextRoot(context)
 }
 
 /** A start that the block begins with is its heading. */

@@ -23,7 +23,7 @@ export function Control({ id }: { id: string }): VNode | null {
   const { model, client } = session
   const isMe = id === session.welcome?.you.id
   const { paused: pause, kicked } = model.stateOf(id, Date.now())
-  const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
+  const runs = model.runs().flatMap(({ context, owner }) => (owner === id ? [context] : []))
   const mayPause = !isMe && can({ kind: Kind.participantPause, to: [id] })
   const mayResume = can({ kind: Kind.participantResume, to: [id] })
   const stoppable = runs.filter((context) => can({ kind: Kind.reasoningCancel, context }))

@@ -41,7 +41,7 @@ function State({ person }: { person: Person }): VNode {
   const { session, inspect } = useSpace()
   const state = useStateText(person)
   const { model } = session
-  const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
+  const runs = model.runs().flatMap(({ context, owner }) => (owner === id ? [context] : []))
   const status = Object.entries(model.members.getStatus(id) ?? {}).filter(
     ([, value]) => typeof value === 'number',
   )

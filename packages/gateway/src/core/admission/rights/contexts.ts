@@ -9,7 +9,7 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   if (kind === Kind.reasoningConclusion && opened !== undefined && opened.owner !== from) {
     return forbidden(`Only its owner concludes ${context}. Send a reasoning.cancel to ask for its end.`)
   }
-  const owner = contexts.runOwner(context)
+  const owner = contexts.getRun(context)?.owner
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
     return forbidden(

@@ -1,0 +1,15 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+import { Runs } from '../src/client/space-state.js'
+
+testFoldFixtures('the SDK', {
+  knows: { contexts: ['owner', 'hiddenBy'] },
+  // It lists open runs.
+  forgets: (id, fact) => id.includes('/') || !('state' in fact && fact.state === 'open'),
+  read: ({ welcome, envelopes }) => {
+    const runs = new Runs(() => {})
+    if (welcome !== undefined) runs.onWelcome(welcome)
+    for (const envelope of envelopes) runs.onEnvelope(envelope as AnyEnvelope)
+    return { contexts: Object.fromEntries(runs.list().map((run) => [run.context, { hiddenBy: [], ...run }])) }
+  },
+})

@@ -1,0 +1,19 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+import { Activity } from '../src/view/activity.js'
+
+testFoldFixtures('the terminal', {
+  knows: { contexts: ['owner', 'state', 'hiddenBy'] },
+  read: ({ welcome, envelopes }) => {
+    const activity = new Activity(() => 0)
+    if (welcome !== undefined) activity.reset(welcome)
+    for (const envelope of envelopes) activity.onEnvelope(envelope as AnyEnvelope)
+    const thinkers = new Map(activity.thinkers().map((thinker) => [thinker.agent, thinker]))
+    const known = activity.contexts
+      .all()
+      .filter(({ state }) => state !== 'free')
+      // Whoever has something open is shown.
+      .filter(({ state, owner }) => state !== 'open' || thinkers.has(owner ?? ''))
+    return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
+  },
+})

@@ -1,0 +1,230 @@
+import {
+  type ContextInfo,
+  contextParent,
+  contextRoot,
+  type Envelope,
+  GATEWAY,
+  hiddenByAfter,
+  isContextAncestor,
+  Kind,
+  openedContext,
+  type WelcomePayload,
+  withholds,
+} from '@meup/protocol'
+import { Oldest } from '../bounded.js'
+
+/** A context that a start has opened [MEUP-2.2]. */
+export interface OpenedContext {
+  readonly context: string
+  readonly owner: string
+  readonly state: 'open' | 'concluded' | 'cancelled'
+  /** By the gateway's clock. */
+  readonly startedAt: string
+  /** The program of its owner that opened it; absent = the owner's connection has named none. */
+  readonly session?: string
+  /** Of a run: who hides it [MEUP-9.6]; absent = it is visible. */
+  readonly hiddenBy?: readonly string[]
+}
+
+/** What an envelope has done to a context. */
+export interface ContextStateChange {
+  /** `visibility`: a run was hidden or shown. `forgotten`: it closed too long ago, or is the oldest of too many. */
+  readonly what: 'opened' | 'closed' | 'visibility' | 'forgotten'
+  readonly opened: OpenedContext
+}
+
+export interface ContextStatesSnapshot {
+  /** In the order in which they were opened. */
+  readonly opened: readonly OpenedContext[]
+  /** Paths in the order in which they were closed. */
+  readonly closed: readonly string[]
+}
+
+interface Capacity {
+  /** Open contexts; the oldest are dropped: whoever filters reasoning receives no ends. Default: 10,000. */
+  readonly open?: number
+  /** Closed contexts; what is said in a forgotten one is said in a free path. Default: 10,000. */
+  readonly closed?: number
+}
+
+const none: readonly ContextStateChange[] = []
+
+/**
+ * The contexts that reasoning has opened: whose they are, whether they are open, and who hides them [MEUP-2.2 to 2.6, 9.6]. Paths that
+ * no start has opened are free, and are not kept. It takes envelopes once each, in log order.
+ */
+export class ContextStates {
+  readonly #capacity: Required<Capacity>
+  /** In the order in which they were opened, like `#open`. */
+  readonly #all = new Map<string, OpenedContext>()
+  readonly #open = new Map<string, OpenedContext>()
+  /** The open ones that are no runs. */
+  readonly #nested = new Map<string, OpenedContext>()
+  readonly #closed = new Set<string>()
+  readonly #oldestOpen = new Oldest(this.#open)
+  readonly #oldestClosed = new Oldest(this.#closed)
+  /** The last seq that a welcome includes: what is replayed up to it is history. */
+  #head = 0
+
+  constructor({ open = 10_000, closed = 10_000 }: Capacity = {}) {
+    this.#capacity = { open, closed }
+  }
+
+  get(path: string): OpenedContext | undefined {
+    return this.#all.get(path)
+  }
+
+  /** The run that a context belongs to; `undefined` = nobody has opened its root. */
+  getRun(path: string): OpenedContext | undefined {
+    return this.#all.get(contextRoot(path))
+  }
+
+  /** Oldest first. */
+  open(): Iterable<OpenedContext> {
+    return this.#open.values()
+  }
+
+  get openCount(): number {
+    return this.#open.size
+  }
+
+  /** Open and closed, in the order in which they were opened: each before what is nested in it. */
+  values(): Iterable<OpenedContext> {
+    return this.#all.values()
+  }
+
+  /** Whether the context of this path has ended [MEUP-2.7]. */
+  isOver(path: string): boolean {
+    for (let at: string | undefined = path; at !== undefined; at = contextParent(at)) {
+      const opened = this.#all.get(at)
+      if (opened !== undefined) return opened.state !== 'open'
+    }
+    return false
+  }
+
+  /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
+  opens({ context }: Pick<Envelope, 'context'>): boolean {
+    return context === undefined || this.#open.has(context)
+  }
+
+  /** Whether nobody else may read what this participant thinks in a context [MEUP-9.6]. */
+  withholds(path: string, from: string): boolean {
+    const run = this.getRun(path)
+    return run?.hiddenBy !== undefined && withholds(run, from)
+  }
+
+  /** As a welcome lists it. */
+  toInfo({ context, owner, state, startedAt }: OpenedContext): ContextInfo {
+    return { context, owner, state, ...toVisibility(this.getRun(context)?.hiddenBy), startedAt }
+  }
+
+  /** Those opened and closed come outermost first. */
+  apply(envelope: Envelope): readonly ContextStateChange[] {
+    const { kind, seq } = envelope
+    if (seq !== undefined && seq <= this.#head) return none
+    if (kind === Kind.reasoningStart) return this.#begin(envelope)
+    if (kind === Kind.reasoningConclusion) return this.#close(envelope, 'concluded')
+    if (kind === Kind.reasoningCancel) return this.#close(envelope, 'cancelled')
+    return kind === Kind.observeVisibility ? this.#show(envelope) : none
+  }
+
+  /** Begins anew with what a welcome lists. */
+  onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): void {
+    this.#head = space.head
+    for (const all of [this.#all, this.#open, this.#nested, this.#closed]) all.clear()
+    for (const each of contexts) this.learn(each)
+  }
+
+  /** Adds an open context that a welcome lists, unless it is known. */
+  learn({ context, owner, startedAt, hiddenBy }: Omit<ContextInfo, 'reasoningVisible'>): void {
+    if (this.#all.has(context)) return
+    const isHidden = hiddenBy?.length && contextParent(context) === undefined
+    this.#set(withHiding({ context, owner, state: 'open', startedAt }, isHidden ? hiddenBy : undefined))
+  }
+
+  snapshot(): ContextStatesSnapshot {
+    return { opened: [...this.#all.values()], closed: [...this.#closed] }
+  }
+
+  restore({ opened, closed }: ContextStatesSnapshot): void {
+    for (const each of opened) this.#set(each)
+    for (const path of closed) this.#closed.add(path)
+  }
+
+  #begin(start: Envelope): readonly ContextStateChange[] {
+    const context = openedContext(start)
+    const known = this.#all.get(context)
+    if (!this.opens(start) || (known !== undefined && known.state !== 'open')) return none
+    const { from: owner, ts: startedAt, session } = start
+    const begun = {
+      context,
+      owner,
+      state: 'open',
+      startedAt,
+      ...(session !== undefined && { session }),
+    } as const
+    const opened = withHiding(begun, known?.hiddenBy)
+    this.#set(opened)
+    if (this.#open.size <= this.#capacity.open) return [{ what: 'opened', opened }]
+    const oldest = this.#forget(this.#oldestOpen.next() ?? '')
+    return [{ what: 'opened', opened }, ...oldest]
+  }
+
+  /** Its owner and the gateway end a context, and what is nested in it; a cancel of anybody else is a request [MEUP-2.4]. */
+  #close({ context = '', from }: Envelope, state: 'concluded' | 'cancelled'): readonly ContextStateChange[] {
+    const outermost = this.#open.get(context)
+    if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
+    const changes: ContextStateChange[] = []
+    const nested = [...this.#nested.values()].filter((each) => isContextAncestor(context, each.context))
+    for (const each of [outermost, ...nested]) {
+      const opened = { ...withHiding(each, undefined), state }
+      this.#set(opened)
+      this.#closed.add(opened.context)
+      changes.push({ what: 'closed', opened })
+    }
+    // That it is over shows it [MEUP-9.7].
+    const [{ opened } = {}] = changes
+    if (outermost.hiddenBy && opened) changes.push({ what: 'visibility', opened })
+    while (this.#closed.size > this.#capacity.closed)
+      changes.push(...this.#forget(this.#oldestClosed.next() ?? ''))
+    return changes
+  }
+
+  /** Only an open run is hidden and shown. */
+  #show(envelope: Envelope): readonly ContextStateChange[] {
+    const run = this.#open.get(String(envelope.payload.context))
+    if (run === undefined || contextParent(run.context) !== undefined) return none
+    const hiddenBy = hiddenByAfter(run, envelope)
+    if (hiddenBy?.join() === run.hiddenBy?.join()) return none
+    const opened = withHiding(run, hiddenBy)
+    this.#set(opened)
+    return [{ what: 'visibility', opened }]
+  }
+
+  #set(opened: OpenedContext): void {
+    const { context, state } = opened
+    this.#all.set(context, opened)
+    if (state === 'open') {
+      this.#open.set(context, opened)
+      if (contextParent(context) !== undefined) this.#nested.set(context, opened)
+    } else for (const each of [this.#open, this.#nested]) each.delete(context)
+  }
+
+  #forget(path: string): readonly ContextStateChange[] {
+    const opened = this.#all.get(path)
+    for (const each of [this.#all, this.#open, this.#nested, this.#closed]) each.delete(path)
+    return opened === undefined ? none : [{ what: 'forgotten', opened }]
+  }
+}
+
+function withHiding(opened: OpenedContext, hiddenBy: readonly string[] | undefined): OpenedContext {
+  if (hiddenBy !== undefined) return { ...opened, hiddenBy }
+  if (opened.hiddenBy === undefined) return opened
+  const { hiddenBy: _, ...visible } = opened
+  return visible
+}
+
+export const toVisibility = (
+  hiddenBy: readonly string[] | undefined,
+): Pick<ContextInfo, 'reasoningVisible' | 'hiddenBy'> =>
+  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy: [...hiddenBy] }

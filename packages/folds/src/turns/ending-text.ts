@@ -1,0 +1,12 @@
+import { programEndedReason, programEndedText } from '../mcp/program-ended.js'
+import { isBlank, onOneLine } from '../text.js'
+
+/** `cancelled: <reason>`, or `cancelled` without a reason. */
+export const cancelledText = (reason: string): string =>
+  isBlank(reason) ? 'cancelled' : `cancelled: ${onOneLine(reason)}`
+
+/** Why there is no answer: `bot has given up: too late`, `bot stopped: its program ended`. */
+export function givenUpText(agent: string, reason: string | null): string {
+  if (reason === programEndedReason) return programEndedText(agent)
+  return `${agent} has given up${reason === null ? '' : `: ${onOneLine(reason)}`}`
+}

@@ -1,0 +1,275 @@
+import { correlations, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { getEnding } from '../ending.js'
+import { defaultGuard, type Guard, guarded } from '../redact.js'
+import { LiveAnswers } from '../space/answers.js'
+import { getMessage, isWithheld } from '../text.js'
+import { Assigner } from './assign.js'
+import { cancelledText, givenUpText } from './ending-text.js'
+import { FoldedTurn } from './fold-turn.js'
+import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
+import type { ToolDecision } from './record.js'
+import { type AnswerPart, WrittenAnswer } from './written-answer.js'
+
+/** A chat, and whose answer counts. */
+export interface Question {
+  /** Of the chat. */
+  readonly id: string
+  readonly from: string
+  /** Who is asked; absent = everyone. */
+  readonly agent?: string
+}
+
+/** How a turn has ended. */
+export interface TurnEnd {
+  /** `takenBack`: by its asker; `cancelled` and `abandoned`: its agent has given up, but may begin again or answer even so. */
+  readonly state: 'completed' | 'takenBack' | 'cancelled' | 'abandoned'
+  /** Why its agent has given up, for people; `null` = it has not. */
+  readonly givenUp: string | null
+}
+
+/** A call or a proposal of the turn. */
+export interface TurnCall {
+  /** Unique in the turn, also where a call is made again under the id of one that the gateway refused. */
+  readonly id: string
+  /** As in the log: redact the parameters before they are shown. */
+  readonly call: ToolDecision
+  /** Whether it is a proposal that nobody has decided. */
+  readonly isWaiting: boolean
+}
+
+/** What is decided about a call before it has a result, or instead of one. Texts are guarded. */
+export type CallDecision =
+  | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
+  | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
+  | { readonly state: 'withdrawn'; readonly reason: string; readonly message?: string }
+  /** `refused`: by the gateway. */
+  | { readonly state: 'refused' | 'cancelled'; readonly reason: string }
+  | { readonly state: 'expired' }
+  /** Nobody goes on who would answer it. */
+  | { readonly state: 'abandoned' }
+
+interface Happened<Type extends string> {
+  readonly type: Type
+  /** Whose turn it is. */
+  readonly agent: string
+  readonly envelope: Envelope
+}
+
+/** `begun`: the agent has opened a run; `thought`: what else is said in one, by whomever, or its end. */
+export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
+  /** `''` = nothing new that may be shown: what an agent thinks may have been written as an answer before. */
+  readonly text: string
+}
+
+/** The envelope of a `result` is the response. */
+export type CallEvent = Happened<'call' | 'proposal' | 'result'> & TurnCall
+export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
+/** `delta`: what is written of the answer; `answer`: it is there, and this completes what was written. */
+export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
+export type EndEvent = Happened<'ended'> & TurnEnd
+
+/** What is new in a turn. */
+export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | EndEvent
+
+interface StreamOptions {
+  /** Masks names of tools and reasons; default: the rules of @meup/safety. */
+  readonly guard?: Guard
+  /** Messages of the answer that the reader has from an earlier stream. */
+  readonly written?: readonly string[]
+  /** An answer that starts over more often is not followed until it is there. */
+  readonly maxMessages?: number
+}
+
+/** Agents that are followed where everyone is asked, and open calls of each. */
+const max = { agents: 64, calls: 1000 }
+
+/**
+ * Follows what is done about one question. Apply the envelopes that its reader may read, in log order, with the deltas among them; each
+ * gives what is new. The log may begin after the question.
+ */
+export class TurnStream {
+  readonly #question: Question
+  readonly #guard: Guard
+  readonly #maxMessages: number
+  readonly #assigner = new Assigner('')
+  readonly #drafts = new LiveAnswers()
+  readonly #turns = new Bounded<AgentTurn>(max.agents)
+  /** Seq of the question, as the assigner knows it. */
+  #asked = 0
+
+  constructor(question: Question, options: StreamOptions = {}) {
+    const { guard = defaultGuard, written = [], maxMessages = 16 } = options
+    this.#question = question
+    this.#guard = guard
+    this.#maxMessages = maxMessages
+    this.#assigner.expect(question)
+    if (question.agent === undefined) return
+    const turn = this.#turnOf(question.agent)
+    for (const text of written) turn.written.grow(text, written.length)
+  }
+
+  /** How the turn of the agent that is asked has ended; `undefined` = it goes on, or everyone is asked. */
+  get end(): TurnEnd | undefined {
+    return this.#turns.get(this.#question.agent ?? '')?.end
+  }
+
+  /** Calls and proposals that have not ended. */
+  get open(): TurnCall[] {
+    return [...this.#turns.values()].flatMap(({ open }) => [...open.values()])
+  }
+
+  apply(envelope: Envelope): TurnEvent[] {
+    const { id, from, agent } = this.#question
+    if (envelope.kind === Kind.chatDelta) return this.#onDelta(envelope)
+    this.#drafts.apply(envelope)
+    if (envelope.id === id) this.#asked = envelope.seq ?? 0
+    const { begun, marks } = this.#assigner.assign(envelope)
+    for (const beginning of begun) {
+      const isOurs = beginning.trigger === this.#asked && beginning.agent === (agent ?? beginning.agent)
+      if (isOurs) this.#turnOf(beginning.agent).begin(beginning)
+    }
+    const isTakenBack =
+      envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
+    return [...this.#turns.values()].flatMap((turn) => turn.apply(envelope, marks, isTakenBack))
+  }
+
+  #onDelta(envelope: Envelope): TurnEvent[] {
+    const { from, correlationId } = envelope
+    const { id, from: asker, agent = from } = this.#question
+    const isOurs = correlationId === id && from === agent && from !== asker
+    if (!isOurs || !this.#drafts.apply(envelope)) return []
+    const draft = this.#drafts.list().find((each) => each.from === from)
+    const part = draft && this.#turnOf(from).written.grow(draft.text, this.#maxMessages)
+    return part === undefined ? [] : [{ type: 'delta', agent: from, envelope, ...part }]
+  }
+
+  #turnOf(agent: string): AgentTurn {
+    const turn = this.#turns.get(agent) ?? new AgentTurn(agent, this.#guard)
+    this.#turns.set(agent, turn)
+    return turn
+  }
+}
+
+/** What one agent does about the question. */
+class AgentTurn {
+  readonly written = new WrittenAnswer()
+  readonly open = new Bounded<TurnCall>(max.calls)
+  end: TurnEnd | undefined
+  readonly #agent: string
+  readonly #guard: Guard
+  #turn: FoldedTurn | undefined
+  /** Of the turn, in the assigner. */
+  #number = 0
+  /** Number of the last call of which an event was made. */
+  #last = -1
+
+  constructor(agent: string, guard: Guard) {
+    this.#agent = agent
+    this.#guard = guard
+  }
+
+  begin(beginning: Beginning): void {
+    if (this.#turn !== undefined) return
+    this.#number = beginning.turn
+    this.#turn = new FoldedTurn(beginning, { space: '', epoch: '', guard: this.#guard })
+  }
+
+  apply(envelope: Envelope, marks: readonly Mark[], isTakenBack: boolean): TurnEvent[] {
+    const here = marks.filter(({ beginning }) => beginning.turn === this.#number)
+    const roles = here.reduce((all, mark) => all | mark.roles, 0)
+    if (roles === 0) return isTakenBack ? this.#onEnd(envelope, true) : []
+    this.#turn?.apply(envelope, roles)
+    return [
+      ...this.#onReasoning(envelope, roles),
+      ...(roles & callRoles ? this.#onCalls(envelope, roles) : []),
+      ...this.#onAnswer(envelope),
+      ...this.#onEnd(envelope, isTakenBack),
+    ]
+  }
+
+  #onReasoning(envelope: Envelope, roles: number): TurnEvent[] {
+    const { kind, from, payload } = envelope
+    if (namespaceOf(kind) !== namespaceOf(Kind.reasoningThought)) return []
+    const isShown = kind !== Kind.reasoningCancel && !isWithheld(payload)
+    const text = isShown ? getMessage(payload).trim() : ''
+    const isBegun = kind === Kind.reasoningStart && from === this.#agent && (roles & Role.open) !== 0
+    const type = isBegun ? 'begun' : 'thought'
+    return [{ type, agent: this.#agent, envelope, text: this.written.has(text) ? '' : text }]
+  }
+
+  #onCalls(envelope: Envelope, roles: number): TurnEvent[] {
+    const where = { agent: this.#agent, envelope }
+    const events = this.#findNew().map((call): TurnEvent => {
+      this.open.set(call.id, call)
+      return { type: call.isWaiting ? 'proposal' : 'call', ...where, ...call }
+    })
+    for (const id of roles & Role.fulfil ? correlations(envelope) : []) {
+      const open = this.open.get(id)
+      if (open === undefined || !isProposal(open.call)) continue
+      this.open.set(id, { ...open, isWaiting: false })
+      const approved = { state: 'approved', by: envelope.from, requestId: envelope.id } as const
+      events.push({ type: 'decision', ...where, ...open, ...approved })
+    }
+    for (const open of roles & endingRoles ? [...this.open.values()] : []) {
+      const { id, call } = open
+      if (call.outcome === null) continue
+      this.open.delete(id)
+      if (call.isAnswered) events.push({ type: 'result', ...where, ...open })
+      else events.push({ type: 'decision', ...where, ...open, ...this.#decide(call, envelope) })
+    }
+    return events
+  }
+
+  /** The calls that were dispatched since. */
+  #findNew(): TurnCall[] {
+    const { decisions = [] } = this.#turn?.record ?? {}
+    const first = decisions.findLastIndex(({ number }) => number <= this.#last) + 1
+    this.#last = decisions.at(-1)?.number ?? this.#last
+    return decisions.slice(first).map((call) => {
+      const { kind, id } = call.source
+      return { id: kind === Kind.systemDecision ? id : call.id, call, isWaiting: isProposal(call) }
+    })
+  }
+
+  /** Why a call has ended without a result. */
+  #decide({ outcome, cancelled }: ToolDecision, { kind, from, payload }: Envelope): CallDecision {
+    const text = (said: unknown): string => guarded(String(said), this.#guard)
+    const { reason, message } = payload
+    const why = { reason: text(reason), ...(message !== undefined && { message: text(message) }) }
+    if (kind === Kind.mcpReject) return { state: 'rejected', by: from, ...why }
+    if (kind === Kind.mcpWithdraw) return { state: 'withdrawn', ...why }
+    if (kind === Kind.systemDecision) return { state: 'refused', reason: String(message) }
+    if (cancelled !== null) return { state: 'cancelled', reason: cancelledText(cancelled) }
+    return { state: outcome === 'rejected' ? 'expired' : 'abandoned' }
+  }
+
+  #onAnswer(envelope: Envelope): TurnEvent[] {
+    const { answer = null } = this.#turn?.record ?? {}
+    if (answer?.source.id !== envelope.id) return []
+    return [{ type: 'answer', agent: this.#agent, envelope, ...this.written.complete(answer.text ?? '') }]
+  }
+
+  #onEnd(envelope: Envelope, isTakenBack: boolean): TurnEvent[] {
+    const before = this.end
+    this.end = this.#readEnd(envelope, isTakenBack)
+    if (this.end === undefined || this.end.state === before?.state) return []
+    return [{ type: 'ended', agent: this.#agent, envelope, ...this.end }]
+  }
+
+  /** A run that begins anew takes back that its agent has given up. */
+  #readEnd(envelope: Envelope, isTakenBack: boolean): TurnEnd | undefined {
+    const before = this.end
+    if (before?.givenUp === null) return before
+    const { answer = null, state } = this.#turn?.record ?? {}
+    if (answer !== null) return { state: 'completed', givenUp: null }
+    if (isTakenBack) return { state: 'takenBack', givenUp: null }
+    if (state !== 'cancelled' && state !== 'abandoned') return undefined
+    return before ?? { state, givenUp: givenUpText(this.#agent, getEnding(envelope)[1]) }
+  }
+}
+
+/** Roles of envelopes that begin calls, approve or end them. */
+const callRoles = endingRoles | Role.dispatch | Role.fulfil
+
+const isProposal = ({ source }: ToolDecision): boolean => source.kind === Kind.mcpProposal

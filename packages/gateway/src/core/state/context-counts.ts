@@ -1,0 +1,71 @@
+import { GATEWAY, type Hiding, isThought, withholds } from '@meup/protocol'
+
+/** How much was said in a context and below it, of what is addressed to nobody. */
+export interface Counted {
+  envelopes: number
+  thoughts: number
+  /** Thoughts of the owner of the run. */
+  ownerThoughts: number
+  /** Who has said more than thoughts. */
+  readonly contributors: string[]
+  /** Who has said nothing but thoughts. */
+  readonly thinkers: string[]
+}
+
+export interface ContextCounts {
+  readonly envelopes: number
+  readonly thoughts: number
+  readonly contributors: number
+}
+
+/** Contributors of one context past this many are not told apart. */
+const remembered = 1000
+
+export const nothingBy = (owner: string): Counted => ({
+  envelopes: 0,
+  thoughts: 0,
+  ownerThoughts: 0,
+  contributors: [owner],
+  thinkers: [],
+})
+
+export function countEnvelope(
+  counted: Counted,
+  { kind, from }: { readonly kind: string; readonly from: string },
+  runOwner: string | undefined,
+): void {
+  const isThinking = isThought(kind)
+  counted.envelopes++
+  if (isThinking) counted.thoughts++
+  if (isThinking && from === runOwner) counted.ownerThoughts++
+  if (from !== GATEWAY) countContributor(counted, from, isThinking)
+}
+
+/** What everyone may read of it, while its run is hidden or visible like this. */
+export function shownCounts(counted: Counted, run: Hiding | undefined): ContextCounts {
+  const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
+  if (run?.hiddenBy === undefined) {
+    return { envelopes, thoughts, contributors: contributors.length + thinkers.length }
+  }
+  const isAllHidden = run.hiddenBy.some((id) => id !== run.owner)
+  const withheld = isAllHidden ? thoughts : ownerThoughts
+  const shown = thinkers.filter((id) => !withholds(run, id))
+  return {
+    envelopes: envelopes - withheld,
+    thoughts: thoughts - withheld,
+    contributors: contributors.length + shown.length,
+  }
+}
+
+/** A participant that says more than thoughts moves from `thinkers` to `contributors`. */
+function countContributor({ contributors, thinkers }: Counted, id: string, isThinking: boolean): void {
+  if (contributors.includes(id)) return
+  const at = thinkers.indexOf(id)
+  if (at === -1 && contributors.length + thinkers.length >= remembered) return
+  if (!isThinking) {
+    if (at !== -1) thinkers.splice(at, 1)
+    contributors.push(id)
+  } else if (at === -1) {
+    thinkers.push(id)
+  }
+}

@@ -1,0 +1,19 @@
+import { createTraceFold } from '@meup/telemetry'
+import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
+
+testFoldFixtures('telemetry', {
+  knows: { contexts: ['owner', 'state'] },
+  // Only contexts that have ended have spans.
+  forgets: (_, fact) => 'state' in fact && fact.state === 'open',
+  // It follows a log, not a connection.
+  skips: ({ welcome }) => welcome !== undefined,
+  read: ({ envelopes }) => {
+    const fold = createTraceFold({ space: 'test', epoch: 'epoch' })
+    const spans = envelopes.flatMap((envelope) => fold.apply(envelope))
+    const known = spans.map(({ attributes, error }) => [
+      attributes['meup.context'],
+      { owner: attributes['gen_ai.agent.id'], state: error === undefined ? 'concluded' : 'cancelled' },
+    ])
+    return { contexts: Object.fromEntries(known) }
+  },
+})
