@@ -84,7 +84,8 @@ describe('a tool', () => {
     activity.onEnvelope(
       envelope(5, 'mcp.response', 'files', { correlationId: 'e1', payload: { result: {} } }),
     )
-    activity.onEnvelope(notice(6, 'notifications/cancelled', { requestId: 'e2' }))
+    const cancellation = notice(6, 'notifications/cancelled', { requestId: 'e2' })
+    activity.onEnvelope({ ...cancellation, from: 'bot' } as typeof cancellation)
     expect(activity.tools()).toEqual([])
   })
 })

@@ -14,7 +14,7 @@ import {
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import { programEndedReason, programEndedWords } from './mcp/program-ended.js'
-import type { ProposalView } from './mcp/proposals.js'
+import type { ProposalView } from './space/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { isFailure, programEventText } from './participant-text.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'

@@ -47,7 +47,7 @@ export {
   type ProposalSnapshot,
   type ProposalView,
   type Refusal,
-} from './mcp/proposals.js'
+} from './space/proposals.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export {
   type ParticipantState,

@@ -1,11 +1,4 @@
-import {
-  type ContextFold,
-  createContextFold,
-  getCancellation,
-  isNotification,
-  onOneLine,
-  payloadText,
-} from '@meup/folds'
+import { Calls, type ContextFold, createContextFold, onOneLine, payloadText, RecentCalls } from '@meup/folds'
 import {
   type AnyEnvelope,
   contextParent,
@@ -16,6 +9,8 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { describeCall, type ShownCall } from '../render/tool-line.js'
+
+type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
 /** An agent that thinks. */
 export interface Thinker {
@@ -52,7 +47,7 @@ export class Activity {
   readonly #now: () => number
   #contexts = createContextFold()
   readonly #open = new Map<string, Thinking>()
-  readonly #tools = new Map<string, RunningTool>()
+  #calls = this.#newCalls()
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -73,7 +68,7 @@ export class Activity {
       const since = Math.min(this.#now(), Date.parse(startedAt))
       this.#open.set(context, before.get(context) ?? { since, last: '' })
     }
-    if (isAnotherLog) this.#tools.clear()
+    if (isAnotherLog) this.#calls = this.#newCalls()
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
@@ -85,8 +80,9 @@ export class Activity {
     const open = this.#open.get(context ?? '')
     if (open !== undefined && isThought(kind)) {
       open.last = onOneLine(payloadText(payload as Record<string, unknown>).slice(-1000)) || open.last
-    } else if (kind === Kind.mcpRequest) this.#request(envelope)
-    else if (kind === Kind.mcpResponse) for (const id of correlations(envelope)) this.#tools.delete(id)
+    }
+    this.#calls.apply({ ...envelope })
+    if (kind === Kind.mcpRequest) this.#onProgress(envelope)
   }
 
   /** One entry per agent, in the order in which they began. */
@@ -104,25 +100,29 @@ export class Activity {
   }
 
   tools(): RunningTool[] {
-    return [...this.#tools.values()]
+    return [...this.#calls.open()].map(({ data }) => data)
   }
 
-  #request(request: EnvelopeOf<typeof Kind.mcpRequest>): void {
-    const { id, from, payload } = request
-    if (!isNotification(payload)) {
-      this.#tools.set(id, { caller: from, call: describeCall(request), since: this.#now() })
-      if (this.#tools.size > maxTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
-      return
-    }
-    const cancelled = getCancellation(payload)
-    if (cancelled !== undefined) this.#tools.delete(cancelled.requestId)
-    if (payload.method !== 'notifications/progress') return
-    const { progress, total, message } = payload.params ?? {}
-    for (const about of correlations(request)) {
-      const tool = this.#tools.get(about)
-      if (tool === undefined || typeof progress !== 'number') continue
-      this.#tools.set(about, {
-        ...tool,
+  #newCalls(): Calls<RunningTool> {
+    return new Calls({
+      store: new RecentCalls({ open: maxTools, over: 1 }),
+      reduce: ({ what, call }, envelope) => {
+        if (what !== 'asked') return call.data
+        if (call.kind === 'proposal') return undefined
+        return { caller: call.from, call: describeCall(envelope as McpRequest), since: this.#now() }
+      },
+    })
+  }
+
+  #onProgress(notification: McpRequest): void {
+    const { method, params } = notification.payload
+    if (method !== 'notifications/progress') return
+    const { progress, total, message } = params ?? {}
+    for (const about of correlations(notification)) {
+      const call = this.#calls.get(about)
+      if (call === undefined || typeof progress !== 'number') continue
+      this.#calls.setData(about, {
+        ...call.data,
         progress: {
           done: progress,
           ...(typeof total === 'number' && total > 0 && { total }),

@@ -6,7 +6,7 @@ import {
   Kind,
   type PresencePayload,
 } from '@meup/protocol'
-import { Bounded, Register } from '../bounded.js'
+import { Bounded } from '../bounded.js'
 import { getCancellation, isElicitation, isNotification } from '../mcp/calls.js'
 import { getAnswerer, getEndedSession } from '../mcp/program-ended.js'
 
@@ -396,30 +396,36 @@ interface Capacity<Data> {
 
 /** Keeps the open calls, and the latest that are over, since later envelopes may refer to them. */
 export class RecentCalls<Data> implements CallStore<Data> {
-  readonly #calls: Register<Call<Data>>
+  readonly #open: Bounded<Call<Data>>
+  readonly #over: Bounded<Call<Data>>
 
-  constructor({ weigh, ...capacity }: Capacity<Data> = { open: 10_000, over: 10_000 }) {
-    this.#calls = new Register({ isOpen, ...(weigh && { weigh }), capacity })
+  constructor({ open, over, weigh }: Capacity<Data> = { open: 10_000, over: 10_000 }) {
+    this.#open = new Bounded(open, weigh)
+    this.#over = new Bounded(over, weigh)
   }
 
   get(id: string): Call<Data> | undefined {
-    return this.#calls.get(id)
+    return this.#open.get(id) ?? this.#over.get(id)
   }
 
   add(call: Call<Data>): void {
-    this.#calls.set(call.id, call)
+    if (isOpen(call)) this.#open.renew(call.id, call)
+    else this.#over.renew(call.id, call)
   }
 
   update(call: Call<Data>): void {
-    this.#calls.set(call.id, call)
+    if (isOpen(call)) this.#open.set(call.id, call)
+    else if (!this.#open.delete(call.id)) this.#over.set(call.id, call)
+    else this.#over.renew(call.id, call)
   }
 
   open(): Iterable<Call<Data>> {
-    return this.#calls.open()
+    return this.#open.values()
   }
 
-  all(): Iterable<Call<Data>> {
-    return this.#calls.values()
+  *all(): Iterable<Call<Data>> {
+    yield* this.#over.values()
+    yield* this.#open.values()
   }
 }
 
