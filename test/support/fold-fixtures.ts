@@ -9,9 +9,9 @@ import { repositoryRoot } from './files.js'
 const folder = join(repositoryRoot, 'protocol/fixtures/folds')
 
 /** Facts about a space, by what they are about; `null` = there is none. */
-export const factNames = ['participants', 'contexts', 'calls', 'grants', 'answers'] as const
+const factNames = ['participants', 'contexts', 'calls', 'grants', 'answers'] as const
 type FactName = (typeof factNames)[number]
-export type Facts = { readonly [Name in FactName]?: Readonly<Record<string, object | null>> }
+type Facts = { readonly [Name in FactName]?: Readonly<Record<string, object | null>> }
 
 /** What one part of a log shows: each reader of the log, asked afterwards, says what `expect` says. */
 export interface FoldFixture {

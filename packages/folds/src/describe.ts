@@ -14,12 +14,12 @@ import {
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import { programEndedReason, programEndedWords } from './mcp/program-ended.js'
-import type { ProposalView } from './space/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { isFailure, programEventText } from './participant-text.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
 import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
+import type { ProposalView } from './space/proposals.js'
 import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
 /** The category of a line, by which surfaces choose its sign, colour or place. */

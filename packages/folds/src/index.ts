@@ -38,16 +38,6 @@ export {
   programEndedWords,
   proposerEndedText,
 } from './mcp/program-ended.js'
-export {
-  createProposalFold,
-  createProposalFoldWith,
-  type Fulfilment,
-  isOpenProposal,
-  type ProposalFold,
-  type ProposalSnapshot,
-  type ProposalView,
-  type Refusal,
-} from './space/proposals.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export {
   type ParticipantState,
@@ -76,6 +66,16 @@ export {
 } from './space/calls.js'
 export * from './space/contexts.js'
 export * from './space/grants.js'
+export {
+  createProposalFold,
+  createProposalFoldWith,
+  type Fulfilment,
+  isOpenProposal,
+  type ProposalFold,
+  type ProposalSnapshot,
+  type ProposalView,
+  type Refusal,
+} from './space/proposals.js'
 export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'

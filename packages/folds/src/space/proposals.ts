@@ -1,11 +1,11 @@
 import type { Envelope } from '@meup/protocol'
 import { type Fold, Progress } from '../fold.js'
-import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
-import { getSource, type Source } from '../source.js'
-import { type Call, type CallChange, Calls, RecentCalls } from './calls.js'
-import { cut, getRationale } from '../text.js'
 import { getParameters, guardedToolName } from '../mcp/calls.js'
 import { getOutcome } from '../mcp/result.js'
+import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
+import { getSource, type Source } from '../source.js'
+import { cut, getRationale } from '../text.js'
+import { type Call, type CallChange, Calls, RecentCalls } from './calls.js'
 
 /** `createProposalFoldWith`, by default with the rules of @meup/safety. */
 export const createProposalFold = (guard: Guard = defaultGuard, viewer?: Viewer): ProposalFold =>
