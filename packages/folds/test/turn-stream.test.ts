@@ -263,6 +263,11 @@ describe('a call that gets no result has a decision:', () => {
     expect(stream.open).toEqual([])
   })
 
+  test('a decision about another one is none', () => {
+    const log = [expiring, { ...proposal, id: 'p2' }, reject('boss', 'p2')]
+    expect(show([question, opening, ...log]).slice(3)).toEqual(['expired p', 'rejected p2 boss unsafe'])
+  })
+
   test('the first one counts', () => {
     const log = [proposal, reject('boss', 'p'), reject('eve', 'p'), withdraw('agent', 'p')]
     expect(show([question, opening, ...log]).slice(2)).toEqual(['rejected p boss unsafe'])

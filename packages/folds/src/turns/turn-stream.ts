@@ -232,14 +232,17 @@ class AgentTurn {
     })
   }
 
-  /** Why a call has ended without a result. */
-  #decide({ outcome, cancelled }: ToolDecision, { kind, from, payload }: Envelope): CallDecision {
+  /** Why a call has ended without a result. With the decision about another one it may have expired. */
+  #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
+    const { kind, from: by, payload } = envelope
     const text = (said: unknown): string => guarded(String(said), this.#guard)
     const { reason, message } = payload
-    const why = { reason: text(reason), ...(message !== undefined && { message: text(message) }) }
-    if (kind === Kind.mcpReject) return { state: 'rejected', by: from, ...why }
-    if (kind === Kind.mcpWithdraw) return { state: 'withdrawn', ...why }
-    if (kind === Kind.systemDecision) return { state: 'refused', reason: String(message) }
+    if (source.id === envelope.id) return { state: 'refused', reason: String(message) }
+    if (correlations(envelope).includes(id)) {
+      const why = { reason: text(reason), ...(message !== undefined && { message: text(message) }) }
+      if (kind === Kind.mcpReject) return { state: 'rejected', by, ...why }
+      if (kind === Kind.mcpWithdraw) return { state: 'withdrawn', ...why }
+    }
     if (cancelled !== null) return { state: 'cancelled', reason: cancelledText(cancelled) }
     return { state: outcome === 'rejected' ? 'expired' : 'abandoned' }
   }

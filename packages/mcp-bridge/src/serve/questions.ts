@@ -9,7 +9,6 @@ import {
   describe,
   onOneLine,
   sentence,
-  type TurnEvent,
   TurnStream,
 } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
@@ -118,14 +117,12 @@ class QuestionObserver {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    for (const event of this.#turns.apply({ ...envelope })) this.#onEvent(event)
-  }
-
-  #onEvent(event: TurnEvent): void {
-    if (event.type === 'delta') this.#onDelta(event)
-    if (event.type !== 'begun' && event.type !== 'thought') return
-    const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
-    if (onOneLine(thought.detail) !== '') this.#send(thought)
+    for (const event of this.#turns.apply({ ...envelope })) {
+      if (event.type === 'delta') this.#onDelta(event)
+      if (event.type !== 'begun' && event.type !== 'thought') continue
+      const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
+      if (onOneLine(thought.detail) !== '') this.#send(thought)
+    }
   }
 
   /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
