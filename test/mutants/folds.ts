@@ -130,10 +130,26 @@ export const folds: readonly Mutant[] = [
   {
     // One who takes back what it gave seems to take back what others gave.
     package: views,
-    function: 'isMeant',
+    function: 'GrantLog.#revoke',
     replace: 'grant.grantor === from && ',
     by: '',
-    tests: ['packages/folds/test/granted-capabilities.test.ts'],
+    tests: ['packages/folds/test/grant-fixtures.test.ts'],
+  },
+  {
+    // What a grant rests on may go.
+    package: views,
+    function: 'Grants.fall',
+    replace: 'doubtful.add(recipient)',
+    by: '',
+    tests: ['packages/folds/test/grant-fixtures.test.ts', 'packages/gateway/test/grant-chains.test.ts'],
+  },
+  {
+    // What was said beside it passes for the cause.
+    package: views,
+    function: 'Search.#findStep',
+    replace: 'return this.#isFor(each, from) ||',
+    by: 'return true ||',
+    tests: ['packages/folds/test/why.test.ts'],
   },
   {
     // A header's secret is shown.

@@ -35,14 +35,6 @@ export const page: readonly Mutant[] = [
     by: "effect === 'deletes'",
     tests: ['packages/observer/test/inbox.test.ts'],
   },
-  // What was said beside it passes for the cause.
-  {
-    package: observer,
-    function: 'findStep',
-    replace: ' && isFor(log, each, from)',
-    by: '',
-    tests: ['packages/observer/test/why.test.ts'],
-  },
   // What a reader looks back at closes before their eyes.
   {
     package: observer,

@@ -1,5 +1,3 @@
-export { type LiveAnswer, LiveAnswers, remainingAnswer } from './answers.js'
-export { getNamed, Questions, readAddressee } from './asked.js'
 export { Bounded, Oldest } from './bounded.js'
 export * from './capabilities/explain.js'
 export { getNarrowestCapability } from './capabilities/narrowest.js'
@@ -14,10 +12,10 @@ export {
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
 export * from './describe.js'
+export { getEnding } from './ending.js'
 export { hasUnseen, indentJson, spellOut } from './exact-json.js'
 export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
-export * from './grants.js'
 export { inertMarkdown } from './markdown.js'
 export * from './mcp/calls.js'
 export {
@@ -49,6 +47,7 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { type Match, TextSearch } from './search.js'
 export * from './source.js'
+export * from './space/answers.js'
 export {
   type Call,
   type CallChange,
@@ -60,6 +59,7 @@ export {
   type WithdrawalCause,
 } from './space/calls.js'
 export * from './space/contexts.js'
+export * from './space/grants.js'
 export {
   type ParticipantState,
   Participants,
@@ -78,6 +78,7 @@ export {
   type ProposalView,
   type Refusal,
 } from './space/proposals.js'
+export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'
@@ -101,13 +102,12 @@ export * from './transcript.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
-export {
-  getEnding,
-  type Outcome,
-  type Run,
-  type ToolDecision,
-  type TurnRecord,
-  type TurnState,
+export type {
+  Outcome,
+  Run,
+  ToolDecision,
+  TurnRecord,
+  TurnState,
 } from './turns/record.js'
 export * from './turns/turn-info.js'
 export * from './turns/turn-stream.js'

@@ -1,4 +1,4 @@
-import { LoadedRights } from '@meup/observer/model'
+import { GrantIndex } from '@meup/observer/model'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { explainRight } from '../src/model/capability-help.js'
@@ -27,7 +27,8 @@ function wordsFrom(first: number, earlier: readonly Envelope[] = []) {
   const script = new Script()
   script.envelopes.push(...envelopes.slice(first))
   const { log } = script.read()
-  const rights = new LoadedRights(log, earlier)
+  const rights = new GrantIndex(log)
+  rights.setEarlier(earlier)
   const requests = ids.flatMap((id) => log.get(id) ?? [])
   return {
     words: requests.map((request) => explainRight(request, rights)),
@@ -56,13 +57,13 @@ describe('which right let a call pass', () => {
     const { id } = script.call('bot', 'run', 'write', { payload, allowedBy: 'configured' })
     const { log } = script.read()
     const request = log.get(id) as Envelope
-    expect(explainRight(request, new LoadedRights(log, []))).toBe('by space.yaml')
+    expect(explainRight(request, new GrantIndex(log))).toBe('by space.yaml')
   })
 
   test('is left out if the envelope does not say', () => {
     const script = calls()
     const { id } = script.call('bot', 'run', 'look')
     const { log } = script.read()
-    expect(explainRight(log.get(id) as Envelope, new LoadedRights(log, []))).toBeUndefined()
+    expect(explainRight(log.get(id) as Envelope, new GrantIndex(log))).toBeUndefined()
   })
 })

@@ -174,12 +174,13 @@ export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof Connecti
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
-  for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds })) log.apply(envelope)
+  for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds }))
+    log.apply({ ...envelope })
   return log
 }
 
 async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedGrant> {
-  const grant = findByPrefix((await readGrants(flags)).list(), start, 'grant')
+  const grant = findByPrefix((await readGrants(flags)).list(Date.now()), start, 'grant')
   if (grant !== undefined) return grant
   const message = `no grant ${start} stands (see meup caps ls); after a participant, name what it is to lose`
   throw new ProtocolError('not_found', message)

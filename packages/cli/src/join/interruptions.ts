@@ -1,6 +1,6 @@
 import type { SpaceClient } from '@meup/agent-sdk'
-import { Bounded, brief, payloadText } from '@meup/folds'
-import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { AskedRuns, Bounded, brief, payloadText } from '@meup/folds'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 /** Questions and runs that are remembered. */
 const maxRemembered = 1000
@@ -14,7 +14,7 @@ interface Interruptible {
 export class RunInterrupter {
   readonly #space: Pick<SpaceClient, 'id' | 'runs' | 'send'>
   readonly #asked = new Bounded<true>(maxRemembered)
-  readonly #answering = new Bounded<true>(maxRemembered)
+  readonly #runs = new AskedRuns()
   readonly #titles = new Bounded<string>(maxRemembered)
 
   constructor(space: Pick<SpaceClient, 'id' | 'runs' | 'send'>) {
@@ -25,15 +25,16 @@ export class RunInterrupter {
     const { kind, id, from, context, payload } = envelope
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
     if (isQuestion && from === this.#space.id) this.#asked.set(id, true)
+    this.#runs.apply({ ...envelope })
     if (kind !== Kind.reasoningStart || context !== undefined) return
     this.#titles.set(id, brief(payloadText({ ...payload }), 60))
-    if (correlations(envelope).some((about) => this.#asked.get(about))) this.#answering.set(id, true)
   }
 
   /** Runs that can be interrupted: those that answer this participant, otherwise all. */
   choices(): { readonly runs: readonly Interruptible[]; readonly areMine: boolean } {
     const { runs } = this.#space
-    const mine = runs.filter(({ context }) => this.#answering.get(context))
+    const isMine = (context: string) => this.#runs.get(context)?.triggers.some((id) => this.#asked.get(id))
+    const mine = runs.filter(({ context }) => isMine(context))
     return mine.length > 0 ? { runs: mine, areMine: true } : { runs, areMine: false }
   }
 

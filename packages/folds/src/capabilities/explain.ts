@@ -1,5 +1,5 @@
 import { type Capability, compileCapabilities, getKindRule, Kind, type Subject } from '@meup/protocol'
-import type { GrantedCapabilities, LoggedGrant } from '../grants.js'
+import type { GrantedCapabilities, LoggedGrant } from '../space/grants.js'
 import { getNarrowestCapability } from './narrowest.js'
 import { capabilitySentence } from './sentence.js'
 

@@ -8,7 +8,7 @@ import {
   Kind,
   PatternError,
 } from '@meup/protocol'
-import type { Configuration } from '../grants.js'
+import type { Configuration } from '../space/grants.js'
 import { brief, onOneLine } from '../text.js'
 import { capabilityText } from './sentence.js'
 

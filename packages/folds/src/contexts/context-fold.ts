@@ -10,6 +10,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
 import { getSource, type Source } from '../source.js'
+import { AskedRuns, type AskedRunsSnapshot } from '../space/answers.js'
 import { type ContextStateChange, ContextStates, type ContextStatesSnapshot } from '../space/contexts.js'
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
@@ -42,7 +43,7 @@ export interface ContextSnapshot {
   readonly seq: number
   readonly contexts: DraftsSnapshot
   readonly states: ContextStatesSnapshot
-  readonly awaited: AwaitedSnapshot
+  readonly asked: AskedRunsSnapshot
   readonly ids: readonly string[]
   readonly abandonAfterMs: number
 }
@@ -71,7 +72,7 @@ class Contexts implements ContextFold {
   readonly #progress = new Progress()
   readonly states = new ContextStates()
   readonly #drafts = new Drafts()
-  readonly #awaited = new Awaited()
+  readonly #asked = new AskedRuns()
   readonly #ids = new Bounded<true>(50_000)
   readonly #isKnown: (id: string) => boolean
   #abandonAfterMs = defaultAbandonAfterMs
@@ -119,18 +120,18 @@ class Contexts implements ContextFold {
       seq: this.seq,
       contexts: this.#drafts.snapshot(),
       states: this.states.snapshot(),
-      awaited: this.#awaited.snapshot(),
+      asked: this.#asked.snapshot(),
       ids: [...this.#ids.keys()],
       abandonAfterMs: this.#abandonAfterMs,
     }
   }
 
-  restore({ seq, contexts, states, awaited, ids, abandonAfterMs }: ContextSnapshot): void {
+  restore({ seq, contexts, states, asked, ids, abandonAfterMs }: ContextSnapshot): void {
     this.#progress.seq = seq
     this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
     this.states.restore(states)
-    this.#awaited.restore(awaited)
+    this.#asked.restore(asked)
     for (const id of ids) this.#ids.set(id, true)
   }
 
@@ -157,7 +158,7 @@ class Contexts implements ContextFold {
       const draft = this.#touch(context, envelope)
       begin(draft, envelope, this.#isKnown)
       hide(draft, this.states.getRun(context)?.hiddenBy ?? [])
-      if (contextParent(context) === undefined) this.#awaited.begin(envelope)
+      this.#asked.apply(envelope)
     }
   }
 
@@ -186,8 +187,10 @@ class Contexts implements ContextFold {
 
   /** The answer of the owner; a free path has no owner, and an answer names its path. */
   #answer(chat: Envelope): void {
-    const free = correlations(chat).filter((path) => this.#drafts.get(path)?.state === 'free')
-    for (const run of [...this.#awaited.answeredBy(chat), ...free]) {
+    const causes = correlations(chat)
+    const asked = causes.flatMap((cause) => this.#asked.find(chat.from, cause))
+    const free = causes.filter((path) => this.#drafts.get(path)?.state === 'free')
+    for (const run of [...asked, ...free]) {
       const draft = this.#drafts.get(run)
       if (draft === undefined || draft.answer !== null) continue
       draft.answer = getSource(chat)
@@ -200,39 +203,3 @@ class Contexts implements ContextFold {
     if (draft !== undefined && propose(draft, proposal)) this.#drafts.put(draft)
   }
 }
-
-type AwaitedSnapshot = readonly (readonly [key: string, runs: readonly string[]])[]
-
-/** Runs remembered for one cause; an answer does not reach older ones. */
-const maxRunsPerCause = 100
-
-/** Runs that await their final answer: by the owner, to their trigger or to the run [MEUP-2.10]. */
-class Awaited {
-  readonly #runs = new Bounded<readonly string[]>(20_000)
-
-  /** `start` opens a run. */
-  begin(start: Envelope): void {
-    for (const cause of [start.id, ...correlations(start)]) {
-      const key = toKey(start.from, cause)
-      this.#runs.set(key, [...(this.#runs.get(key) ?? []), start.id].slice(-maxRunsPerCause))
-    }
-  }
-
-  /** Removes and returns the runs that this chat answers. */
-  answeredBy(chat: Envelope): readonly string[] {
-    const keys = correlations(chat).map((cause) => toKey(chat.from, cause))
-    const runs = keys.flatMap((key) => this.#runs.get(key) ?? [])
-    for (const key of keys) this.#runs.delete(key)
-    return runs
-  }
-
-  snapshot(): AwaitedSnapshot {
-    return this.#runs.snapshot()
-  }
-
-  restore(snapshot: AwaitedSnapshot): void {
-    this.#runs.restore(snapshot)
-  }
-}
-
-const toKey = (owner: string, cause: string): string => `${owner} ${cause}`

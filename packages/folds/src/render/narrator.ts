@@ -12,6 +12,7 @@ import { describeRight, type RightSources } from '../capabilities/right.js'
 import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
 import { describe, sentence } from '../describe.js'
+import { getEnding } from '../ending.js'
 import { inertMarkdown, quoteFurtherLines } from '../markdown.js'
 import {
   findCancelledCall,
@@ -27,7 +28,7 @@ import { type Guard, guarded, redact } from '../redact.js'
 import { phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
 import { cancelledText } from '../turns/ending-text.js'
-import { getEnding, type TurnState } from '../turns/record.js'
+import type { TurnState } from '../turns/record.js'
 import { outcomeText } from './outcome.js'
 
 /** Characters of arguments, and of a result. */

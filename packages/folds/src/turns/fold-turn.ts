@@ -9,6 +9,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
+import { getEnding } from '../ending.js'
 import {
   findCancelledCall,
   getAttempt,
@@ -29,7 +30,6 @@ import {
   answer,
   endRun,
   endRuns,
-  getEnding,
   narrate,
   openRun,
   resume,

@@ -1,8 +1,7 @@
-import { type Envelope, GATEWAY, isContextAncestor, Kind } from '@meup/protocol'
-import { programEndedReason } from '../mcp/program-ended.js'
+import { type Envelope, isContextAncestor } from '@meup/protocol'
 import type { ResultSize } from '../mcp/result.js'
 import type { Quoted, Source } from '../source.js'
-import { getMessage, isBlank, isObject } from '../text.js'
+import { isBlank } from '../text.js'
 
 export type TurnState = 'running' | 'completed' | 'cancelled' | 'abandoned' | 'error'
 export type Outcome = 'success' | 'error' | 'rejected'
@@ -117,19 +116,6 @@ function finish(turn: TurnRecord, state: TurnState, now: string): void {
   turn.state = state
   turn.completedAt = now
 }
-
-/** How an envelope ends its context. An agent that may not cancel concludes with `metadata.cancelled`. */
-export function getEnding({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
-  if (kind === Kind.reasoningConclusion) {
-    const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
-    return isCancelled ? ['cancelled', getMessage(payload)] : ['completed', null]
-  }
-  const reason = typeof payload.reason === 'string' ? payload.reason : null
-  return [from === GATEWAY && isGivenUp(reason) ? 'abandoned' : 'cancelled', reason]
-}
-
-/** Whether nobody is there any more who would go on. */
-const isGivenUp = (reason: string | null): boolean => reason === 'abandoned' || reason === programEndedReason
 
 /** Runs kept for one turn. */
 const maxRuns = 100

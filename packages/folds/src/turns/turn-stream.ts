@@ -1,13 +1,14 @@
 import { correlations, type Envelope, Kind, namespaceOf } from '@meup/protocol'
-import { LiveAnswers } from '../answers.js'
 import { Bounded } from '../bounded.js'
+import { getEnding } from '../ending.js'
 import { defaultGuard, type Guard, guarded } from '../redact.js'
+import { LiveAnswers } from '../space/answers.js'
 import { getMessage, isWithheld } from '../text.js'
 import { Assigner } from './assign.js'
 import { cancelledText, givenUpText } from './ending-text.js'
 import { FoldedTurn } from './fold-turn.js'
 import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
-import { getEnding, type ToolDecision } from './record.js'
+import type { ToolDecision } from './record.js'
 import { type AnswerPart, WrittenAnswer } from './written-answer.js'
 
 /** A chat, and whose answer counts. */

@@ -1,5 +1,5 @@
-import { remainingAnswer } from '../answers.js'
 import { Bounded } from '../bounded.js'
+import { remainingAnswer } from '../space/answers.js'
 
 /** What a reader has to add to what it shows of an answer. */
 export interface AnswerPart {

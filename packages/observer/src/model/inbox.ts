@@ -1,8 +1,6 @@
-import type { ProposalView } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import type { Chain, Heading, ProposalView } from '@meup/folds'
 import { type ToolInfo, toolEffects } from './log/tools.js'
 import { nameText } from './text.js'
-import type { Chain } from './why.js'
 
 /** Why a proposal deserves a second look. */
 export interface Mark {
@@ -26,7 +24,7 @@ interface Known {
   /** Whether the like of it was approved before: the same participant, tool and target. */
   wasApproved(proposal: ProposalView): boolean
   explain(id: string): Chain
-  findOutsideText(chain: Chain): Envelope | undefined
+  findOutsideText(chain: Chain): Heading | undefined
 }
 
 const reasons: Readonly<Record<Exclude<ToolInfo['effect'], 'reads'>, string>> = {

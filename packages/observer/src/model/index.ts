@@ -38,7 +38,6 @@ export { GrantIndex, readCapabilities } from './log/grants.js'
 export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
 export type { Person, Status } from './log/people.js'
-export { LoadedRights } from './log/rights.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
@@ -76,4 +75,3 @@ export {
   sizeText,
   stripMarkdown,
 } from './text.js'
-export type { Chain } from './why.js'

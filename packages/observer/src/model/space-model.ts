@@ -1,7 +1,10 @@
 import {
   Bounded,
+  type Chain,
   cut,
   describeState,
+  explain,
+  findOutsideText,
   type LiveAnswer,
   LiveAnswers,
   type OpenedContext,
@@ -25,7 +28,6 @@ import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
-import { type Chain, explain, findOutsideText } from './why.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {

@@ -10,7 +10,7 @@ import type { Addressed } from '../may-read.js'
 import type { LogUse, Rates } from '../metering.js'
 import type { Guard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
-import type { Grant } from '../state/trust/grants.js'
+import type { Grant } from '../state/trust/trust.js'
 
 /** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
 type OverRate = 'refuse' | 'wait' | 'paid'

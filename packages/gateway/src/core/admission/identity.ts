@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import type { LoggedRevoke } from '@meup/folds'
 import { correlations, type Envelope, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { encode } from '../../log/entries.js'
 import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
 import { hashToken } from '../state/trust/invitations.js'
-import type { LoggedRevoke } from '../state/trust/trust-fold.js'
 import {
   type Admission,
   type AdmissionContext,

@@ -1,11 +1,18 @@
-import { type GrantedCapabilities, GrantLog, getGrantedCapabilities, grantKinds } from '@meup/folds'
-import type { AnyEnvelope, Capability, Envelope, ParticipantInfo } from '@meup/protocol'
+import {
+  type Configuration,
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  type RightSources,
+} from '@meup/folds'
+import type { Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
-/** Grants of the space by recipient, folded from the log. */
-export class GrantIndex {
+/** Grants and configurations of the space, folded from the loaded log and from what was read of the log before it. */
+export class GrantIndex implements RightSources {
   readonly #log: Log
   #grants = new GrantLog()
   #earlier: readonly Envelope[] = []
@@ -17,7 +24,7 @@ export class GrantIndex {
     this.#log = log
   }
 
-  /** Sets the grants that are older than the loaded log. */
+  /** Sets the envelopes of `grantKinds` that are older than the loaded log, in log order. */
   setEarlier(earlier: readonly Envelope[]): void {
     this.#earlier = earlier
     this.#source = undefined
@@ -29,14 +36,28 @@ export class GrantIndex {
     people: readonly ParticipantInfo[],
     now: number,
   ): GrantedCapabilities | undefined {
-    this.#update()
-    const grantors = new Set(this.#grants.list().map(({ grantor }) => grantor))
+    const log = this.#update()
+    const grantors = new Set(log.list(now).map(({ grantor }) => grantor))
     const concerned = people.filter((each) => each.id === id || grantors.has(each.id))
-    return getGrantedCapabilities(concerned, this.#grants, now).find((each) => each.id === id)
+    return getGrantedCapabilities(concerned, log, now).find((each) => each.id === id)
+  }
+
+  configurationAt(seq: number): Configuration | undefined {
+    return this.#update().configurationAt(seq)
+  }
+
+  find(id: string): Envelope | undefined {
+    return this.#log.get(id) ?? this.#earlier.find((each) => each.id === id)
+  }
+
+  /** Whether all that is known of the right of this request was read. */
+  isLoaded({ allowedBy = 'configured', seq = 0 }: Envelope): boolean {
+    const found = allowedBy === 'configured' ? this.configurationAt(seq) : this.find(allowedBy)
+    return found !== undefined || this.#log.first <= 1
   }
 
   /** Applies new envelopes; all of them if the log was replaced. */
-  #update(): void {
+  #update(): GrantLog {
     const { envelopes, first } = this.#log
     if (envelopes !== this.#source || first !== this.#first) {
       this.#grants = new GrantLog()
@@ -47,10 +68,11 @@ export class GrantIndex {
     }
     this.#apply(envelopes.slice(this.#applied))
     this.#applied = envelopes.length
+    return this.#grants
   }
 
   #apply(envelopes: readonly Envelope[]): void {
-    for (const each of envelopes) if (kinds.has(each.kind)) this.#grants.apply(each as AnyEnvelope)
+    for (const each of envelopes) if (kinds.has(each.kind)) this.#grants.apply(each)
   }
 }
 

@@ -1,7 +1,11 @@
+import type { ReadableLog } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 
+/** Envelopes that are looked at together, to explain another. */
+const pageLength = 256
+
 /** The loaded part of a space's log, in order. */
-export class Log {
+export class Log implements ReadableLog {
   #envelopes: Envelope[] = []
   #byId = new Map<string, Envelope>()
   #answers = new Map<string, string[]>()
@@ -24,6 +28,10 @@ export class Log {
     return this.#envelopes.length === 0 ? 0 : this.last - this.first + 1 - this.#envelopes.length
   }
 
+  get isWhole(): boolean {
+    return this.first <= 1 && this.missing === 0
+  }
+
   /** Whether this seq is between the first and the last. */
   covers(seq: number): boolean {
     return seq >= this.first && seq <= this.last
@@ -31,6 +39,15 @@ export class Log {
 
   get(id: string): Envelope | undefined {
     return this.#byId.get(id)
+  }
+
+  heading(id: string): Envelope | undefined {
+    return this.get(id)
+  }
+
+  before(seq: number): readonly Envelope[] {
+    const count = this.countThrough(seq - 1)
+    return this.#envelopes.slice(Math.max(count - pageLength, 0), count).reverse()
   }
 
   at(seq: number): Envelope | undefined {

@@ -1,4 +1,4 @@
-import { getOutcome, isNotification, type Message } from '@meup/folds'
+import { AskedRuns, getOutcome, isNotification, type Message } from '@meup/folds'
 import {
   contextRoot,
   correlations,
@@ -85,8 +85,8 @@ export class Blocks {
   readonly #messages = new Map<string, MessageBlock>()
   /** Requests that await their response. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
-  /** Runs by owner and trigger, to place decisions about envelopes that were refused outside any context. */
-  readonly #runs = new Map<string, string>()
+  /** To place decisions about envelopes that were refused outside any context. */
+  readonly #runs = new AskedRuns()
   /** Where proposals stand. */
   readonly #proposals = new Map<string, Block>()
   readonly #different = new Set<Block>()
@@ -150,7 +150,6 @@ export class Blocks {
       for (const [key, block] of known) if (!kept.has(block)) known.delete(key)
     }
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
-    for (const [key, root] of this.#runs) if (!this.#contexts.has(root)) this.#runs.delete(key)
   }
 
   /** Ids of those that have a block. */
@@ -235,8 +234,7 @@ export class Blocks {
       known ??
       this.#add<ContextBlock>({ type: 'context', envelope, index: 0, origin: null, root, entries: [] })
     this.#contexts.set(root, block)
-    if (isHeading(envelope, block))
-      for (const cause of correlations(envelope)) this.#runs.set(`${envelope.from} ${cause}`, root)
+    if (isHeading(envelope, block)) this.#runs.apply(envelope)
     else block.entries.push(entry)
     this.#different.add(block)
     return block
@@ -249,7 +247,7 @@ export class Blocks {
     const causes = correlations(
       attemptedCorrelation === undefined ? {} : { correlationId: attemptedCorrelation },
     )
-    const root = causes.map((cause) => this.#runs.get(`${to[0]} ${cause}`)).find((run) => run !== undefined)
+    const root = causes.flatMap((cause) => this.#runs.find(to[0] ?? '', cause)).at(-1)
     return root !== undefined && this.#contexts.has(root) ? root : undefined
   }
 

@@ -4,19 +4,28 @@ import { readHistory } from '../../connect/history.js'
 import { GrantIndex } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** What a participant may do now and by whom, also by grants that are older than the loaded log. */
-export function useGranted(id: string): GrantedCapabilities | undefined {
+/** Grants and configurations of the space; those that are older than the loaded log are read where they are missing. */
+export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: string): GrantIndex {
   const { session, act } = useSpace()
   const { model, http } = session
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const grants = useMemo(() => new GrantIndex(model.log), [model])
+  const needsEarlier = isMissing(grants)
   useEffect(() => {
-    act('What was granted before could not be read', async () => {
+    if (!needsEarlier) return
+    act(failure, async () => {
       const { envelopes } = await readHistory(http, { kind: grantKinds })
       grants.setEarlier(envelopes)
       redraw()
     })
-  }, [grants])
+  }, [grants, needsEarlier])
+  return grants
+}
+
+/** What a participant may do now and by whom, also by grants that are older than the loaded log. */
+export function useGranted(id: string): GrantedCapabilities | undefined {
+  const { model } = useSpace().session
+  const grants = useGrants(() => true, 'What was granted before could not be read')
   const now = model.gatewayTime(Date.now())
   return grants.getCapabilities(id, model.members.infos(now), now)
 }

@@ -1,8 +1,8 @@
-import { brief, describe, sentence } from '@meup/folds'
+import { brief, type Chain, describe, sentence } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Chain, clockText, getText, noRedaction, stripMarkdown } from '../../model/index.js'
+import { clockText, getText, noRedaction, stripMarkdown } from '../../model/index.js'
 import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 

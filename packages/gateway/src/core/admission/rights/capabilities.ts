@@ -1,3 +1,4 @@
+import { measureCapabilities } from '@meup/folds'
 import {
   type Capability,
   Coverage,
@@ -13,7 +14,6 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
-import { measureCapabilities } from '../../state/trust/grants.js'
 import { namedIn, revocable } from '../../state/trust/trust-fold.js'
 import {
   chargeRows,

@@ -1,23 +1,18 @@
+import type { Configuration, LoggedInvite, LoggedRevoke } from '@meup/folds'
 import {
-  type Capability,
   Coverage,
   correlations,
   type Envelope,
   type GrantAckPayload,
   type GrantPayload,
   GUEST,
-  type InvitePayload,
   type KickPayload,
   Kind,
   type PresencePayload,
   type RevokePayload,
   type WorkMeter,
 } from '@meup/protocol'
-import type { Grant } from './grants.js'
-import type { Trust } from './trust.js'
-
-/** As it is logged: the gateway has added the hash, save where the operator's token is good already. */
-type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
+import type { Grant, Trust } from './trust.js'
 
 /** By the kind of an envelope; others change nothing here. */
 const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> = new Map([
@@ -82,12 +77,6 @@ function kick({ from: by, seq: at = 0, payload }: Envelope, trust: Trust): void 
 /** A time of the wire as milliseconds since the epoch; nothing where there is none. */
 function until<Name extends string>(name: Name, time: string | undefined): { [Key in Name]?: number } {
   return time === undefined ? {} : ({ [name]: Date.parse(time) } as { [Key in Name]: number })
-}
-
-/** What `system.space configured` says of participants. */
-interface Configuration {
-  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
-  readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
 /**
@@ -169,12 +158,6 @@ function see(id: string, trust: Trust): void {
   members.see(id, issuedAt)
   trust.forget(members.surplus((member) => participants.isPresent(member)))
 }
-
-/**
- * As it is logged: by its capabilities the gateway has found the grants that it takes back, and adds their ids. Thus a
- * replay compares no patterns, and decides the same under other limits [MEUP-4.15].
- */
-export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
 /** The standing grants that a revocation speaks of, whoever gave them. */
 export function namedIn(

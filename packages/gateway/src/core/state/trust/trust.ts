@@ -1,4 +1,4 @@
-import { cutReason, type Restriction } from '@meup/folds'
+import { cutReason, Grants, type Restriction, type Grant as Standing } from '@meup/folds'
 import {
   type Capabilities,
   type Capability,
@@ -12,8 +12,13 @@ import {
   type Subject,
 } from '@meup/protocol'
 import type { ReadRights } from '../../may-read.js'
-import { type Grant, Grants } from './grants.js'
 import { type Invitation, Invitations } from './invitations.js'
+
+/** What one participant has given another [MEUP-4.14]. */
+export interface Grant extends Standing {
+  /** Milliseconds since the epoch; absent = no end. */
+  readonly expiresAt?: number
+}
 
 export interface TrustSnapshot {
   readonly known: ParticipantsSnapshot
@@ -39,7 +44,7 @@ const rememberedEnds = 10_000
  */
 export class Trust {
   readonly participants = new Participants()
-  readonly grants = new Grants(this.participants)
+  readonly grants = new Grants<Grant>(this.participants)
   readonly invitations = new Invitations()
   readonly kicks = new Kicks()
   readonly members = new Members()

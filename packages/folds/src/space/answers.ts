@@ -1,6 +1,6 @@
 import { correlations, type Envelope, GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
-import { Bounded } from './bounded.js'
-import { getEnding } from './turns/record.js'
+import { Bounded } from '../bounded.js'
+import { getEnding } from '../ending.js'
 
 /** An answer as it is written: what its deltas have told so far. */
 export interface LiveAnswer {
@@ -18,14 +18,57 @@ interface Draft extends LiveAnswer {
   readonly next: number | undefined
 }
 
-/** A run that answers something. */
-interface AnsweringRun {
+/** A run, and what it is about. */
+interface AskedRun {
   readonly owner: string
   readonly triggers: readonly string[]
 }
 
-/** What is kept of answers that have ended, and of runs. */
-const maxKnown = 256
+/** Runs that are remembered; of one cause, so many. */
+const [maxRuns, maxRunsPerCause] = [20_000, 100]
+
+/** Which runs answer what [MEUP-2.10]. */
+export class AskedRuns {
+  readonly #runs = new Bounded<AskedRun>(maxRuns)
+  /** By owner and cause, oldest first. */
+  readonly #byCause = new Bounded<readonly string[]>(maxRuns)
+
+  apply(envelope: Envelope): void {
+    const { kind, id, from, context } = envelope
+    if (kind !== Kind.reasoningStart || context !== undefined) return
+    this.#add(id, { owner: from, triggers: correlations(envelope) })
+  }
+
+  get(run: string): AskedRun | undefined {
+    return this.#runs.get(run)
+  }
+
+  /** The runs of a participant that an answer to this envelope answers: those about it, and the run that it began. */
+  find(owner: string, cause: string): readonly string[] {
+    return this.#byCause.get(keyOf(owner, cause)) ?? []
+  }
+
+  snapshot(): AskedRunsSnapshot {
+    return this.#runs.snapshot()
+  }
+
+  restore(snapshot: AskedRunsSnapshot): void {
+    for (const [id, run] of snapshot) this.#add(id, run)
+  }
+
+  #add(id: string, run: AskedRun): void {
+    this.#runs.set(id, run)
+    for (const cause of [id, ...run.triggers]) {
+      const runs = [...this.find(run.owner, cause), id]
+      this.#byCause.set(keyOf(run.owner, cause), runs.slice(-maxRunsPerCause))
+    }
+  }
+}
+
+export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun])[]
+
+/** Answers that have ended which are remembered. */
+const maxEnded = 256
 /** Characters of an answer that are kept; the rest is read in the `chat`. */
 const maxChars = 256 * 1024
 /** Characters of all that are written at the same time; past so many the oldest are forgotten. Each counts as so many more. */
@@ -38,9 +81,9 @@ const [maxAllChars, charsPerAnswer] = [4 * maxChars, 4096]
 export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
   /** When what was written to its end came, by sender and trigger: later deltas are ignored. */
-  readonly #ended = new Bounded<string>(maxKnown)
-  /** By context: one that is cancelled may end without a `chat`. */
-  readonly #runs = new Bounded<AnsweringRun>(maxKnown)
+  readonly #ended = new Bounded<string>(maxEnded)
+  /** A run that is cancelled may end without a `chat`. */
+  readonly #runs = new AskedRuns()
 
   /** Those of which something is known, in the order in which they began. */
   list(): LiveAnswer[] {
@@ -49,7 +92,7 @@ export class LiveAnswers {
 
   /** Whether the answers that are being written have changed. */
   apply(envelope: Envelope): boolean {
-    const { kind, id, from, to, ts, correlationId, context, payload } = envelope
+    const { kind, from, to, ts, correlationId, context, payload } = envelope
     switch (kind) {
       case Kind.chatDelta: {
         if (typeof correlationId !== 'string') return false
@@ -59,7 +102,7 @@ export class LiveAnswers {
       case Kind.chat:
         return context === undefined && this.#end({ owner: from, triggers: correlations(envelope) }, ts)
       case Kind.reasoningStart:
-        if (context === undefined) this.#runs.set(id, { owner: from, triggers: correlations(envelope) })
+        this.#runs.apply(envelope)
         return false
       case Kind.reasoningConclusion:
       case Kind.reasoningCancel:
@@ -90,7 +133,7 @@ export class LiveAnswers {
     return true
   }
 
-  #end({ owner, triggers }: AnsweringRun, ts: string): boolean {
+  #end({ owner, triggers }: AskedRun, ts: string): boolean {
     const keys = triggers.map((trigger) => keyOf(owner, trigger))
     for (const key of keys) this.#ended.set(key, ts)
     return keys.map((key) => this.#drafts.delete(key)).includes(true)
@@ -118,4 +161,59 @@ export function remainingAnswer(answer: string, shown: string): string | undefin
   const [whole, begun] = [answer.trimStart(), shown.trimStart()]
   if (whole.startsWith(begun)) return whole.slice(begun.length)
   return whole.trimEnd() === begun.trimEnd() ? '' : undefined
+}
+
+type Chat = Pick<Envelope, 'from' | 'to' | 'context' | 'correlationId' | 'payload'>
+
+/** The fields of a chat that decide whom it asks. */
+type Asking = { readonly [Field in Exclude<keyof Chat, 'from'>]?: Chat[Field] | undefined } & Pick<
+  Chat,
+  'payload'
+>
+
+/** Whom a chat names, by `to` or by a mention; `undefined` = nobody. */
+export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] | undefined {
+  const mentions = Array.isArray(payload.mentions) ? (payload.mentions as string[]) : []
+  return to === undefined && mentions.length === 0 ? undefined : [...(to ?? []), ...mentions]
+}
+
+/** Whether a chat asks this participant, whatever it may answer. */
+function asks(chat: Asking, id: string): boolean {
+  if (chat.context !== undefined) return false
+  return getNamed(chat)?.includes(id) ?? chat.correlationId === undefined
+}
+
+/** Own chats that are remembered. */
+const maxOwn = 1000
+
+/**
+ * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names, and everyone if it names nobody and answers
+ * nothing; but what answers a question of one's own asks nothing. A fold of what one participant reads.
+ */
+export class Questions {
+  readonly #own = new Bounded<Asking>(maxOwn)
+
+  /** `id`: the participant who reads. */
+  apply({ kind, id: key, from, to, context, correlationId, payload }: Envelope, id: string): void {
+    if (kind !== Kind.chat || from !== id) return
+    this.#own.set(key, { to, context, correlationId, payload: { mentions: payload.mentions } })
+  }
+
+  /** Whether this chat asks the participant. */
+  isAsked(chat: Chat, id: string): boolean {
+    const isAnswer = correlations(chat).some((own) => {
+      const question = this.#own.get(own)
+      return question !== undefined && asks(question, chat.from)
+    })
+    return !isAnswer && asks(chat, id)
+  }
+}
+
+/** A line that begins with `@name`: whom alone it is for, and what it says to them. `undefined` = it names nobody who is known. */
+export function readAddressee(
+  line: string,
+  participants: readonly string[],
+): { readonly to: string; readonly text: string } | undefined {
+  const [, to, text] = /^@(\S+?)[,:]?\s+(.+)$/s.exec(line) ?? []
+  return to !== undefined && text !== undefined && participants.includes(to) ? { to, text } : undefined
 }

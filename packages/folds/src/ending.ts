@@ -1,0 +1,20 @@
+import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
+import { programEndedReason } from './mcp/program-ended.js'
+import { getMessage, isObject } from './text.js'
+
+/** How an envelope ends its context. An agent that may not cancel concludes with `metadata.cancelled`. */
+export function getEnding({
+  kind,
+  from,
+  payload,
+}: Envelope): [state: 'completed' | 'cancelled' | 'abandoned', reason: string | null] {
+  if (kind === Kind.reasoningConclusion) {
+    const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
+    return isCancelled ? ['cancelled', getMessage(payload)] : ['completed', null]
+  }
+  const reason = typeof payload.reason === 'string' ? payload.reason : null
+  return [from === GATEWAY && isGivenUp(reason) ? 'abandoned' : 'cancelled', reason]
+}
+
+/** Whether nobody is there any more who would go on. */
+const isGivenUp = (reason: string | null): boolean => reason === 'abandoned' || reason === programEndedReason

@@ -1,0 +1,439 @@
+import {
+  type Capability,
+  Coverage,
+  correlations,
+  covers,
+  type Envelope,
+  type GrantAckPayload,
+  type GrantPayload,
+  type InvitePayload,
+  Kind,
+  type ParticipantInfo,
+  PatternError,
+  type RevokePayload,
+  WorkError,
+  WorkMeter,
+} from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import type { ParticipantState } from './participants.js'
+
+/** The capabilities of a participant by their origin, and what keeps it from using them. */
+export interface GrantedCapabilities extends ParticipantState {
+  readonly id: string
+  readonly status: ParticipantInfo['status']
+  /** Set by the operator, or by the issuer of its token. */
+  readonly configured: readonly Capability[]
+  readonly grants: readonly LoggedGrant[]
+  /** Capabilities whose origin this reader cannot see in the log. */
+  readonly others: readonly Capability[]
+}
+
+/**
+ * Sorts the capabilities of participants, as the gateway lists them, by origin. `now` in milliseconds since the epoch. If
+ * several grants give the same capabilities, the latest one counts.
+ */
+export function getGrantedCapabilities(
+  participants: readonly (ParticipantInfo & ParticipantState)[],
+  log: GrantLog,
+  now: number,
+): GrantedCapabilities[] {
+  const held = new Map(participants.map(({ id, capabilities }) => [id, capabilities]))
+  const isPossible = ({ grantor, capabilities }: LoggedGrant): boolean =>
+    isBacked(capabilities, held.get(grantor) ?? [])
+  const possible = log.list(now).filter(isPossible)
+  return participants.map(({ id, status, capabilities, paused, kicked, program }) => {
+    const state = {
+      status,
+      ...(paused && { paused }),
+      ...(kicked && { kicked }),
+      ...(program && { program }),
+    }
+    const known = log.configured(id)
+    const isKnown = known !== undefined && isStart(known, capabilities)
+    const rest = capabilities.slice(isKnown ? known.length : 0)
+    const latestFirst = possible.filter(({ recipient }) => recipient === id).reverse()
+    const grants = latestFirst.filter((grant) => removeAll(grant.capabilities, rest)).reverse()
+    if (isKnown) return { id, ...state, configured: known, grants, others: rest }
+    const [configured, others] = log.isWhole ? [rest, []] : [[], rest]
+    return { id, ...state, configured, grants, others }
+  })
+}
+
+/** A grant ends when its grantor no longer holds the capabilities [MEUP-4.14]. */
+const isBacked = (given: readonly Capability[], held: readonly Capability[]): boolean =>
+  given.every((one) => held.some((each) => covers([each], [one])))
+
+/** Configured capabilities come before granted ones. */
+const isStart = (start: readonly Capability[], all: readonly Capability[]): boolean =>
+  start.length <= all.length && start.every((one, at) => isSame(one, all[at]))
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/** Removes the capabilities if all of them are there, and returns whether they were. */
+function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
+  const left = [...from]
+  for (const one of wanted) {
+    const at = left.findLastIndex((each) => isSame(one, each))
+    if (at === -1) return false
+    left.splice(at, 1)
+  }
+  from.splice(0, from.length, ...left)
+  return true
+}
+
+/** A grant in the log. */
+export interface LoggedGrant extends Grant {
+  readonly ts: string
+  /** RFC 3339; absent = until it is revoked. */
+  readonly expiresAt?: string
+  readonly reason?: string
+}
+
+/** The kinds that `GrantLog` needs. */
+export const grantKinds: readonly string[] = [
+  Kind.capabilityGrant,
+  Kind.capabilityRevoke,
+  Kind.capabilityGrantAck,
+  Kind.spaceInvite,
+  Kind.systemSpace,
+]
+
+/** The capabilities in the payload of a `system.space` `configured`. */
+export interface Configuration {
+  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
+  /** Absent = there are no guests. */
+  readonly guest?: { readonly capabilities: readonly Capability[] }
+}
+
+/** The gateway has added the hash of a new token; it adds none where the operator's token is good already. */
+export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
+
+/**
+ * The gateway has added the ids of the grants that a revocation by capabilities takes back. Thus a replay compares no
+ * patterns, and decides the same under other limits [MEUP-4.15].
+ */
+export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
+
+export interface GrantsSnapshot {
+  readonly grants: readonly LoggedGrant[]
+  readonly configurations: readonly (readonly [seq: string, configuration: Configuration])[]
+  readonly invitations: readonly (readonly [participant: string, grant: string])[]
+  readonly isWhole: boolean
+}
+
+/** Configurations that are kept, for what was allowed by them. */
+const maxConfigurations = 256
+const never = Number.POSITIVE_INFINITY
+
+/**
+ * Configured capabilities, and the grants that stand, from the log alone: of participants that the configuration does not
+ * name, such as guests, it does not know what they hold.
+ */
+export class GrantLog {
+  readonly #grants = new Grants<LoggedGrant>({
+    configured: (id) => (this.#isWhole ? this.configured(id) : undefined),
+  })
+  /** By seq. */
+  readonly #configurations = new Bounded<Configuration>(maxConfigurations)
+  #configuration: Configuration = { participants: {} }
+  /** Grants of those whom an invitation has made participants. */
+  readonly #invitations = new Map<string, string>()
+  /** When the next grant expires, in milliseconds since the epoch. */
+  #soonest = never
+  #isWhole: boolean | undefined
+  /** Grows with each change. */
+  #revision = 0
+
+  /** `false`: the log begins later than the space. */
+  get isWhole(): boolean {
+    return this.#isWhole !== false
+  }
+
+  /** Whether it has changed anything. */
+  apply(envelope: Envelope): boolean {
+    const { kind, seq = 1, ts, payload } = envelope
+    const before = this.#revision
+    this.#isWhole ??= seq === 1
+    this.#advance(Date.parse(ts))
+    switch (kind) {
+      case Kind.capabilityGrant:
+        this.#add(envelope, (payload as GrantPayload).recipient, payload as GrantPayload)
+        break
+      case Kind.spaceInvite:
+        this.#invite(envelope, payload as LoggedInvite)
+        break
+      case Kind.capabilityRevoke:
+        this.#revoke(envelope, payload as LoggedRevoke)
+        break
+      case Kind.capabilityGrantAck:
+        if ((payload as GrantAckPayload).status === 'declined') this.#end(correlations(envelope))
+        break
+      case Kind.systemSpace:
+        if (payload.event === 'configured') this.#configure(payload as unknown as Configuration, seq)
+        else if (payload.event === 'pruned') this.#isWhole = false
+    }
+    return this.#revision !== before
+  }
+
+  /** `undefined` = the configuration does not name this participant. */
+  configured(participant: string): readonly Capability[] | undefined {
+    return capabilitiesIn(this.#configuration, participant)
+  }
+
+  /** The last configuration before this seq; `undefined` = it is not known. */
+  configurationAt(seq: number): Configuration | undefined {
+    const [, found] = this.#configurations.snapshot().findLast(([at]) => Number(at) < seq) ?? []
+    return found
+  }
+
+  /** What stands at a time, in milliseconds since the epoch, in log order; default: as of the last envelope. */
+  list(now = 0): LoggedGrant[] {
+    const standing = this.#grants.list().map(({ isGrounded: _, ...grant }) => grant)
+    return standing.filter((grant) => endOf(grant) > now)
+  }
+
+  snapshot(): GrantsSnapshot {
+    return {
+      grants: this.#grants.list(),
+      configurations: this.#configurations.snapshot(),
+      invitations: [...this.#invitations],
+      isWhole: this.isWhole,
+    }
+  }
+
+  /** Only before the first `apply`. */
+  restore({ grants, configurations, invitations, isWhole }: GrantsSnapshot): void {
+    this.#grants.restore(grants)
+    this.#configurations.restore(configurations)
+    const [, configuration] = configurations.at(-1) ?? []
+    if (configuration !== undefined) this.#configuration = configuration
+    for (const [participant, grant] of invitations) this.#invitations.set(participant, grant)
+    this.#isWhole = isWhole
+    this.#soonest = Math.min(never, ...grants.map(endOf))
+  }
+
+  /** Ends what was to last until this time, one after the other: something else may fall with each. */
+  #advance(now: number): void {
+    while (this.#soonest <= now) {
+      const end = this.#soonest
+      this.#fall((grant) => endOf(grant) <= end)
+    }
+  }
+
+  #add({ id, ts, from: grantor }: Envelope, recipient: string, given: Omit<GrantPayload, 'recipient'>): void {
+    const { capabilities, expiresAt, reason } = given
+    const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(reason !== undefined && { reason }) }
+    const grant = { id, ts, grantor, recipient, capabilities, ...terms }
+    this.#grants.add(grant)
+    this.#revision++
+    this.#soonest = Math.min(this.#soonest, endOf(grant))
+  }
+
+  /** A new token ends the earlier grants of its participant. */
+  #invite(envelope: Envelope, invitation: LoggedInvite): void {
+    const { participantId, tokenSha256 } = invitation
+    if (tokenSha256 !== undefined) {
+      this.#fall(({ recipient }) => recipient === participantId)
+      this.#invitations.set(participantId, envelope.id)
+    }
+    this.#add(envelope, participantId, invitation)
+  }
+
+  /** Earlier gateways have not added ids to capabilities: then the grants of its sender are meant. */
+  #revoke({ from }: Envelope, { recipient, grantId, capabilities = [], revoked }: LoggedRevoke): void {
+    const ids = revoked ?? (grantId === undefined ? undefined : [grantId])
+    const isCovered = (grant: LoggedGrant): boolean =>
+      grant.recipient === recipient && grant.grantor === from && covers(capabilities, grant.capabilities)
+    this.#fall((grant) => ids?.includes(grant.id) ?? isCovered(grant))
+  }
+
+  /** Participants that it no longer names are gone; those that it names are no longer invited ones. */
+  #configure(configuration: Configuration, seq: number): void {
+    const before = this.#configuration
+    this.#configuration = configuration
+    this.#revision++
+    this.#configurations.set(String(seq), configuration)
+    const named = Object.keys(configuration.participants)
+    const replaced = new Set(named.map((id) => this.#invitations.get(id)))
+    for (const id of named) this.#invitations.delete(id)
+    const left = Object.keys(before.participants).filter((id) => this.configured(id) === undefined)
+    const gone = new Set(left)
+    const ends = ({ id, recipient, grantor, capabilities }: LoggedGrant): boolean =>
+      replaced.has(id) || gone.has(recipient) || (gone.has(grantor) && capabilities.length > 0)
+    const changed = named.filter((id) => !isSame(this.configured(id), capabilitiesIn(before, id)))
+    this.#fall(ends, changed)
+  }
+
+  #end(ids: readonly string[]): void {
+    this.#fall(({ id }) => ids.includes(id))
+  }
+
+  #fall(ends: (grant: LoggedGrant) => boolean, poorer?: Iterable<string>): void {
+    this.#revision += this.#grants.fall(ends, poorer).size
+    this.#soonest = Math.min(never, ...this.#grants.list().map(endOf))
+  }
+}
+
+const endOf = ({ expiresAt = '' }: LoggedGrant): number => Date.parse(expiresAt) || never
+
+const capabilitiesIn = ({ participants }: Configuration, id: string): readonly Capability[] | undefined =>
+  Object.hasOwn(participants, id) ? participants[id]?.capabilities : undefined
+
+/** Capabilities that one participant has given another [MEUP-4.14]. */
+export interface Grant {
+  /** Of the envelope that gave them: a grant, or an invitation. */
+  readonly id: string
+  readonly grantor: string
+  readonly recipient: string
+  readonly capabilities: readonly Capability[]
+  /** What its grantor was configured with alone has proven it: it needs no other proof until that changes [MEUP-4.14]. */
+  readonly isGrounded?: true
+}
+
+/** What grants rest on in the end. */
+interface Ground {
+  /** What the operator gave a participant; `undefined` = that is not known, so that what it gave does not fall. */
+  configured(participant: string): readonly Capability[] | undefined
+}
+
+/**
+ * Units of work for proving what one grantor has given, after it lost something: what takes more falls, so that nobody
+ * makes a revocation, or the end of a grant, dear. It is no setting, as a replay must decide the same [MEUP-4.16].
+ */
+const provingWork = 5_000
+/** The same for finding out, when something is given, whether configured capabilities alone prove it. */
+const groundingWork = 1_000
+
+const lengths = new WeakMap<readonly Capability[], number>()
+
+/** Characters of a list as JSON. */
+export function measureCapabilities(capabilities: readonly Capability[]): number {
+  const length = lengths.get(capabilities) ?? JSON.stringify(capabilities).length
+  lengths.set(capabilities, length)
+  return length
+}
+
+function notGrounded<Each extends Grant>({ isGrounded, ...grant }: Each): Each {
+  return grant as Each
+}
+
+/** Whether what is held provably covers what was given: not where that takes too much, or this version cannot read a pattern. */
+function prove(
+  coverage: Coverage,
+  held: readonly (readonly Capability[])[],
+  given: readonly Capability[],
+  meter: WorkMeter,
+): boolean {
+  try {
+    return coverage.firstGap(held, given, meter) === -1
+  } catch (error) {
+    if (error instanceof WorkError || error instanceof PatternError) return false
+    throw error
+  }
+}
+
+/** The grants that stand, in log order, and which of them fall with others. */
+export class Grants<Each extends Grant> {
+  readonly #ground: Ground
+  readonly #standing = new Map<string, Each>()
+  /** Units that it has taken to find out what falls, ever since. */
+  work = 0
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  get size(): number {
+    return this.#standing.size
+  }
+
+  get(id: string): Each | undefined {
+    return this.#standing.get(id)
+  }
+
+  /** How many of this grantor stand. */
+  count(grantor: string): number {
+    let count = 0
+    for (const grant of this.#standing.values()) if (grant.grantor === grantor) count++
+    return count
+  }
+
+  /** Characters of JSON that stand, but for those of one recipient: of this grantor, and in all. */
+  textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
+    let [own, all] = [0, 0]
+    for (const grant of this.#standing.values()) {
+      if (grant.recipient === recipient) continue
+      const length = measureCapabilities(grant.capabilities)
+      all += length
+      if (grant.grantor === grantor) own += length
+    }
+    return { own, all }
+  }
+
+  /** What stands for a recipient. */
+  to(recipient: string): Each[] {
+    return [...this.#standing.values()].filter((grant) => grant.recipient === recipient)
+  }
+
+  list(): Each[] {
+    return [...this.#standing.values()]
+  }
+
+  add(grant: Each): void {
+    this.#standing.set(grant.id, this.#isGrounded(grant) ? { ...grant, isGrounded: true } : grant)
+  }
+
+  /** As it was listed. */
+  restore(grants: readonly Each[]): void {
+    for (const grant of grants) this.#standing.set(grant.id, grant)
+  }
+
+  #isGrounded({ grantor, capabilities }: Each): boolean {
+    const own = this.#ground.configured(grantor)
+    if (own === undefined) return false
+    const meter = new WorkMeter(groundingWork)
+    const isProven = prove(new Coverage(), [own], capabilities, meter)
+    this.work += meter.spent
+    return isProven
+  }
+
+  /**
+   * Lets the grants fall that `ends` picks, and with them all that no longer stands without them. `poorer`: who has lost
+   * something else. Gives the recipients of what fell.
+   *
+   * One walk in log order is enough, because a grant rests on what its grantor was given before it, and never on what
+   * came later: so two grants cannot hold each other up, and nothing that was passed can fall after all.
+   */
+  fall(ends: (grant: Each) => boolean, poorer: Iterable<string> = []): Set<string> {
+    const losers = new Set<string>()
+    const changed = new Set(poorer)
+    const doubtful = new Set(changed)
+    const given = new Map<string, (readonly Capability[])[]>()
+    const coverage = new Coverage()
+    const meters = new Map<string, WorkMeter>()
+    const isBacked = ({ grantor, capabilities, isGrounded }: Each): boolean => {
+      if (isGrounded && !changed.has(grantor)) return true
+      const own = this.#ground.configured(grantor)
+      if (own === undefined) return true
+      const held = [own, ...(given.get(grantor) ?? [])]
+      const meter = meters.get(grantor) ?? new WorkMeter(provingWork)
+      meters.set(grantor, meter)
+      return meter.left > 0 && prove(coverage, held, capabilities, meter)
+    }
+    for (const grant of this.#standing.values()) {
+      const { id, recipient, capabilities } = grant
+      if (ends(grant) || (doubtful.has(grant.grantor) && !isBacked(grant))) {
+        this.#standing.delete(id)
+        losers.add(recipient)
+        doubtful.add(recipient)
+      } else {
+        if (changed.has(grant.grantor) && grant.isGrounded) this.#standing.set(id, notGrounded(grant))
+        const earlier = given.get(recipient)
+        if (earlier === undefined) given.set(recipient, [capabilities])
+        else earlier.push(capabilities)
+      }
+    }
+    for (const { spent } of meters.values()) this.work += spent
+    return losers
+  }
+}
