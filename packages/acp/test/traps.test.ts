@@ -76,7 +76,7 @@ describe('what coding agents do', () => {
     const { ask, seen } = await startCoder()
     await ask(
       ['update', { sessionUpdate: 'something_new', value: 1 }],
-      ['later', 100, 'One more thing.'],
+      ['later', 1000, 'One more thing.'],
       ['text', 'Done.'],
     )
     const { seq } = await seen(Kind.reasoningConclusion)

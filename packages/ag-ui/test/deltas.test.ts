@@ -16,7 +16,15 @@ async function running(page?: Page) {
   const write = writer(ben, question)
   /** The texts of what is shown beside the question and the thought. */
   const texts = (): unknown[] => shown.shown.slice(2)
-  return { ...staged, page: shown, run, question, write, texts }
+  /** Begins the answer, until it is shown: a delta is sent at most once, perhaps before the run reads live. */
+  const shows = async (text: string): Promise<void> => {
+    const again = (): unknown[] => {
+      write(0, text)
+      return texts()
+    }
+    await expect.poll(again).toEqual([`assistant ${text}`])
+  }
+  return { ...staged, page: shown, run, question, write, shows, texts }
 }
 
 const writer =
@@ -26,9 +34,8 @@ const writer =
 
 describe('an answer as it is written [MEUP-3.25]', () => {
   test('is shown as it comes, and completed by the chat', async () => {
-    const { ben, page, run, question, write, texts } = await running()
-    write(0, 'do')
-    await expect.poll(texts).toEqual(['assistant do'])
+    const { ben, page, run, question, write, shows, texts } = await running()
+    await shows('do')
     write(1, 'ne ')
     await expect.poll(texts).toEqual(['assistant done '])
     await ben.accepted(answer(question, 'done at last'))
@@ -104,9 +111,8 @@ describe('an answer as it is written [MEUP-3.25]', () => {
   })
 
   test('ends where something else is shown, and goes on after it', async () => {
-    const { ben, tool, page, run, question, write, texts } = await running()
-    write(0, 'so far')
-    await expect.poll(texts).toEqual(['assistant so far'])
+    const { ben, tool, page, run, question, write, shows, texts } = await running()
+    await shows('so far')
     await ben.accepted(thought('run', 'hm'))
     write(1, ', so good')
     await ben.accepted(answer(question, 'so far, so good'))
@@ -117,9 +123,8 @@ describe('an answer as it is written [MEUP-3.25]', () => {
   })
 
   test('that turns out to be a thought before a call is not shown as a thought as well', async () => {
-    const { ben, tool, run, question, write, texts } = await running()
-    write(0, 'I will look')
-    await expect.poll(texts).toEqual(['assistant I will look'])
+    const { ben, tool, run, question, write, shows, texts } = await running()
+    await shows('I will look')
     await ben.accepted(thought('run', 'I will look'))
     await ben.accepted(call('c1', 'run', 'look', 'to know'))
     await tool.accepted(result('c1', 'seen'))
@@ -145,9 +150,8 @@ describe('an answer as it is written [MEUP-3.25]', () => {
   })
 
   test('ends with the run', async () => {
-    const { ben, page, run, write, texts } = await running()
-    write(0, 'so far')
-    await expect.poll(texts).toEqual(['assistant so far'])
+    const { ben, page, run, shows } = await running()
+    await shows('so far')
     await ben.accepted(propose('p1'))
     await run
     expect(page.agent.pendingInterrupts).toMatchObject([{ id: 'p1' }])
@@ -167,9 +171,8 @@ describe('an answer as it is written [MEUP-3.25]', () => {
   })
 
   test('goes on in the next run of a client that went away: it gets what it does not have, once', async () => {
-    const { url, ben, page, run, question, write, texts } = await running()
-    write(0, 'so far')
-    await expect.poll(texts).toEqual(['assistant so far'])
+    const { url, ben, page, run, question, shows } = await running()
+    await shows('so far')
     page.leave()
     await run
     await ben.accepted(answer(question, 'so far, so good'))

@@ -1,7 +1,16 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type AnyEnvelope, defaultLimits, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { Pauses, restrictionInfo } from '@meup/folds'
+import {
+  type AnyEnvelope,
+  type Capability,
+  defaultLimits,
+  Kind,
+  type ParticipantDetails,
+  PROTOCOL,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from '../../../packages/agent-sdk/test/support/ws.js'
 
 /** What a participant says: the gateway adds the rest. */
@@ -73,6 +82,7 @@ export class ScriptedGateway {
   script: Script = () => undefined
   /** Kept in what every welcome says. */
   state: Partial<WelcomePayload> = {}
+  readonly #pauses = new Pauses()
   #ids = 0
   #taken = 0
 
@@ -130,7 +140,16 @@ export class ScriptedGateway {
   /** An envelope as the log has it, at the next seq. */
   accept(from: string, said: Said, seq = ++this.head): AnyEnvelope {
     const fields = { id: `g-${++this.#ids}`, payload: {}, ...said }
-    return { seq, protocol: PROTOCOL, ts: new Date().toISOString(), from, ...fields } as AnyEnvelope
+    const common = { seq, protocol: PROTOCOL, ts: new Date().toISOString() }
+    const envelope = { ...common, from, ...fields } as AnyEnvelope
+    this.#pauses.apply({ ...envelope })
+    return envelope
+  }
+
+  /** A participant as a welcome lists it: present, and paused if somebody has paused it. */
+  participant(id: string, kind: string, capabilities: Capability[]): ParticipantDetails {
+    const pause = this.#pauses.get(id, Date.now())
+    return { id, kind, capabilities, status: 'present', ...(pause && { paused: restrictionInfo(pause) }) }
   }
 
   /** A frame that is not logged. */
@@ -182,13 +201,10 @@ export class Line {
   welcome(change: Partial<WelcomePayload> = {}, answers?: string): void {
     const { epoch, head, frame, state } = this.#gateway
     const capabilities = ['*']
+    const list = (id: string, kind: string) => this.#gateway.participant(id, kind, capabilities)
     const payload: WelcomePayload = {
       you: { id: client, capabilities },
-      participants: [
-        { id: client, kind: 'agent', capabilities, status: 'present' },
-        { id: 'ana', kind: 'human', capabilities, status: 'present' },
-        { id: 'bob', kind: 'agent', capabilities, status: 'present' },
-      ],
+      participants: [list(client, 'agent'), list('ana', 'human'), list('bob', 'agent')],
       space: { id: 'demo', epoch, head },
       resume: { status: 'live', from: head + 1, to: head },
       contexts: [],
