@@ -113,11 +113,6 @@ export class Calls<Data> {
     this.#expireByLogTime = expireByLogTime
   }
 
-  /** When the next proposal expires, in milliseconds since the epoch, or earlier; infinity: none does. */
-  get soonest(): number {
-    return this.#soonest
-  }
-
   get(id: string): Call<Data> | undefined {
     return this.#store.get(id)
   }

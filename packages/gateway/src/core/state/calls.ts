@@ -83,7 +83,7 @@ export class CallState {
     },
   })
   /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
-  #soonest = Number.POSITIVE_INFINITY
+  soonest = Number.POSITIVE_INFINITY
 
   apply(envelope: Envelope, body: Uint8Array): void {
     for (const { what, call } of this.#calls.apply(envelope, body)) if (what === 'asked') this.#await(call)
@@ -148,14 +148,9 @@ export class CallState {
     return (maximum === undefined ? all : all.slice(-maximum)).filter((each) => !isOver(each, now))
   }
 
-  /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
-  get soonest(): number {
-    return this.#soonest
-  }
-
   /** Proposals that are over by time, where the log does not say so yet. */
   *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
-    this.#soonest = Number.POSITIVE_INFINITY
+    this.soonest = Number.POSITIVE_INFINITY
     for (const proposal of this.#openProposals()) {
       this.#await(proposal)
       if (isOver(proposal, now)) yield { id: proposal.id, participant: proposal.from }
@@ -168,7 +163,7 @@ export class CallState {
   }
 
   #await({ expiresAt = Number.POSITIVE_INFINITY }: Pick<Kept, 'expiresAt'>): void {
-    this.#soonest = Math.min(this.#soonest, expiresAt)
+    this.soonest = Math.min(this.soonest, expiresAt)
   }
 
   *#openProposals(): Generator<OpenProposal> {
