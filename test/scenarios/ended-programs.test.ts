@@ -7,6 +7,7 @@ import { withChromium } from '../support/chromium.js'
 import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
+import { enterPage } from '../support/proposals.js'
 import { openPane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
@@ -99,10 +100,7 @@ test(
   withChromium(async (chromium) => {
     const { folder, url, token, thinks, save } = await stage()
     const page = await drivePage(chromium)
-    await page.goTo(`${url}/#/s/demo`)
-    await page.type('input[name=token]', token)
-    await page.click('button[type=submit]')
-    await page.shows('live')
+    await enterPage(page, url, token)
     const pane = openPane(commandLine('join --as ana'), { cwd: folder })
     await pane.sees('you are ana')
     pane.type('@bot why?')
@@ -147,10 +145,7 @@ test(
     const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
     const [bot] = [await enter('bot'), await enter('tool')]
     const page = await drivePage(chromium)
-    await page.goTo(`${url}/#/s/demo`)
-    await page.type('input[name=token]', token)
-    await page.click('button[type=submit]')
-    await page.shows('live')
+    await enterPage(page, url, token)
     const pane = openPane(commandLine('join --as ana'), { cwd: folder })
     await pane.sees('you are ana')
     const params = { name: 'act', arguments: {} }

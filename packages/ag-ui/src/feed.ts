@@ -191,7 +191,7 @@ export async function follow(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** What else ends a proposal, or says who has decided and that its program has ended. */
+/** Further kinds that end a proposal, or tell of its refusal or of the end of its program. */
 const kinds: ReadonlySet<string> = new Set([
   Kind.systemDecision,
   Kind.systemPresence,

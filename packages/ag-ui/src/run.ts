@@ -172,8 +172,8 @@ export class Run {
   }
 
   /**
-   * What was sent cannot be taken back: text that the answer does not begin with stays a message of its own. An answer of which nothing
-   * was sent has its own id.
+   * Events cannot be taken back: text that the answer does not begin with stays a message of its own. An answer that was not begun
+   * before has the id of its envelope.
    */
   #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
     const isWhole = type === 'answer' && isNew
@@ -205,7 +205,7 @@ export class Run {
   }
 }
 
-/** Of a message with what is written of an answer, from 1. */
+/** The id of the nth message of an answer that is still written, from 1. */
 const answerId = (question: string, message: number): string =>
   `${question}-answer${message === 1 ? '' : `-${message}`}`
 

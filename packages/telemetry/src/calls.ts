@@ -11,7 +11,7 @@ import {
 import { type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Of what has a span: later envelopes may refer to it. */
+/** The weight of a call whose span is made: later envelopes may refer to it. */
 const endedWeight = 1000
 
 /** Makes a span of each tool call: from its proposal, or else its request, to its outcome. */
@@ -93,7 +93,7 @@ export class CallSpans {
 
 /** A tool call without an outcome. */
 interface OpenCall {
-  /** Of the request or the proposal that it began with. */
+  /** The id of the request or the proposal that it began with. */
   readonly id: string
   /** The request that fulfils the proposal. */
   readonly approval?: string

@@ -83,7 +83,7 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
   }
 }
 
-/** What became of a call or a proposal, and who decided. */
+/** The outcome of a call or a proposal in words, with the name of its decider. */
 export function formatDecision(decision: CallDecision): string {
   const { state } = decision
   if (state === 'approved') return `approved by ${decision.by}`

@@ -150,7 +150,7 @@ export class TurnUpdates {
     return this.#ownKinds.get(id) ?? known
   }
 
-  /** What an agent says before it calls a tool is a message of its own in ACP, as is text that the answer does not begin with. */
+  /** Text before a tool call is a message of its own in ACP, as is text that the answer does not begin with. */
   #say({ message, isNew, text }: Pick<AnswerEvent, 'message' | 'isNew' | 'text'>): SessionUpdate[] {
     if (text === '') return []
     this.#messages = message

@@ -197,7 +197,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.#participants.list()
   }
 
-  /** What the operator calls a participant: `human`, `agent`, `mcp`, `process`, `acp`; a guest is `human`, anybody else `agent`. `undefined`: not of this space. */
+  /**
+   * The kind of a participant: as the operator has configured it (`human`, `agent`, `mcp`, `process`, `acp`), `human` for guests, `agent`
+   * for all others. `undefined`: the space does not know it.
+   */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
   }

@@ -355,7 +355,7 @@ class FairProposals implements CallStore<OpenProposal> {
 
 type ProposalEnvelope = EnvelopeOf<typeof Kind.mcpProposal>
 
-/** What changes of an open proposal. */
+/** The fields of an open proposal that change. */
 const getStanding = ({ usesLeft, rejectedBy, programEnded }: Call<unknown>) => ({
   ...{ usesLeft, rejectedBy },
   ...(programEnded && ({ programEnded } as const)),

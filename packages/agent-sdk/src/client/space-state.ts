@@ -38,7 +38,7 @@ export class ParticipantList implements ClientHandler {
     return this.#participants.all(this.now())
   }
 
-  /** What the operator calls a participant: human, agent, mcp. `undefined` = it is not known yet. */
+  /** The kind of a participant. `undefined`: the space does not know it. */
   getKind(id: string): string | undefined {
     return this.find(id)?.kind
   }
@@ -111,7 +111,7 @@ export class Runs implements ClientHandler {
       .map(({ context, owner, hiddenBy }) => ({ context, owner, ...toVisibility(hiddenBy) }))
   }
 
-  /** Of the run that a context belongs to. */
+  /** The visibility of the run that a context belongs to. */
   getVisibility(context: string): Pick<Run, 'reasoningVisible' | 'hiddenBy'> {
     return toVisibility(this.#states.getRun(context)?.hiddenBy)
   }

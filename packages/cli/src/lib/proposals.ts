@@ -22,7 +22,7 @@ export const proposalKinds: readonly string[] = [
   Kind.mcpWithdraw,
   Kind.spaceKick,
   Kind.systemSpace,
-  // Nobody waits for what a program has proposed that has ended.
+  // The end of a proposer's program.
   Kind.systemPresence,
 ]
 

@@ -14,7 +14,7 @@ export interface LiveAnswer {
 }
 
 interface Draft extends LiveAnswer {
-  /** Of the next delta; `undefined` = one was missed, so that nothing is shown until it starts over. */
+  /** The index of the next delta; `undefined`: one was missed, so nothing is shown until the answer starts over. */
   readonly next: number | undefined
 }
 
@@ -24,7 +24,7 @@ interface AskedRun {
   readonly triggers: readonly string[]
 }
 
-/** Runs that are remembered; of one cause, so many. */
+/** Runs that are remembered in all, and for one cause. */
 const [maxRuns, maxRunsPerCause] = [20_000, 100]
 
 /** Which runs answer what [MEUP-2.10]. */
@@ -145,7 +145,7 @@ export class LiveAnswers {
     return run !== undefined && (from === run.owner || from === GATEWAY) && this.#end(run, ts)
   }
 
-  /** Who has left finishes nothing. */
+  /** A participant that leaves finishes no answer. */
   #leave({ event, participant }: PresencePayload): boolean {
     if (event !== 'leave') return false
     const left = this.#drafts.snapshot().filter(([, { from }]) => from === participant.id)
@@ -156,7 +156,7 @@ export class LiveAnswers {
 
 const keyOf = (from: string, trigger: string): string => `${from} ${trigger}`
 
-/** What an answer has after what was shown of it, but for white space around it; `undefined` = it does not begin with that. */
+/** The rest of an answer after the text that was shown, white space around it aside; `undefined`: it does not begin with that text. */
 export function remainingAnswer(answer: string, shown: string): string | undefined {
   const [whole, begun] = [answer.trimStart(), shown.trimStart()]
   if (whole.startsWith(begun)) return whole.slice(begun.length)

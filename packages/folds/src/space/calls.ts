@@ -10,7 +10,7 @@ import { Bounded } from '../bounded.js'
 import { getCancellation, isElicitation, isNotification } from '../mcp/calls.js'
 import { getAnswerer, getEndedSession } from '../mcp/program-ended.js'
 
-/** What a participant asks for: an MCP request, a proposal of one, or a question of a callee about a call [MEUP-3.26]. */
+/** The kinds of calls: an MCP request, a proposal of one, or a question of a callee about a call [MEUP-3.26]. */
 export type CallKind = 'call' | 'proposal' | 'elicitation'
 
 /**
@@ -30,7 +30,7 @@ export interface Call<Data> {
   readonly to?: readonly string[]
   /** The program of the sender; absent = its connection has named none. */
   readonly session?: string
-  /** Of a request, as text; absent in proposals. */
+  /** The JSON-RPC id as text; absent in proposals. */
   readonly jsonRpcId?: string
   /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
   readonly about: readonly string[]
@@ -40,20 +40,20 @@ export interface Call<Data> {
   /** How often a proposal can still be fulfilled. */
   readonly usesLeft: number
   readonly answeredBy: readonly string[]
-  /** Who rejected a proposal: it stays open for others [MEUP-3.11]. */
+  /** Participants that have rejected a proposal: it stays open for others [MEUP-3.11]. */
   readonly rejectedBy: readonly string[]
   /** The program of a proposer has ended: nobody waits for the result [MEUP-3.29]. */
   readonly programEnded: boolean
-  /** What its reader keeps of it. */
+  /** The data that the reader keeps with the call. */
   readonly data: Data
 }
 
-/** What an envelope has changed about a call. */
+/** A change of a call. */
 export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'asked' }
   /** `by`: whose answer it is, which the gateway may have given for it [MEUP-2.15]. */
   | { readonly what: 'answered'; readonly by: string }
-  /** By its asker, or because the call that an elicitation is about is over. */
+  /** The asker has taken it back, or the call that an elicitation is about is over. */
   | { readonly what: 'cancelled'; readonly reason: unknown }
   /** A request fulfils a proposal. */
   | { readonly what: 'fulfilled'; readonly by: string }
@@ -90,8 +90,8 @@ export interface CallsOptions<Data> {
   readonly expireByLogTime?: boolean
 }
 
-/** Rejections of one proposal that are remembered. */
-const maxRejections = 1000
+/** Rejections of one proposal, and open elicitations about one call, that are remembered. */
+const [maxRejections, maxElicitations] = [1000, 100]
 const nothing = new Uint8Array()
 
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
@@ -126,7 +126,7 @@ export class Calls<Data> {
     return this.#store.all()
   }
 
-  /** Replaces what its reader keeps of a call. */
+  /** Replaces the data of a call. */
   setData(id: string, data: Data): void {
     const call = this.get(id)
     if (call !== undefined) this.#store.update({ ...call, data })
@@ -196,7 +196,10 @@ export class Calls<Data> {
     this.#store.add(call)
     const { id, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
     if (kind === 'elicitation' && state === 'open') {
-      for (const each of about) this.#elicitations.set(each, [...(this.#elicitations.get(each) ?? []), id])
+      for (const each of about) {
+        const others = this.#elicitations.get(each) ?? []
+        this.#elicitations.renew(each, [...others, id].slice(-maxElicitations))
+      }
     }
     if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
@@ -241,7 +244,7 @@ export class Calls<Data> {
     this.#onCancelled(envelope, body)
   }
 
-  /** What was asked about a cancelled call is over too, known or not [MEUP-3.26]. */
+  /** Elicitations about a cancelled call end with it, also where the call is not kept [MEUP-3.26]. */
   #onCancelled(envelope: Envelope, body: Uint8Array): void {
     const cancellation = getCancellation(envelope.payload)
     if (cancellation === undefined) return
@@ -330,7 +333,7 @@ export class Calls<Data> {
     this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope, body)
   }
 
-  /** What a participant has asked about these calls or chats is over when it answers them [MEUP-3.26]. */
+  /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
   #endElicitations(by: string, answered: readonly string[], envelope: Envelope, body: Uint8Array): void {
     for (const id of answered) {
       for (const call of this.#elicitedAbout(id))

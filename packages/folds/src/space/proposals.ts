@@ -11,7 +11,7 @@ import { type Call, type CallChange, Calls, RecentCalls } from './calls.js'
 export const createProposalFold = (guard: Guard = defaultGuard, viewer?: Viewer): ProposalFold =>
   createProposalFoldWith(guard, viewer)
 
-/** Who looks at proposals; `undefined` = nobody who decides. */
+/** The participant that looks at proposals; `undefined`: it decides nothing. */
 export type Viewer = () => string | undefined
 
 export interface ProposalSnapshot {
@@ -143,7 +143,7 @@ class Proposals implements ProposalFold {
   }
 }
 
-/** Of a request that fulfils a proposal, in characters. */
+/** The weight of a request that fulfils a proposal, in characters. */
 const requestWeight = 500
 
 const weigh = (view: ProposalView | null): number =>
@@ -198,7 +198,7 @@ export interface Refusal {
   readonly message: string | null
 }
 
-/** Of one proposal. */
+/** Fulfilments and rejections that a view lists. */
 const maxEntries = 100
 const maxReasonChars = 2000
 

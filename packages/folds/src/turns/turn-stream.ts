@@ -13,10 +13,10 @@ import { type AnswerPart, WrittenAnswer } from './written-answer.js'
 
 /** A chat, and whose answer counts. */
 export interface Question {
-  /** Of the chat. */
+  /** The id of the chat. */
   readonly id: string
   readonly from: string
-  /** Who is asked; absent = everyone. */
+  /** The agent that is asked; absent: everyone. */
   readonly agent?: string
 }
 
@@ -38,7 +38,7 @@ export interface TurnCall {
   readonly isWaiting: boolean
 }
 
-/** What is decided about a call before it has a result, or instead of one. Texts are guarded. */
+/** A decision about a call before its result, or instead of one. Texts are guarded. */
 export type CallDecision =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
   | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
@@ -69,7 +69,7 @@ export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
 export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
 export type EndEvent = Happened<'ended'> & TurnEnd
 
-/** What is new in a turn. */
+/** An event of a turn. */
 export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | EndEvent
 
 interface StreamOptions {
@@ -151,7 +151,7 @@ export class TurnStream {
   }
 }
 
-/** What one agent does about the question. */
+/** The turn of one agent about the question. */
 class AgentTurn {
   readonly written = new WrittenAnswer()
   readonly open = new Bounded<TurnCall>(max.calls)
@@ -159,7 +159,7 @@ class AgentTurn {
   readonly #agent: string
   readonly #guard: Guard
   #turn: FoldedTurn | undefined
-  /** Of the turn, in the assigner. */
+  /** The number of the turn in the assigner. */
   #number = 0
   /** Number of the last call of which an event was made. */
   #last = -1

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type Call, type CallStore, Calls, FairMap } from '@meup/folds'
 import { canonicalJson, type Envelope, getMember } from '@meup/protocol'
 
-/** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
+/** The digests of what a proposal asks for; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface CallDigests {
   readonly method: string
   /** Empty where there are none. */
@@ -176,7 +176,7 @@ const isProposal = (call: Kept): call is OpenProposal => call.data !== null
 const isOver = ({ expiresAt }: Pick<Kept, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now
 
-/** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
+/** The digests of a proposal or a request; `bytes`: its payload as it was sent. `params._meta` is left out. */
 export function digestCall({ to, payload }: Envelope, bytes: Uint8Array | undefined): CallDigests {
   const params = bytes && getMember(bytes, 'params')
   return {

@@ -4,7 +4,7 @@ import { type Envelope, Kind } from '@meup/protocol'
 /** Elicitations that are kept, open and over; the oldest beyond this are forgotten. */
 const maxKept = 1000
 
-/** What tools ask the callers of calls, and agents those whose chat they answer [MEUP-3.26]. */
+/** Questions of tools to the callers of calls, and of agents to the senders of chats that they answer [MEUP-3.26]. */
 export class Elicitations {
   readonly #calls: Calls<Envelope>
 
