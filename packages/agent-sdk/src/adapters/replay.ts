@@ -83,6 +83,8 @@ export async function replayTurn(
       fail: (answer) => record.answered(answer, Date.now() - begin),
       think() {},
       say() {},
+      restart() {},
+      notice() {},
     }
     const answer = await dialogue.step(offer, listener, signal)
     signal.throwIfAborted()
@@ -148,7 +150,8 @@ class Steering {
 /** The tools that the model had, which nobody runs; nothing where they are those of the prompt before. */
 function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   const offered = prompt?.tools.offered as readonly Pick<OfferedTool, 'name' | 'inputSchema'>[] | undefined
-  const tools = offered?.map((tool) => [tool.name, { ...tool, participant: '', rationaleKey: '' }] as const)
+  const unused = { participant: '', rationaleKey: '', propertyNames: new Map<string, string>() }
+  const tools = offered?.map((tool) => [tool.name, { ...tool, ...unused }] as const)
   return tools && { tools: new Map(tools), instructions: new Map() }
 }
 

@@ -127,18 +127,20 @@ export class Answering {
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const offer = await toolbox.offered(patience)
-      if (offer.changed.length > 0) await this.#tellChanged(run, offer.changed)
+      if (offer.changed.length > 0) await this.#tell(run, changedText(offer.changed))
       const begin = options.clock.now()
       const listener: StepListener = {
         send: (prompt) => record?.sent(prompt),
         fail: (step) => record?.answered(step, options.clock.now() - begin),
         think: (delta) => thinking.onDelta(delta),
         say: (text) => live.push(text),
+        restart: () => live.restart(),
+        notice: (text) => void this.#tell(run, text),
       }
       const step = await this.#think(thinking, listener, offer, AbortSignal.any([signal, interrupt]))
       record?.answered(step, options.clock.now() - begin)
       signal.throwIfAborted()
-      this.#budget.add(step.spent)
+      this.#budget.add({ model: dialogue.model, tokens: step.spent, ms: options.clock.now() - begin })
       this.#shown.add(step.shown)
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
         this.#steering.close()
@@ -159,8 +161,8 @@ export class Answering {
     }
   }
 
-  async #tellChanged(run: Run, tools: readonly string[]): Promise<void> {
-    const text = changedText(tools)
+  /** What the asker and the operator are to know, beside the answer. Never rejects. */
+  async #tell(run: Run, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     onError(new Error(text))
     await run.thought(text).catch(onError)
@@ -211,11 +213,22 @@ const isOf = ({ context, place }: Run, envelope: AnyEnvelope, self: string): boo
   return place.correlationId !== undefined && correlations(envelope).includes(String(place.correlationId))
 }
 
+/** What one answer of a model took: milliseconds. */
+interface SpentStep {
+  readonly model: string
+  readonly tokens: Spent
+  readonly ms: number
+}
+
+/** Steps of a turn that its conclusion tells one by one. */
+const maxTold = 100
+
 /** What a turn has used up of what it may. */
 class TurnBudget {
   readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
   #steps = 0
   #spent: Spent = { input: 0, output: 0, reasoning: 0 }
+  readonly #each: SpentStep[] = []
 
   constructor(limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>) {
     this.#limits = limits
@@ -228,7 +241,9 @@ class TurnBudget {
     this.#steps++
   }
 
-  add({ input, output, reasoning }: Spent): void {
+  add(step: SpentStep): void {
+    if (this.#each.length < maxTold) this.#each.push(step)
+    const { input, output, reasoning } = step.tokens
     const before = this.#spent
     this.#spent = {
       input: before.input + input,
@@ -245,8 +260,8 @@ class TurnBudget {
       throw new NoAnswerError(`there was no answer after ${input + output} tokens`)
   }
 
-  getUsage(): { readonly steps: number; readonly tokens: Spent } {
-    return { steps: this.#steps, tokens: this.#spent }
+  getUsage() {
+    return { steps: this.#steps, tokens: this.#spent, stepUsage: this.#each }
   }
 }
 

@@ -9,6 +9,7 @@ import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import type { CallResult, WantedCall } from './dialogue.js'
+import { restoreNames } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
@@ -78,7 +79,7 @@ function checkCall({ name, input, problem }: WantedCall, parts: CallToolsOptions
   if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
   const { commentary, summary } = parts
   const why = chooseRationale({ given, args, commentary, summary })
-  return { tool: `${tool.participant}/${tool.name}`, args, why }
+  return { tool: `${tool.participant}/${tool.name}`, args: restoreNames(args, tool.propertyNames), why }
 }
 
 function makeCall(

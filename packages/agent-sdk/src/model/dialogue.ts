@@ -87,11 +87,15 @@ export interface StepListener {
   think(delta: ThinkingDelta): void
   /** Some of its text, without what is thought in tags as far as that is known yet. */
   say(text: string): void
+  /** What was said in this step is void: another model answers instead. */
+  restart(): void
+  /** Something that the asker is to know of the request, such as that a model says nothing. */
+  notice(text: string): void
 }
 
 /** One conversation with a model; it remembers in the provider's own form what was said. */
 export interface Dialogue {
-  /** What the model is called. */
+  /** What the model is called that answers now. */
   readonly model: string
   /** Who provides it, for people to read. */
   readonly provider: string

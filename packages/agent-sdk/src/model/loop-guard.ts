@@ -5,20 +5,25 @@ const [loopChars, maxPieceChars] = [8000, 400]
 /** Characters between two looks. */
 const stepChars = 1000
 
+/** A model does not come to an end. */
+export class LoopError extends Error {
+  override readonly name = 'LoopError'
+}
+
 /** Notices a model that does not come to an end: small ones are known to repeat themselves. */
 export class LoopGuard {
   #total = 0
   #looked = 0
   #end = ''
 
-  /** Throws when it is enough. */
+  /** Throws `LoopError` when it is enough. */
   push(text: string): void {
     this.#total += text.length
-    if (this.#total > maxChars) throw new Error(`the model came to no end within ${maxChars} characters`)
+    if (this.#total > maxChars) throw new LoopError(`the model came to no end within ${maxChars} characters`)
     this.#end = (this.#end + text).slice(-loopChars)
     if (this.#total - this.#looked < stepChars) return
     this.#looked = this.#total
-    if (isLoop(this.#end)) throw new Error('the model repeated itself until it was stopped')
+    if (isLoop(this.#end)) throw new LoopError('the model repeated itself until it was stopped')
   }
 }
 

@@ -1,7 +1,8 @@
 import type { CallableTool } from '../agent/space-tools.js'
 import type { CallOptions } from '../client/types.js'
 import { showError } from './call-tools.js'
-import { chooseRationale, isRecord, splitRationale, withRationale } from './rationale.js'
+import { restoreNames } from './fit-schema.js'
+import { type AskedArguments, askArguments, chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { type ShowOptions, showResult } from './results.js'
 import { nameTools } from './toolbox.js'
 
@@ -32,26 +33,29 @@ const show: ShowOptions = { maxChars: 65_536, takes: () => false }
  */
 export function offerTools(tools: readonly CallableTool[]): readonly ModelTool[] {
   return [...nameTools(tools)].map(([name, tool]) => {
-    const { schema, key } = withRationale(tool.inputSchema)
+    const asked = askArguments(tool.inputSchema)
     return {
       name,
       description: tool.description ?? '',
-      inputSchema: schema,
-      call: (input, options) => call(tool, key, input, options),
+      inputSchema: asked.inputSchema,
+      call: (input, options) => call(tool, asked, input, options),
     }
   })
 }
 
 async function call(
   tool: CallableTool,
-  key: string,
+  { rationaleKey, propertyNames }: AskedArguments,
   input: unknown,
   options: Pick<CallOptions, 'signal' | 'timeoutMs'> = {},
 ): Promise<string> {
-  const { args, rationale: given } = splitRationale(isRecord(input) ? input : {}, key)
+  const { args, rationale: given } = splitRationale(isRecord(input) ? input : {}, rationaleKey)
   const why = chooseRationale({ given, args, commentary: '', summary: '' })
   try {
-    return showResult(await tool.call(args, { ...options, ...(why !== undefined && { why }) }), show).text
+    return showResult(
+      await tool.call(restoreNames(args, propertyNames), { ...options, ...(why !== undefined && { why }) }),
+      show,
+    ).text
   } catch (error) {
     return showError(error, show).text
   }

@@ -1,6 +1,7 @@
 import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
+import { defined } from '../client/defined.js'
 import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
@@ -18,6 +19,8 @@ export interface AgentLimits {
   readonly tokens?: number
   /** Milliseconds for one turn, waiting for approvals included; default 900,000. */
   readonly turnMs?: number
+  /** Milliseconds in which nothing comes of a model, until it is given up; default 120,000. The run says so after half of them. */
+  readonly stallMs?: number
   /** Milliseconds that a tool has to answer; default 60,000. */
   readonly toolMs?: number
   /** Characters of a tool's result that the model gets; of a longer one the middle is left out. Default 65,536. */
@@ -74,17 +77,23 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
-  const {
-    steps = 20,
-    tokens = 1e6,
-    turnMs = 900_000,
-    toolMs = 60_000,
-    resultChars = 65_536,
-    approvalMs = 600_000,
-  } = options.limits ?? {}
-  const limits = { steps, tokens, turnMs, toolMs, resultChars, approvalMs }
-  return { reasoningDetail, memory, concurrency, clock, onError, limits }
+  return { reasoningDetail, memory, concurrency, clock, onError, limits: resolveLimits(options.limits) }
 }
+
+const defaultLimits: Required<AgentLimits> = {
+  steps: 20,
+  tokens: 1e6,
+  turnMs: 900_000,
+  stallMs: 120_000,
+  toolMs: 60_000,
+  resultChars: 65_536,
+  approvalMs: 600_000,
+}
+
+export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> => ({
+  ...defaultLimits,
+  ...defined(limits),
+})
 
 /**
  * A model of any provider of the `ai` package, version 6 or 7, or its name at the AI Gateway: `vendor/model`. Written down
@@ -107,7 +116,7 @@ type JsonObject = { readonly [key: string]: JsonValue | undefined }
 /** What the `ai` package passes on to the provider, as it is. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number
-  /** How often a request that failed is made again. */
+  /** How often a request that failed is made again; default 2. */
   readonly maxRetries?: number
   readonly temperature?: number
   readonly topP?: number
@@ -127,6 +136,11 @@ export interface ModelOptions {
   readonly baseURL?: string
   /** The key for `baseURL`; default: none. */
   readonly apiKey?: string | undefined
+  /**
+   * Models that answer where `model` is down, over its limit, or refuses its input, in this order. With a `baseURL`, names are those
+   * of models there.
+   */
+  readonly fallback?: readonly AgentModel[]
   /** What the agent is for. */
   readonly instructions?: string
   readonly settings?: ModelSettings

@@ -1,20 +1,29 @@
 import { cut } from '@meup/folds'
 import { TagReader, type TagTexts } from '../extract/tag-reader.js'
+import { fitSchema } from './fit-schema.js'
 
 type Schema = Readonly<Record<string, unknown>>
-type ObjectSchema = Schema & { readonly type: 'object'; readonly properties: Schema }
+
+/** A tool's arguments as a model is asked for them. */
+export interface AskedArguments {
+  readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schema }
+  /** The name of the argument that asks for a reason. */
+  readonly rationaleKey: string
+  /** The tool's own names of properties, by those that the model is given for them. */
+  readonly propertyNames: ReadonlyMap<string, string>
+}
 
 const description =
   'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
 /** Characters; a reason is a sentence, not a page. */
 const maxRationaleChars = 300
 
-/** The schema of a tool's arguments, with a first, optional one for the reason; `key` is its name. */
-export function withRationale(schema: Schema): { readonly schema: ObjectSchema; readonly key: string } {
-  const properties = isRecord(schema.properties) ? schema.properties : {}
-  const key = freeKey(properties)
-  const reason = { type: 'string', description }
-  return { key, schema: { ...schema, type: 'object', properties: { [key]: reason, ...properties } } }
+/** The schema of a tool's arguments as providers take it, with a first, optional one for the reason. */
+export function askArguments(inputSchema: Schema): AskedArguments {
+  const { schema, names } = fitSchema(inputSchema)
+  const rationaleKey = freeKey(schema.properties)
+  const properties = { [rationaleKey]: { type: 'string', description }, ...schema.properties }
+  return { inputSchema: { ...schema, type: 'object', properties }, rationaleKey, propertyNames: names }
 }
 
 /** What the model gave, taken apart: the tool's own arguments, and the reason. */

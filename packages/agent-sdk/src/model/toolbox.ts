@@ -5,13 +5,10 @@ import { guardText } from '../agent/guard-text.js'
 import { SpaceTools } from '../agent/space-tools.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from '../agent/tool-choice.js'
 import type { BaseClient } from '../client/base-client.js'
-import { withRationale } from './rationale.js'
+import { type AskedArguments, askArguments } from './rationale.js'
 
 /** A tool as it is offered to a model. */
-export interface OfferedTool extends SpaceTool {
-  /** The name of the argument that asks for a reason. */
-  readonly rationaleKey: string
-}
+export type OfferedTool = Omit<SpaceTool, 'inputSchema'> & AskedArguments
 
 /** What a model may call. */
 export interface Offer {
@@ -65,10 +62,7 @@ export class Toolbox {
   /** Tools that a participant does not list in time are left out. `changed`: those whose definition was another one before. */
   async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
     const { found, kept } = await this.#find(patience)
-    const tools = kept.map((tool) => {
-      const { schema, key } = withRationale(tool.inputSchema)
-      return { ...tool, inputSchema: schema, rationaleKey: key }
-    })
+    const tools = kept.map((tool) => ({ ...tool, ...askArguments(tool.inputSchema) }))
     const owners = [...new Set(found.map(({ participant }) => participant))]
     const texts = [...(await this.#found.instructions(owners, patience))].map(
       ([id, text]) => [id, cut(guardText(text), maxInstructionsChars).trim()] as const,

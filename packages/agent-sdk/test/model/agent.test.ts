@@ -95,12 +95,11 @@ describe('a turn', () => {
       ],
       ['user', 'ana: 2 + 3?'],
       ['assistant', 'five'],
-      ['user', 'bob: Numbers are fun'],
-      ['user', 'ana: And one more?'],
+      ['user', 'bob: Numbers are fun\n\nana: And one more?'],
     ])
   })
 
-  test('tells what it cost', async () => {
+  test('tells what it cost, in all and step by step', async () => {
     await using here = await stage([
       adding({ a: 1, b: 1 }, { reasoning: 'one two three' }),
       answering('it is two'),
@@ -109,7 +108,13 @@ describe('a turn', () => {
     const conclusion = here.heard.all.find(({ kind }) => kind === Kind.reasoningConclusion)
     const tokens = { input: 20, output: 6, reasoning: 3 }
     expect(conclusion?.payload).toEqual({
-      metadata: { model: 'script', reasoning: 'full', steps: 2, tokens },
+      metadata: {
+        ...{ model: 'script', reasoning: 'full', steps: 2, tokens },
+        stepUsage: [
+          { model: 'script', tokens: { input: 10, output: 3, reasoning: 3 }, ms: expect.any(Number) },
+          { model: 'script', tokens: { input: 10, output: 3, reasoning: 0 }, ms: expect.any(Number) },
+        ],
+      },
     })
   })
 })

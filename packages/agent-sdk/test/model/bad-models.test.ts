@@ -40,9 +40,11 @@ test('no key at all is told in one line, with what to set; it is printed without
 describe.for(providers)('%s', ([name, at]) => {
   const asked = async (...replies: readonly ModelReply[]) => {
     const { baseURL, requests } = await serveModel(replies)
+    const { model = '' } = at(baseURL)
+    const title = typeof model === 'string' ? `${model} at ${baseURL}` : `${model.modelId} of ${name}`
     await using here = await stage([], at(baseURL))
     const answer = await here.ask()
-    const said = answer.replace('I could not answer: ', '').replace(name === 'another' ? baseURL : name, '*')
+    const said = answer.replace('I could not answer: ', '').replace(title, '*')
     expect(listStory(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
     expect(here.troubles).toHaveLength(1)
     return { said, count: requests.length }
@@ -59,7 +61,7 @@ describe.for(providers)('%s', ([name, at]) => {
 
   test('a key that may not', async () => {
     const { said } = await asked(error(403, 'no'))
-    expect(said).toMatch(/^\* answered 403: its API key may not use /)
+    expect(said).toMatch(/^\* answered 403: no; its API key may not use /)
   })
 
   test('a request that is refused, with the reason', async () => {
@@ -70,9 +72,9 @@ describe.for(providers)('%s', ([name, at]) => {
   })
 
   test('too many requests three times: tried again when it says, then given up', async () => {
-    const busy = error(429, 'too many requests', { 'retry-after-ms': '10', 'retry-after': '7' })
+    const busy = error(429, 'too many requests', { 'retry-after-ms': '10' })
     expect(await asked(busy, busy, busy)).toEqual({
-      said: '* answered 429 3 times: too many requests; ask again in 7 s',
+      said: '* answered 429 3 times: too many requests; ask again in 1 s',
       count: 3,
     })
   })
@@ -80,7 +82,7 @@ describe.for(providers)('%s', ([name, at]) => {
   test('an error that makes no sense', async () => {
     const down: ModelReply = { status: 502, headers: { 'retry-after-ms': '10' }, body: '<html>{' }
     expect(await asked(down, down, down)).toEqual({
-      said: '* answered 502 3 times: Bad Gateway; ask again later',
+      said: '* answered 502 3 times: Bad Gateway; ask again in 1 s',
       count: 3,
     })
   })
@@ -98,7 +100,9 @@ describe('a server', () => {
   test('that is not there', async () => {
     const settings = { maxRetries: 0 }
     await using here = await stage([], { model: 'qwen3', baseURL: 'http://127.0.0.1:9/v1', settings })
-    expect(await here.ask()).toMatch(/^I could not answer: http:\/\/127\.0\.0\.1:9\/v1 cannot be reached: /)
+    expect(await here.ask()).toMatch(
+      /^I could not answer: qwen3 at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached: /,
+    )
   })
 
   test('that never answers', async () => {
@@ -109,8 +113,9 @@ describe('a server', () => {
 })
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
-const broken = `the model's answer broke off`
-const nonsense = `the model's provider sent what makes no sense`
+const broken = 'qwen3 at * broke off its answer'
+const nothing = 'qwen3 at * ended its answer before it began'
+const nonsense = 'qwen3 at * sent what makes no sense'
 
 function* forever(...pieces: readonly string[]): Generator<string> {
   for (;;) yield* pieces
@@ -122,10 +127,14 @@ describe('a model', () => {
     ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, broken],
     ['whose stream ends in a call', { body: events(delta(half)) }, broken],
     ['that answers nothing', { body: completion('stop') }, 'the model gave no answer'],
-    ['that sends nothing', { body: '' }, broken],
+    ['that sends nothing', { body: '' }, nothing],
     ['that sends half a chunk', { body: events(delta({ content: 'It' }), '{"choices": [{"delta') }, nonsense],
     ['that sends another form', { body: events({ choices: 'secret' }) }, nonsense],
-    ['that sends no stream', { headers: { 'content-type': 'text/html' }, body: '<html>' }, broken],
+    [
+      'that sends no stream',
+      { headers: { 'content-type': 'text/html' }, body: '<html>' },
+      'qwen3 at * answered with a web page',
+    ],
     [
       'that repeats itself',
       loop({ content: 'And so on. ' }),
@@ -147,12 +156,12 @@ describe('a model', () => {
     [
       'that says in the midst of it that it failed',
       { body: events(delta({ content: 'It' }), { error: { message: 'out of memory' } }) },
-      'out of memory',
+      'qwen3 at * failed: out of memory',
     ],
   ])('%s', async ([, reply, why]) => {
     const { baseURL, requests } = await serveModel([reply])
     await using here = await stage([], { model: 'qwen3', baseURL, settings: { maxRetries: 0 } })
-    expect(await here.ask()).toBe(`I could not answer: ${why}`)
+    expect((await here.ask()).replace(baseURL, '*')).toBe(`I could not answer: ${why}`)
     expect(JSON.stringify(here.heard.all)).not.toContain('secret')
     expect(requests).toHaveLength(1)
   })

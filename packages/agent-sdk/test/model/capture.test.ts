@@ -33,7 +33,7 @@ describe('an agent answers', () => {
   verifies('I12', 'that it cannot, though the end of its run is refused', async () => {
     const failing = [[{ reasoning: 'Hm.' }, { error: { message: 'Overloaded' } }]]
     await using here = await stage(failing, { provider, capabilities: [...acting, 'reasoning.start'] })
-    expect(await here.ask()).toBe('I could not answer: Overloaded')
+    expect(await here.ask()).toBe('I could not answer: script of openai failed: Overloaded')
   })
 
   verifies('I12', 'though the store throws at all that it reasons', async () => {

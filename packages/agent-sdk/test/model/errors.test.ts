@@ -15,16 +15,16 @@ const getToolResults = ({ model }: Stage, index: number): unknown[] => {
 
 describe('a provider that fails', () => {
   test('in the midst of a thought: the run is cancelled with the reason, and the asker told', async () => {
-    const error = { type: 'overloaded_error', message: 'Overloaded' }
+    const error = { type: 'overloaded_error', message: 'script of openai failed: Overloaded' }
     await using here = await stage([[{ reasoning: 'Let me see.' }, { error }]], { provider })
-    expect(await here.ask()).toBe('I could not answer: Overloaded')
+    expect(await here.ask()).toBe('I could not answer: script of openai failed: Overloaded')
     expect(listStory(here.heard)).toEqual([
       'reasoning.start',
       'reasoning.thought: Let me see.',
-      'reasoning.cancel: Overloaded',
-      'chat: I could not answer: Overloaded',
+      'reasoning.cancel: script of openai failed: Overloaded',
+      'chat: I could not answer: script of openai failed: Overloaded',
     ])
-    expect(here.troubles).toMatchObject([{ message: 'Overloaded' }])
+    expect(here.troubles).toMatchObject([{ message: 'script of openai failed: Overloaded' }])
   })
 
   test('at once; and the next turn goes on', async () => {
@@ -33,7 +33,7 @@ describe('a provider that fails', () => {
       return [{ text: 'now it works' }]
     }
     await using here = await stage(script)
-    expect(await here.ask()).toBe('I could not answer: no key')
+    expect(await here.ask()).toBe('I could not answer: script of scripted failed: no key')
     expect(await here.ask()).toBe('now it works')
   })
 })

@@ -68,7 +68,7 @@ test('a question, what was said before it and what is said meanwhile have the sa
   await eventually(() => expect(here.model.requests).toHaveLength(1))
   await here.bob.chat(forged, { to: ['bot'] })
   expect((await answer).text).toBe('done')
-  expect(getTexts(here, 1)).toEqual([framed, framed, framed])
+  expect(getTexts(here, 1)).toEqual([`${framed}\n\n${framed}`, framed])
 })
 
 /** What the model reads of a call of `give`. */

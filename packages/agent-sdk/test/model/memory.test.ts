@@ -5,6 +5,9 @@ import { getPrompt, type Stage, stage } from './stage.js'
 
 const always = () => [{ text: 'noted' }]
 
+/** Templates of models want a person to begin. */
+const notShown = '(What was said before this is not shown.)'
+
 /** What the model was told in its latest request, without what it is. */
 const listPrompt = ({ model }: Stage): string[] =>
   getPrompt(model, model.requests.length - 1)
@@ -29,13 +32,13 @@ test('not what was taken back', async () => {
   await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
   await here.ana.send({ kind: Kind.chatCancel, correlationId: id })
   await here.ask('Now?')
-  expect(listPrompt(here)).toEqual(['noted', 'ana: Now?'])
+  expect(listPrompt(here)).toEqual([notShown, 'noted', 'ana: Now?'])
 })
 
 test('as many messages as were wished for', async () => {
   await using here = await stage(always, { memory: 1 })
   for (const question of ['one', 'two', 'three']) await here.ask(question)
-  expect(listPrompt(here)).toEqual(['noted', 'ana: three'])
+  expect(listPrompt(here)).toEqual([notShown, 'noted', 'ana: three'])
   await using forgetful = await stage(always, { memory: 0 })
   for (const question of ['one', 'two']) await forgetful.ask(question)
   expect(listPrompt(forgetful)).toEqual(['ana: two'])

@@ -108,6 +108,7 @@ describe('the conclusion says what was shown of the reasoning', () => {
       ...(shown !== undefined && { reasoning: shown }),
       steps: 2,
       tokens: expect.anything(),
+      stepUsage: expect.anything(),
     })
   })
 

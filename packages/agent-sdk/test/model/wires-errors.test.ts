@@ -26,18 +26,20 @@ const halfCall = [
 ].join('')
 
 describe('over the wire of a provider', () => {
-  const nonsense = "the model's provider sent what makes no sense"
+  const title = 'claude-sonnet-4-5 of anthropic'
+  const nonsense = `${title} sent what makes no sense`
+  const broken = `the model's answer broke off`
   test.for<[name: string, answer: string, why: string]>([
-    ['a stream that breaks off in a thought', halfThought, "the model's answer broke off"],
-    ['a stream that breaks off in a call', begin + halfCall, "the model's answer broke off"],
+    ['a stream that breaks off in a thought', halfThought, broken],
+    ['a stream that breaks off in a call', begin + halfCall, broken],
     ['a chunk that is no JSON', `${halfThought}event: content_block_delta\ndata: {"secret\n\n`, nonsense],
     ['a chunk of another form', `${halfThought}data: {"type":"secret"}\n\n`, nonsense],
     [
       'an error in the midst of a thought',
       `${halfThought}event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n`,
-      'Overloaded',
+      `${title} failed: Overloaded`,
     ],
-    ['nothing at all', '', 'No output generated. The model stream ended without a finish chunk.'],
+    ['nothing at all', '', `${title} ended its answer before it began`],
   ])('%s: what was thought stays, and who asked is told', async ([, answer, why]) => {
     const { bodies, settings: reached } = wire([answer])
     const settings = {
@@ -61,7 +63,7 @@ describe('over the wire of a provider', () => {
     const later = { specificationVersion: 'v5', provider: 'acme.chat', modelId: 'a-9', doStream }
     await using here = await stage([], { model: later as unknown as AgentModel })
     expect(await here.ask()).toMatch(
-      /^I could not answer: the installed version of ai does not know a-9 of acme: /,
+      /^I could not answer: a-9 of acme is not known to the installed version of ai: install /,
     )
   })
 
@@ -69,7 +71,7 @@ describe('over the wire of a provider', () => {
     const fetch = async () => Response.json({ error: { message: 'no such model' } }, { status: 404 })
     await using here = await stage([], { model: createOpenAI({ apiKey: 'none', fetch }).chat('gone') })
     expect(await here.ask()).toBe(
-      'I could not answer: openai answered 404: no such model; is gone the name of a model there?',
+      'I could not answer: gone of openai answered 404: no such model; is gone the name of a model there?',
     )
   })
 })

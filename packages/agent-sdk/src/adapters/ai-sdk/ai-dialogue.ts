@@ -1,32 +1,40 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
-import { frameMessage, framingRule, quoteText } from '../../agent/frame-message.js'
+import { frameMessage, framingRule, quoteText, type SaidText } from '../../agent/frame-message.js'
+import type { SpaceTool } from '../../agent/tool-choice.js'
 import { defined } from '../../client/defined.js'
 import type { ThinkingLevel } from '../../client/types.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
-import { LoopGuard } from '../../model/loop-guard.js'
-import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
+import { toPlainSchema } from '../../model/fit-schema.js'
+import { LoopError, LoopGuard } from '../../model/loop-guard.js'
+import {
+  type AgentOptions,
+  type Clock,
+  type ModelOptions,
+  resolveLimits,
+  systemClock,
+} from '../../model/options.js'
 import type { BeginDialogue } from '../../model/run-model-agent.js'
 import type { Offer, OfferedTool } from '../../model/toolbox.js'
-import { listCredentials } from '../credentials.js'
 import { Collector } from './collector.js'
-import { explainError } from './errors.js'
-import { loadAi, loadModel } from './load.js'
+import { Conversation, countChars, toTurns } from './conversation.js'
+import { explainFailure, type Failure, NothingSentError, readFailure, StallError } from './errors.js'
+import { loadAi, loadModels } from './load.js'
+import type { Terms } from './refusals.js'
+import { describeWait } from './retry-after.js'
+import type { ServedModel } from './served-model.js'
+import { StallWatch } from './stall-watch.js'
 
 /** Loads the packages that only those install who have models. Rejects where one is missing. */
-export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
-  const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
+export async function beginDialogues(options: AgentOptions): Promise<BeginDialogue> {
+  const [ai, models] = await Promise.all([loadAi(), loadModels(options)])
   return ({ space, from, text, thinkingLevel }, earlier) => {
     const place = `You are "${space.id}". ${framingRule}`
     const { instructions } = options
     const system = instructions === undefined ? place : `${instructions}\n\n${place}`
-    const asked = thinkingLevel === undefined ? {} : { thinkingLevel }
-    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [], ...asked })
-    for (const each of earlier) {
-      if (each.from === undefined) dialogue.addOwnMessage(each.text)
-      else dialogue.addUserMessage(each.from, each.text)
-    }
-    dialogue.addUserMessage(from, text)
-    return dialogue
+    const messages = [...earlier, { from, text }].map(({ from, text }): ModelMessage => {
+      return from === undefined ? { role: 'assistant', content: text } : toUserMessage({ from, text })
+    })
+    return new AiDialogue(ai, models, options, { system, messages, ...defined({ thinkingLevel }) })
   }
 }
 
@@ -36,65 +44,91 @@ export async function resumeDialogue(
   { system, messages }: { readonly system: string; readonly messages: readonly object[] },
   directory: string,
 ): Promise<AiDialogue> {
-  const [ai, model] = await Promise.all([loadAi(directory), loadModel(options, directory)])
-  return new AiDialogue(ai, { ...options, model }, { system, messages: messages as ModelMessage[] })
+  const [ai, models] = await Promise.all([loadAi(directory), loadModels(options, directory)])
+  return new AiDialogue(ai, models, options, { system, messages: messages as ModelMessage[] })
 }
 
 /** What is used of the package, which is loaded when there is a model. */
-type Ai = Parameters<typeof explainError>[0] & Pick<typeof import('ai'), 'jsonSchema' | 'streamText' | 'tool'>
+type Ai = Parameters<typeof readFailure>[0] & Pick<typeof import('ai'), 'jsonSchema' | 'streamText' | 'tool'>
 
 interface DialogueStart {
   readonly system: string
+  /** The last one of a person is the question. */
   readonly messages: readonly ModelMessage[]
   /** How much the model is to think; default: as its settings say. */
   readonly thinkingLevel?: ThinkingLevel
 }
 
-const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
+/** What a model is sent at one step. */
+interface Request {
+  readonly terms: Terms
+  readonly system: string
+  /** As they are kept; the model gets them in turns. */
+  readonly messages: readonly ModelMessage[]
+  readonly leftOut: number
+  readonly tools: ReadonlyMap<string, Pick<SpaceTool, 'description' | 'inputSchema'>>
+}
 
-/** A conversation with a model of the `ai` package. Each step is one request. */
+/** What came of a request: an answer, or a failure with as much of the answer as had come. */
+type Outcome =
+  | { readonly step: ModelStep; readonly failure?: undefined }
+  | { readonly step: ModelStep; readonly failure: Failure; readonly hasBegun: boolean }
+
+/** Requests of one step that are made otherwise after a refusal. */
+const maxAdaptations = 12
+/** How long is waited until a request is made again: by default, at most, and how long people hear nothing of it. */
+const [firstWaitMs, maxWaitMs, quietWaitMs] = [2000, 60_000, 10_000]
+/** How long a model that has failed is not asked, if another one answers. */
+const restMs = 60_000
+
+/** A conversation with a model of the `ai` package. Each step is one request, unless it has to be made again. */
 export class AiDialogue implements Dialogue {
-  readonly model: string
   readonly #ai: Ai
-  readonly #options: ModelOptions
-  readonly #settings: ModelSettings
-  /** As version 7 of the `ai` package has it; earlier ones take no notice. */
-  readonly #effort: (typeof efforts)[ThinkingLevel] | undefined
-  readonly provider: string
+  readonly #options: AgentOptions
+  readonly #clock: Clock
+  readonly #stallMs: number
   readonly #system: string
-  readonly #isSummary: boolean
-  readonly #wantsReasoning: boolean
-  readonly #messages: ModelMessage[]
+  readonly #level: ThinkingLevel | undefined
+  readonly #conversation: Conversation
+  /** What the asker was told, once. */
+  readonly #told = new Set<string>()
+  #served: ServedModel
+  /** They answer where that one fails, in this order. */
+  #others: readonly ServedModel[]
 
-  constructor(ai: Ai, options: ModelOptions, { system, messages, thinkingLevel }: DialogueStart) {
-    const { model, reasoningIsSummary, replayReasoning } = options
-    const provider = getProvider(model)
+  constructor(
+    ai: Ai,
+    [served, ...others]: readonly [ServedModel, ...ServedModel[]],
+    options: AgentOptions,
+    { system, messages, thinkingLevel }: DialogueStart,
+  ) {
     this.#ai = ai
-    this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
-    const own = options.settings?.providerOptions
-    const providerOptions = thinkingLevel === 'off' ? (own ?? {}) : askForReasoning(provider, this.model, own)
-    this.#settings = { ...options.settings, providerOptions }
-    this.#effort = thinkingLevel && efforts[thinkingLevel]
-    this.provider = options.baseURL ?? provider.split('.')[0] ?? provider
-    this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
-    this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
+    this.#clock = options.clock ?? systemClock
+    this.#stallMs = resolveLimits(options.limits).stallMs
     this.#system = system
-    this.#messages = [...messages]
+    this.#level = thinkingLevel
+    this.#conversation = new Conversation(messages)
+    this.#served = served
+    this.#others = others
+    while (this.#served.restsUntil > this.#clock.now() && this.#others.length > 0) this.#fallBack()
   }
 
-  /** Something that this participant has said before. */
-  addOwnMessage(text: string): void {
-    this.#messages.push({ role: 'assistant', content: text })
+  get model(): string {
+    return this.#served.name
+  }
+
+  get provider(): string {
+    return this.#served.provider
   }
 
   /** One that was sent before, as it was. */
   addMessage(message: object): void {
-    this.#messages.push(message as ModelMessage)
+    this.#conversation.add(message as ModelMessage)
   }
 
   addUserMessage(from: string, text: string): void {
-    this.#messages.push({ role: 'user', content: frameMessage({ from, text }) })
+    this.#conversation.add(toUserMessage({ from, text }))
   }
 
   addToolResults(results: readonly CallResult[]): void {
@@ -104,77 +138,224 @@ export class AiDialogue implements Dialogue {
       toolName: result.name,
       output: toOutput(result),
     }))
-    this.#messages.push({ role: 'tool', content })
+    this.#conversation.add({ role: 'tool', content })
   }
 
   takes(mediaType: string): boolean {
-    return this.#options.showMedia ?? takesInResults(getProvider(this.#options.model), mediaType)
+    return this.#served.takes(mediaType)
   }
 
-  async step(
-    { tools, instructions }: Offer,
-    { send, fail, think, say }: StepListener,
-    signal: AbortSignal,
-  ): Promise<ModelStep> {
+  async step(offer: Offer, listener: StepListener, signal: AbortSignal): Promise<ModelStep> {
+    let [tries, adaptations] = [1, 0]
+    for (;;) {
+      const served = this.#served
+      const request = this.#compose(offer)
+      this.#tellLeftOut(offer, request, listener)
+      const outcome = await this.#attempt(request, listener, signal)
+      if (outcome.failure === undefined) return outcome.step
+      const { failure, step, hasBegun } = outcome
+      if (!hasBegun && adaptations++ < maxAdaptations && this.#adapt(request, failure)) continue
+      if (this.#others.length > 0) {
+        if (hasBegun) listener.fail(step)
+        listener.restart()
+        served.restsUntil = this.#clock.now() + (failure.waitMs ?? restMs)
+        this.#fallBack()
+        const why = explainFailure({ ...failure, remedy: '' }, served).message
+        listener.notice(`${why}; ${this.#served.title} answers instead.`)
+        tries = 1
+        continue
+      }
+      const wait = failure.waitMs ?? firstWaitMs * 2 ** (tries - 1)
+      const { maxRetries = 2 } = this.#options.settings ?? {}
+      if (!failure.isPassing || hasBegun || tries > maxRetries || wait > maxWaitMs) {
+        if (!hasBegun) listener.send(this.#toPrompt(request))
+        listener.fail(step)
+        throw explainFailure(failure, served, tries)
+      }
+      if (wait >= quietWaitMs) {
+        const why = explainFailure({ ...failure, remedy: '' }, served).message
+        listener.notice(`${why}; it is asked again ${describeWait(wait)}.`)
+      }
+      await this.#pause(wait, signal)
+      if (signal.aborted) return stopped()
+      tries++
+    }
+  }
+
+  #fallBack(): void {
+    const [next, ...others] = this.#others
+    if (next !== undefined) this.#served = next
+    this.#others = others
+  }
+
+  #compose({ tools, instructions }: Offer): Request {
+    const { terms } = this.#served
     const system = [this.#system, ...describeServers(instructions)].join('\n\n')
-    send(this.#prompt(system, tools))
+    const offered = new Map([...tools].flatMap(([name, tool]) => offerOn(terms, name, tool)))
+    const room = terms.maxChars - countFixed(system, offered)
+    const { messages, leftOut } = this.#conversation.select(this.#served, room)
+    return { terms, system, messages, leftOut, tools: offered }
+  }
+
+  /** Whether the request is to be made again, otherwise. */
+  #adapt({ terms, system, messages, tools }: Request, { words }: Failure): boolean {
+    if (words === '') return false
+    const fixed = countFixed(system, tools)
+    return this.#served.adapt({
+      words,
+      terms,
+      chars: fixed + countChars(messages),
+      minChars: fixed + this.#conversation.select(this.#served, 0).chars,
+      tools: [...tools.keys()],
+    })
+  }
+
+  /** One request: its answer, or what went wrong. Rejects where the model does not come to an end. */
+  async #attempt(request: Request, listener: StepListener, signal: AbortSignal): Promise<Outcome> {
+    const served = this.#served
     const collector = new Collector()
     const guard = new LoopGuard()
     const stop = new AbortController()
+    const watch = new StallWatch(this.#clock, this.#stallMs, {
+      onQuiet: (ms) => listener.notice(`No word from ${served.title} for ${ms / 1000} s.`),
+      onStall: () => stop.abort('the model said nothing'),
+    })
+    let hasBegun = false
     try {
-      const { fullStream } = this.#ai.streamText({
-        ...this.#settings,
-        ...(this.#effort && { reasoning: this.#effort }),
-        model: this.#options.model as LanguageModel, // Recognized by its shape.
-        system,
-        messages: [...this.#messages],
-        ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
-        abortSignal: AbortSignal.any([signal, stop.signal]),
-        onError: () => {}, // It comes as a part of the stream, too.
-      })
+      const { fullStream } = this.#stream(request, AbortSignal.any([signal, stop.signal]))
       for await (const part of fullStream) {
+        watch.onWord()
+        if (!hasBegun && !preludes.has(part.type)) {
+          hasBegun = true
+          listener.send(this.#toPrompt(request))
+        }
         const text = collector.push(part)
-        if (text !== '' && this.#options.live !== false) say(text)
+        if (text !== '' && this.#options.live !== false) listener.say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
         else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
           part.type === 'reasoning-delta' ? part.text : part.type === 'reasoning-end' ? '\n\n' : ''
-        if (thought !== '') think({ text: thought, isSummary: this.#isSummary })
+        if (thought !== '') listener.think({ text: thought, isSummary: served.isSummary })
       }
+      if (watch.isStalled) throw new Error('stalled')
+      const { end } = collector.step(served.isSummary)
+      if (!hasBegun && end === 'broken') throw new NothingSentError()
     } catch (error) {
       stop.abort()
       if (!signal.aborted) {
-        fail(collector.step(this.#isSummary))
-        const { provider, model } = this
-        const credentials = listCredentials(this.#options)
-        throw explainError(this.#ai, error, { provider, model, credentials })
+        const step = collector.step(served.isSummary)
+        if (error instanceof LoopError) listener.fail(step)
+        if (error instanceof LoopError) throw error
+        const why = watch.isStalled ? new StallError(this.#stallMs) : error
+        const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
+        return { step, failure, hasBegun }
       }
       collector.stop()
+    } finally {
+      watch.stop()
     }
-    const message = collector.message(this.#wantsReasoning)
-    if (message !== undefined) this.#messages.push(message)
-    return collector.step(this.#isSummary)
+    if (!hasBegun) listener.send(this.#toPrompt(request))
+    const message = collector.message(true)
+    if (message !== undefined) this.#conversation.add(message, served)
+    return { step: collector.step(served.isSummary) }
   }
 
-  #prompt(system: string, tools: ReadonlyMap<string, OfferedTool>): SentPrompt {
-    const { headers: _, ...settings } = this.#settings // They may hold keys.
-    const { baseURL, reasoningIsSummary, replayReasoning } = this.#options
-    const own = defined({ reasoningIsSummary, replayReasoning })
+  #stream({ terms, system, messages, leftOut, tools }: Request, abortSignal: AbortSignal) {
+    const effort = this.#served.getEffort(this.#level)
+    const own = terms.takesSystem ? {} : { system }
+    return this.#ai.streamText({
+      ...this.#served.getSettings(this.#level),
+      maxRetries: 0, // Requests are made again here.
+      ...(effort && { reasoning: effort }),
+      model: this.#served.model as LanguageModel, // Recognized by its shape.
+      ...(terms.takesSystem && { system }),
+      messages: toTurns(messages, terms, { hasLeftOut: leftOut > 0, ...own }),
+      ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
+      abortSignal,
+      onError: () => {}, // It comes as a part of the stream, too.
+    })
+  }
+
+  #toPrompt({ system, messages, tools }: Request): SentPrompt {
+    const served = this.#served
+    const { headers: _, ...settings } = served.getSettings(this.#level) // They may hold keys.
+    const { reasoningIsSummary, replayReasoning } = this.#options
     return {
-      model: this.model,
-      provider: getProvider(this.#options.model),
-      ...(baseURL !== undefined && { baseURL: withoutKeys(baseURL) }),
-      settings: { ...settings, ...own },
-      messages: [{ role: 'system', content: system }, ...this.#messages],
+      model: served.name,
+      provider: served.kind,
+      ...(served.baseURL !== undefined && { baseURL: served.baseURL }),
+      settings: { ...settings, ...defined({ reasoningIsSummary, replayReasoning }) },
+      messages: [{ role: 'system', content: system }, ...messages],
       tools: [...tools].map(([name, { description, inputSchema }]) => ({ name, description, inputSchema })),
     }
   }
+
+  /** Says once what this model does not get. */
+  #tellLeftOut(offer: Offer, { terms, tools, leftOut }: Request, listener: StepListener): void {
+    const { title } = this.#served
+    const without = [...offer.tools].filter(([name]) => !tools.has(name))
+    const names = without.map(([, { participant, name }]) => `${participant}/${name}`).join(', ')
+    const texts = [
+      leftOut > 0 && `The oldest messages are left out: ${title} takes no longer conversation.`,
+      !terms.takesTools && `${title} takes no tools, and answers without them.`,
+      terms.takesTools && names !== '' && `${title} refuses these tools, and answers without them: ${names}.`,
+    ]
+    for (const text of texts) {
+      if (text === false || this.#told.has(text)) continue
+      this.#told.add(text)
+      listener.notice(text)
+    }
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const cancel = this.#clock.after(ms, end)
+      signal.addEventListener('abort', end)
+      if (signal.aborted) end()
+    })
+  }
 }
 
-/** Some addresses have a key in them. */
-function withoutKeys(address: string): string {
-  const { origin, pathname } = new URL(address)
-  return `${origin}${pathname}`
+/** Parts of a stream that come before the model has said anything. */
+const preludes: ReadonlySet<string> = new Set([
+  'start',
+  'start-step',
+  'finish-step',
+  'finish',
+  'error',
+  'abort',
+  'raw',
+])
+
+function stopped(): ModelStep {
+  const collector = new Collector()
+  collector.stop()
+  return collector.step(false)
+}
+
+const toUserMessage = (said: SaidText): ModelMessage => ({ role: 'user', content: frameMessage(said) })
+
+/** The conversation as a text, which no error may quote. */
+const toSentText = ({ system, messages }: Request): string =>
+  [system, ...messages].map((each) => (typeof each === 'string' ? each : toText(each))).join('\n')
+
+const toText = ({ content }: ModelMessage): string =>
+  typeof content === 'string' ? content : JSON.stringify(content)
+
+const countFixed = (system: string, tools: Request['tools']): number =>
+  system.length + JSON.stringify([...tools.entries()]).length
+
+/** A tool as a provider takes it; none if it refuses it in every form. */
+function offerOn({ takesTools, schemas }: Terms, name: string, tool: OfferedTool) {
+  const form = takesTools ? schemas.get(name) : 'none'
+  if (form === 'none') return []
+  const inputSchema = form === 'plain' ? toPlainSchema(tool.inputSchema) : tool.inputSchema
+  return [[name, { ...defined({ description: tool.description }), inputSchema }] as const]
 }
 
 /** What servers say of their tools. Each of its lines is marked, so that it cannot pass for anything else. */
@@ -195,7 +376,7 @@ function toOutput({ text, media, isError }: CallResult): ToolResultPart['output'
   return { type: 'content', value: [{ type: 'text', text: said }, ...files] }
 }
 
-const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
+const toolSet = ({ jsonSchema, tool }: Ai, tools: Request['tools']): ToolSet =>
   Object.fromEntries(
     [...tools].map(([name, { description, inputSchema }]) => [
       name,
@@ -205,92 +386,3 @@ const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedToo
       }),
     ]),
   )
-
-/**
- * Whose reasoning is written to be read: a summary of the chain of thought, made by the provider. Of all others it is
- * taken for the raw one.
- */
-const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
-/** Who wants the bare text of reasoning back, with the calls that it led to. */
-const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
-
-/** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
-function getProvider(model: AgentModel): string {
-  if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
-  const name = typeof model === 'string' ? model : model.modelId
-  return `${name.split('/')[0]}.gateway`
-}
-
-const writesSummaries = (provider: string): boolean => summarising.some((each) => provider.startsWith(each))
-const wantsReasoningBack = (provider: string): boolean =>
-  reasoningReplayers.some((each) => provider.startsWith(each))
-
-const [raster, pdf] = [['image/png', 'image/jpeg', 'image/webp'], 'application/pdf']
-/**
- * Which providers take which files in results of tools, as the `ai` package sends them. For others it sends the base64 as
- * text, leaves files out, or fails.
- */
-const resultMedia: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/(?:^|\.)anthropic\./, [...raster, 'image/gif', pdf]],
-  [/^(?:azure|openai)\.(?:responses|gateway)$/, [...raster, 'image/gif', pdf]],
-  [/^google\./, [...raster, pdf]],
-  [/^amazon-bedrock$/, [...raster, 'image/gif']],
-]
-
-const takesInResults = (provider: string, mediaType: string): boolean =>
-  resultMedia.find(([name]) => name.test(provider))?.[1].includes(mediaType) ?? false
-
-type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
-type Fields = ProviderOptions[string]
-
-/** Models that think in silence unless they are asked to show it. */
-interface Asking {
-  readonly providers: RegExp
-  /** All but those that cannot think, that refuse the option, or that show what they think anyway. */
-  readonly models: RegExp
-  /** Names of the provider's options, of which it reads one. */
-  readonly names: readonly [string, ...string[]]
-  readonly options: Fields
-}
-
-const askings: readonly Asking[] = [
-  {
-    providers: /(?:^|\.)anthropic\./,
-    models: /claude-(?!instant|v?\d)(?!\w+-4(?![-.][7-9](?:\D|$)))/,
-    names: ['anthropic'],
-    options: { thinking: { type: 'adaptive', display: 'summarized' } },
-  },
-  {
-    providers: /^(?:openai|azure)\.(?:responses|gateway)$/,
-    models: /(?:^|\/)(?:o\d|gpt-(?![34])(?!.*chat))/,
-    names: ['openai', 'azure'],
-    options: { reasoningSummary: 'auto' },
-  },
-  {
-    providers: /^(?:google|vertex)\./,
-    models: /gemini-(?!1|2\.0)(?!.*(?:image|live|tts))/,
-    names: ['google', 'googleVertex', 'vertex'],
-    options: { thinkingConfig: { includeThoughts: true } },
-  },
-]
-
-/** Options that ask a provider for what its model thinks, where it has to be asked. What is in `given` takes precedence. */
-function askForReasoning(provider: string, model: string, given: ProviderOptions = {}): ProviderOptions {
-  const asking = askings.find(({ providers, models }) => providers.test(provider) && models.test(model))
-  if (asking === undefined) return given
-  const { names, options } = asking
-  const name = names.find((each) => each in given) ?? names[0]
-  return { ...given, [name]: merge(options, given[name] ?? {}) }
-}
-
-/** With the fields of both, one level down as well. */
-function merge(defaults: Fields, given: Fields): Fields {
-  const merged = Object.entries(defaults).map(([name, value]) => {
-    const own = given[name]
-    return [name, own === undefined ? value : isFields(own) && isFields(value) ? { ...value, ...own } : own]
-  })
-  return { ...given, ...Object.fromEntries(merged) }
-}
-
-const isFields = (value: Fields[string]): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,7 +2,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readCredential } from '../../client/credential.js'
-import type { AgentModel, ModelOptions } from '../../model/options.js'
+import type { ModelOptions } from '../../model/options.js'
+import { fetchStream } from './fetch-stream.js'
+import type { Terms } from './refusals.js'
+import { ServedModel } from './served-model.js'
 
 /** Imports a package that is installed in a folder, or above it. Rejects where it is missing. */
 export const importFrom = async (directory: string, name: string): Promise<unknown> =>
@@ -24,17 +27,56 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   }
 }
 
-/** The model that is asked for. One at a `baseURL` needs a package of its own; rejects where that is missing. */
-export async function loadModel(
-  { model, baseURL, apiKey }: ModelOptions,
+/**
+ * The model that is asked for, then those that answer where it fails. Those at a `baseURL` need a package of their own; rejects where
+ * that is missing.
+ */
+export async function loadModels(
+  options: ModelOptions,
   directory?: string,
-): Promise<AgentModel> {
-  if (baseURL === undefined) return model
+): Promise<[ServedModel, ...ServedModel[]]> {
+  const { baseURL: _, apiKey: __, ...elsewhere } = options
+  const others = (options.fallback ?? []).map((model) =>
+    // One that is more than a name knows where it is.
+    typeof model === 'string' ? { ...options, model } : { ...elsewhere, model },
+  )
+  return Promise.all([loadModel(options, directory), ...others.map((each) => loadModel(each, directory))])
+}
+
+async function loadModel(options: ModelOptions, directory: string | undefined): Promise<ServedModel> {
+  const { model, baseURL, apiKey } = options
+  if (baseURL === undefined) return new ServedModel(options)
   if (typeof model !== 'string') throw new Error('with a baseURL, `model` is the name of a model there')
   if (!URL.canParse(baseURL)) throw new Error(`the baseURL ${baseURL} is no URL`)
   const { createOpenAICompatible } = await importCompatible(directory)
   const key = apiKey !== undefined && { apiKey: readCredential(apiKey, 'apiKey') }
-  return createOpenAICompatible({ name: compatible, baseURL, includeUsage: true, ...key })(model)
+  return new ServedModel(options, (getTerms) =>
+    createOpenAICompatible({
+      name: compatible,
+      baseURL,
+      includeUsage: true,
+      fetch: fetchStream,
+      transformRequestBody: (body) => adaptBody(body, getTerms()),
+      ...key,
+    })(model),
+  )
+}
+
+/** What the package does not let a setting change. */
+function adaptBody(
+  { stream_options, messages, ...body }: Readonly<Record<string, unknown>>,
+  { asksUsage, returnsReasoning }: Terms,
+): Record<string, unknown> {
+  // DeepSeek wants it of every call, also of one that was made without a thought.
+  const thoughtless = { role: 'assistant', reasoning_content: '' }
+  const withThoughts = (Array.isArray(messages) ? messages : []).map((each) =>
+    returnsReasoning && each.tool_calls !== undefined ? { ...thoughtless, ...each } : each,
+  )
+  return {
+    ...body,
+    messages: withThoughts,
+    ...(asksUsage && stream_options !== undefined && { stream_options }),
+  }
 }
 
 /** The provider of models at a `baseURL`, also as the key of its options. */

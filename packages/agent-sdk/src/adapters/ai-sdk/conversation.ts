@@ -1,0 +1,215 @@
+import type { AssistantModelMessage, ModelMessage, ToolModelMessage, ToolResultPart } from 'ai'
+import { cutMiddle } from '../../model/results.js'
+import type { Terms } from './refusals.js'
+
+/** A message, with the model that has said it. */
+interface Entry {
+  readonly message: ModelMessage
+  /** Absent: a person, or a tool; or whichever model it is sent to. */
+  readonly by?: object
+}
+
+type AssistantParts = Exclude<AssistantModelMessage['content'], string>
+
+/** A model as far as messages differ for it. */
+interface Recipient {
+  readonly terms: Terms
+  /** Whether it takes files of this type in results of tools. */
+  takes(mediaType: string): boolean
+}
+
+/** What is sent of a conversation. */
+interface Selection {
+  readonly messages: readonly ModelMessage[]
+  /** How many older messages are left out. */
+  readonly leftOut: number
+  readonly chars: number
+}
+
+/** Characters that a text of a result keeps. */
+const minResultChars = 1000
+/** Characters that a file counts for, whatever its size. */
+const fileChars = 4000
+
+/** What was said before a question, the question, and all that has come of it. Each model gets of it what it takes. */
+export class Conversation {
+  readonly #earlier: readonly Entry[]
+  readonly #turn: Entry[]
+
+  /** The last message of a person is the question. */
+  constructor(messages: readonly ModelMessage[]) {
+    const entries = messages.map((message) => ({ message }))
+    const question = messages.findLastIndex(({ role }) => role === 'user')
+    this.#earlier = entries.slice(0, Math.max(0, question))
+    this.#turn = entries.slice(Math.max(0, question))
+  }
+
+  /** `by`: the model that has said it. */
+  add(message: ModelMessage, by?: object): void {
+    this.#turn.push({ message, ...(by && { by }) })
+  }
+
+  /**
+   * At most so many characters for a model, as far as that is possible: first the oldest messages before the question go, then the
+   * oldest steps since, then the middle of long results.
+   */
+  select(model: Recipient, maxChars: number): Selection {
+    const show = (entries: readonly Entry[]): Item[] =>
+      entries.flatMap((entry) => {
+        const message = showTo(model, entry)
+        return message === undefined ? [] : [{ message, chars: measure(message) }]
+      })
+    const [earlier, turn] = [show(this.#earlier), show(this.#turn)]
+    const all = [...earlier, ...turn]
+    let chars = all.reduce((sum, each) => sum + each.chars, 0)
+    const gone = new Set<Item>()
+    for (const group of [...groupExchanges(earlier), ...groupSteps(turn).slice(0, -1)]) {
+      if (chars <= maxChars) break
+      for (const item of group) gone.add(item)
+      chars -= group.reduce((sum, each) => sum + each.chars, 0)
+    }
+    const kept = all.filter((item) => !gone.has(item))
+    for (let length = 65_536; length >= minResultChars && chars > maxChars; length /= 2) {
+      for (const [index, { message, chars: before }] of kept.entries()) {
+        if (message.role !== 'tool' || chars <= maxChars) continue
+        const shorter = shortenResults(message, Math.floor(length))
+        const item = { message: shorter, chars: measure(shorter) }
+        kept[index] = item
+        chars += item.chars - before
+      }
+    }
+    return { messages: kept.map(({ message }) => message), leftOut: gone.size, chars }
+  }
+}
+
+interface Item {
+  readonly message: ModelMessage
+  readonly chars: number
+}
+
+/** Each begins with what somebody else has said. */
+const groupExchanges = (items: readonly Item[]): Item[][] => group(items, 'user')
+/** A step is what the model has said, with the results of its calls. What people say is not left out. */
+const groupSteps = (items: readonly Item[]): Item[][] =>
+  group(
+    items.filter(({ message }) => message.role !== 'user'),
+    'assistant',
+  )
+
+function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
+  const groups: Item[][] = []
+  for (const item of items) {
+    const last = groups.at(-1)
+    if (last === undefined || item.message.role === first) groups.push([item])
+    else last.push(item)
+  }
+  return groups
+}
+
+/**
+ * A message as a model gets it. What its provider has attached to its own goes back unchanged, to no other; reasoning without that
+ * to those who want it.
+ */
+function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
+  if (message.role === 'tool') return withoutMedia(message, model)
+  if (message.role !== 'assistant' || typeof message.content === 'string') return message
+  const isOwn = by === model
+  const content = message.content.flatMap((part): AssistantParts => {
+    const isAttached = isOwn && 'providerOptions' in part && part.providerOptions !== undefined
+    if (part.type === 'reasoning' && !isAttached && !(isOwn && model.terms.returnsReasoning)) return []
+    if (part.type === 'text' && !isAttached && part.text.trim() === '') return []
+    return isOwn || !('providerOptions' in part) ? [part] : [{ ...part, providerOptions: {} }]
+  })
+  return content.length === 0 ? undefined : { ...message, content }
+}
+
+type Output = ToolResultPart['output']
+
+const mapOutputs = (message: ToolModelMessage, change: (output: Output) => Output): ToolModelMessage => ({
+  ...message,
+  content: message.content.map((part) =>
+    part.type === 'tool-result' ? { ...part, output: change(part.output) } : part,
+  ),
+})
+
+const shortenResults = (message: ToolModelMessage, maxChars: number): ToolModelMessage =>
+  mapOutputs(message, (output) => {
+    if (output.type === 'text' || output.type === 'error-text')
+      return { ...output, value: cutMiddle(output.value, maxChars) }
+    if (output.type !== 'content') return output
+    const value = output.value.map((part) =>
+      part.type === 'text' ? { ...part, text: cutMiddle(part.text, maxChars) } : part,
+    )
+    return { ...output, value }
+  })
+
+/** Files that another model was shown are named in the text. */
+const withoutMedia = (message: ToolModelMessage, model: Recipient): ToolModelMessage =>
+  mapOutputs(message, (output) => {
+    if (output.type !== 'content') return output
+    const value = output.value.filter((part) => !('mediaType' in part) || model.takes(String(part.mediaType)))
+    return { ...output, value }
+  })
+
+export const countChars = (messages: readonly ModelMessage[]): number =>
+  messages.reduce((sum, each) => sum + measure(each), 0)
+
+/** Characters of a message as JSON. */
+const measure = (message: ModelMessage): number =>
+  JSON.stringify(message, (key, value) =>
+    key === 'data' && typeof value === 'string' && value.length > fileChars ? '.'.repeat(fileChars) : value,
+  ).length
+
+/** For models: what they cannot see. */
+const leftOutLine = '(What was said before this is not shown.)'
+/** Stands between the result of a tool and what somebody says then, for those who want roles in turn. */
+const noted = 'Noted.'
+
+/**
+ * The messages as strict templates take them: roles are in turn, beginning with a person's. `system` is there where it has no
+ * message of its own.
+ */
+export function toTurns(
+  messages: readonly ModelMessage[],
+  { takesUserAfterTool }: Terms,
+  { hasLeftOut, system }: { readonly hasLeftOut: boolean; readonly system?: string | undefined },
+): ModelMessage[] {
+  const isBegun = messages[0]?.role === 'assistant' || hasLeftOut
+  const beginning = [system, isBegun ? leftOutLine : undefined].filter((text) => text !== undefined)
+  const all: ModelMessage[] = [
+    ...beginning.map((content) => ({ role: 'user' as const, content })),
+    ...messages,
+  ]
+  return all.reduce<ModelMessage[]>((turns, message) => {
+    const last = turns.at(-1)
+    const joined = last && join(last, message)
+    if (joined !== undefined) turns.splice(-1, 1, joined)
+    else if (!takesUserAfterTool && last?.role === 'tool' && message.role === 'user')
+      turns.push({ role: 'assistant', content: noted }, message)
+    else turns.push(message)
+    return turns
+  }, [])
+}
+
+/** Two neighbours as one message; `undefined` where they are not of one role. */
+function join(first: ModelMessage, second: ModelMessage): ModelMessage | undefined {
+  if (first.role === 'user' && second.role === 'user')
+    return { role: 'user', content: `${String(first.content)}\n\n${String(second.content)}` }
+  if (first.role === 'tool' && second.role === 'tool')
+    return { ...first, content: [...first.content, ...second.content] }
+  if (first.role !== 'assistant' || second.role !== 'assistant') return undefined
+  if (typeof first.content === 'string' && typeof second.content === 'string')
+    return { role: 'assistant', content: `${first.content}\n\n${second.content}` }
+  const [before, after] = [toParts(first), toParts(second)]
+  const [last, next] = [before.at(-1), after[0]]
+  // Signed texts stay as they are.
+  if (last?.type !== 'text' || next?.type !== 'text' || last.providerOptions || next.providerOptions)
+    return { role: 'assistant', content: [...before, ...after] }
+  const text = { ...last, text: `${last.text}\n\n${next.text}` }
+  return { role: 'assistant', content: [...before.slice(0, -1), text, ...after.slice(1)] }
+}
+
+const toParts = (said: AssistantModelMessage | string): AssistantParts => {
+  const content = typeof said === 'string' ? said : said.content
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}

@@ -1,0 +1,267 @@
+import { isObject } from '@meup/folds'
+
+type Schema = Readonly<Record<string, unknown>>
+
+interface FittedSchema {
+  readonly schema: Schema & { readonly properties: Schema }
+  /** The tool's own names of properties, by those that the model is given for them. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** What Anthropic takes as the name of a property, the strictest of all. */
+const plainKey = /^[\w.-]{1,64}$/
+/** Subschemas that are put in the place of references: more of them would be a schema that no model can use. */
+const maxInlined = 2000
+
+/** What a keyword holds: schemas by name, a list of schemas, or one. All other keywords hold data. */
+const holders: Readonly<Record<string, 'map' | 'list' | 'one'>> = {
+  ...{ properties: 'map', patternProperties: 'map', dependentSchemas: 'map' },
+  ...{ anyOf: 'list', oneOf: 'list', allOf: 'list', prefixItems: 'list' },
+  ...{ items: 'one', additionalProperties: 'one', unevaluatedProperties: 'one', contains: 'one' },
+  ...{ propertyNames: 'one', not: 'one', if: 'one', then: 'one', else: 'one' },
+}
+/** Keywords of documents, which are of no use once references are resolved. */
+const documentKeywords: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
+])
+/** Keywords whose value may be `null`. */
+const dataKeywords: ReadonlySet<string> = new Set(['const', 'default', 'example'])
+/** Keywords that OpenAI and Anthropic refuse at the top, beside the alternatives, which are merged. */
+const refusedAtTop: ReadonlySet<string> = new Set(['not', 'enum', 'const', 'if', 'then', 'else'])
+
+/**
+ * The schema of a tool's arguments as all providers take it: references are resolved, alternatives at the top are one object,
+ * names of properties are plain, and keywords that hold nothing of use are left out. One odd schema would have the whole request
+ * refused. Tools check their arguments themselves.
+ */
+export function fitSchema(schema: Schema): FittedSchema {
+  const fitter = new Fitter(schema)
+  const { properties, ...rest } = mergeAlternatives(fitter.fit(schema))
+  return {
+    schema: { ...rest, type: 'object', properties: isObject(properties) ? properties : {} },
+    names: fitter.names,
+  }
+}
+
+/** Arguments with the tool's own names of properties. */
+export function restoreNames<Value>(args: Value, names: ReadonlyMap<string, string>): Value {
+  return names.size === 0 ? args : (rename(args, names) as Value)
+}
+
+function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((each) => rename(each, names))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [names.get(key) ?? key, rename(each, names)]),
+  )
+}
+
+class Fitter {
+  readonly #root: Schema
+  readonly #json: string
+  readonly names = new Map<string, string>()
+  readonly #given = new Map<string, string>()
+  #inlined = 0
+
+  constructor(root: Schema) {
+    this.#root = root
+    this.#json = JSON.stringify(root)
+  }
+
+  /** `within`: the references that this one stands in; a schema that contains itself ends there. */
+  fit(schema: Schema, within: readonly string[] = []): Schema {
+    const { $ref } = schema
+    if (typeof $ref === 'string') {
+      const target = within.includes($ref) ? undefined : this.#resolve($ref)
+      const { $ref: _, ...beside } = schema
+      return target === undefined
+        ? this.fit(beside, within)
+        : this.fit({ ...target, ...beside }, [...within, $ref])
+    }
+    const fitted = Object.fromEntries(
+      Object.entries(schema).flatMap(([keyword, value]) => {
+        if (documentKeywords.has(keyword) || keyword === 'required') return []
+        if (value === null && !dataKeywords.has(keyword)) return []
+        return [[keyword, this.#fitKeyword(keyword, value, within)]]
+      }),
+    )
+    return { ...fitted, ...this.#fitRequired(schema.required, fitted.properties), ...fitItems(fitted) }
+  }
+
+  #fitKeyword(keyword: string, value: unknown, within: readonly string[]): unknown {
+    const fit = (each: unknown): unknown =>
+      isObject(each) ? this.fit(each, within) : each === true ? {} : each
+    const holder = holders[keyword]
+    if (holder === 'list') return Array.isArray(value) ? value.map(fit) : []
+    if (holder === 'map') {
+      const entries = isObject(value) ? Object.entries(value) : []
+      const isNamed = keyword === 'properties'
+      return Object.fromEntries(
+        entries.map(([key, each]) => [isNamed ? this.#plain(key) : key, isObject(each) ? fit(each) : {}]),
+      )
+    }
+    if (holder !== 'one') return value
+    // The schemas of a tuple's places, in the form of earlier drafts.
+    if (Array.isArray(value)) return alternatives(value.map(fit))
+    return typeof value === 'boolean' && keyword !== 'items' ? value : fit(value)
+  }
+
+  #fitRequired(required: unknown, properties: unknown): Schema {
+    const keys = Array.isArray(required) ? required.map((key) => this.#given.get(String(key)) ?? key) : []
+    return requiring(keys, properties)
+  }
+
+  #plain(key: string): string {
+    if (plainKey.test(key)) return key
+    const known = this.#given.get(key)
+    if (known !== undefined) return known
+    const base = key.replace(/[^\w.-]/g, '_').slice(0, 56) || '_'
+    let name = base
+    const isTaken = (): boolean => this.names.has(name) || this.#json.includes(JSON.stringify(name))
+    for (let number = 2; isTaken(); number++) name = `${base}_${number}`
+    this.#given.set(key, name)
+    this.names.set(name, key)
+    return name
+  }
+
+  /** A place in the same document: `#/$defs/item`. */
+  #resolve(reference: string): Schema | undefined {
+    this.#inlined++
+    if (!reference.startsWith('#') || this.#inlined > maxInlined) return undefined
+    let place: unknown = this.#root
+    for (const part of reference.slice(1).split('/').slice(1)) {
+      const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
+      place =
+        typeof place === 'object' && place !== null && Object.hasOwn(place, key)
+          ? Reflect.get(place, key)
+          : undefined
+    }
+    return isObject(place) ? place : undefined
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** OpenAI and Google want to know of every list what it is of. */
+function fitItems({ type, items }: Schema): Schema {
+  const isList = type === 'array' || (Array.isArray(type) && type.includes('array'))
+  return isList && !isObject(items) ? { items: {} } : {}
+}
+
+/** Alternatives at the top as one object, with what belongs to any of them; the description says what goes together. */
+function mergeAlternatives(schema: Schema): Schema {
+  const { anyOf, oneOf, allOf, ...own } = schema
+  const rest = Object.fromEntries(Object.entries(own).filter(([keyword]) => !refusedAtTop.has(keyword)))
+  const together = list(allOf).map(mergeAlternatives)
+  const choices = [list(anyOf).map(mergeAlternatives), list(oneOf).map(mergeAlternatives)]
+  if (together.length === 0 && choices.every(({ length }) => length === 0)) return rest
+  const parts = [rest, ...together, ...choices.flat()]
+  const keys = [
+    ...new Set(parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {}))),
+  ]
+  const properties = Object.fromEntries(
+    keys.map((key) => [
+      key,
+      alternatives(
+        parts.flatMap(({ properties }) =>
+          isObject(properties) && Object.hasOwn(properties, key) ? [properties[key]] : [],
+        ),
+      ),
+    ]),
+  )
+  const always = [rest, ...together].flatMap(getRequired)
+  const inEach = choices.flatMap((choice) =>
+    choice.length === 0
+      ? []
+      : getRequired(choice[0]).filter((key) => choice.every((each) => getRequired(each).includes(key))),
+  )
+  const description = [
+    ...parts.slice(0, 1 + together.length).map((each) => each.description),
+    ...choices.map(describeChoice),
+  ].filter((text) => typeof text === 'string' && text !== '')
+  const {
+    additionalProperties: _,
+    required: __,
+    ...merged
+  } = Object.assign({}, ...together.toReversed(), rest)
+  return {
+    ...merged, // Without `additionalProperties`: each branch knows its own properties alone.
+    properties,
+    ...requiring([...always, ...inEach], properties),
+    ...(description.length > 0 && { description: description.join(' ') }),
+  }
+}
+
+/** Which arguments go together: "Give either a and b, or c." */
+function describeChoice(choice: readonly Schema[]): string {
+  const sets = [...new Set(choice.map((each) => getRequired(each).join(' and ')))].filter((set) => set !== '')
+  return sets.length < 2 ? '' : `Give either ${sets.join(', or ')}.`
+}
+
+/** Some providers refuse a list that is empty, or names what is not there. */
+function requiring(keys: readonly unknown[], properties: unknown): Schema {
+  const known = isObject(properties) ? properties : {}
+  const required = [...new Set(keys)].filter((key) => typeof key === 'string' && Object.hasOwn(known, key))
+  return required.length > 0 ? { required } : {}
+}
+
+const getRequired = (schema: Schema | undefined): string[] =>
+  Array.isArray(schema?.required) ? schema.required.map(String) : []
+
+const list = (value: unknown): Schema[] => (Array.isArray(value) ? value.filter(isObject) : [])
+
+/** One schema for what may be any of these. */
+function alternatives(schemas: readonly unknown[]): unknown {
+  const different = [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()]
+  return different.length === 1 ? different[0] : different.length === 0 ? {} : { anyOf: different }
+}
+
+/** Keywords that every provider knows. */
+const plainKeywords = ['type', 'description', 'properties', 'required', 'items', 'enum'] as const
+const plainTypes: ReadonlySet<unknown> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'array',
+  'object',
+])
+
+/**
+ * A schema for providers that refuse the fitted one: with nothing but the keywords that all know, one type for each value, and
+ * texts alone to choose from.
+ */
+export function toPlainSchema(schema: Schema): Schema {
+  const { anyOf, oneOf } = schema
+  const choice = [schema, ...list(anyOf), ...list(oneOf)]
+  const types = choice.flatMap(({ type }) => type).filter((type) => plainTypes.has(type))
+  const type = types[0] ?? (isObject(schema.properties) ? 'object' : 'string')
+  const plain = Object.fromEntries(
+    plainKeywords.flatMap((keyword) => {
+      const value = choice.find((each) => each[keyword] !== undefined)?.[keyword]
+      return value === undefined ? [] : [[keyword, value] as const]
+    }),
+  )
+  const { properties, items, enum: texts, required, ...rest } = plain
+  const areTexts = type === 'string' && Array.isArray(texts)
+  const chosen = areTexts ? texts.filter((each) => typeof each === 'string' && each !== '') : []
+  return {
+    ...rest,
+    type,
+    ...(type === 'object' && { properties: mapValues(properties, toPlainSchema) }),
+    ...(type === 'object' && Array.isArray(required) && { required }),
+    ...(type === 'array' && { items: toPlainSchema(isObject(items) ? items : {}) }),
+    ...(chosen.length > 0 && { enum: chosen }),
+  }
+}
+
+const mapValues = (value: unknown, map: (schema: Schema) => Schema): Schema =>
+  Object.fromEntries(
+    Object.entries(isObject(value) ? value : {}).map(([key, each]) => [key, map(isObject(each) ? each : {})]),
+  )
