@@ -21,7 +21,7 @@ export interface ModelServer {
   }[]
 }
 
-interface ChatBody {
+export interface ChatBody {
   readonly model: string
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly [field: string]: unknown
@@ -35,7 +35,7 @@ export async function serveModel(
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const body: ChatBody = JSON.parse(Buffer.concat(chunks).toString())
+    const body: ChatBody = JSON.parse(Buffer.concat(chunks).toString() || '{}')
     const index = requests.push({ path: request.url ?? '', headers: request.headers, body }) - 1
     const unscripted: ModelReply = {
       status: 500,

@@ -1,4 +1,4 @@
-import { Bounded, isObject } from '@meup/folds'
+import { Bounded, isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ToolError } from '../client/errors.js'
@@ -164,9 +164,9 @@ export class SpaceTools implements ClientHandler {
     const tools = new Map<string, SpaceTool>()
     const deadline = performance.now() + askMs
     let chars = 0
-    let cursor: unknown
-    for (let page = 0; page < maxPages; page++) {
-      const params = typeof cursor === 'string' ? { cursor } : {}
+    const pages = new Pages()
+    let params: object | undefined = {}
+    for (let page = 0; page < maxPages && params !== undefined; page++) {
       const list = await this.#ask(id, 'tools/list', params, deadline)
       for (const each of Array.isArray(list.tools) ? list.tools : []) {
         const size = JSON.stringify(each).length
@@ -182,8 +182,7 @@ export class SpaceTools implements ClientHandler {
         if (problem === undefined) tools.set(tool.name, tool)
         else this.onError(new Error(`a tool of ${id} is left out: ${problem}`))
       }
-      cursor = list.nextCursor
-      if (cursor === undefined) break
+      params = pages.next(list)
     }
     return [...tools.values()]
   }

@@ -12,6 +12,7 @@ import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
+import { getErrorMessage } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
@@ -58,6 +59,8 @@ export type Fallback = (
 interface Tool {
   readonly description: string | undefined
   readonly input: InputSchema
+  /** The same, as `tools/list` returns it. */
+  readonly inputSchema: Record<string, unknown>
   readonly handler: (args: never, context: ToolContext) => unknown
 }
 
@@ -125,7 +128,8 @@ export class Tools implements ClientHandler {
   ): void {
     if (this.#tools.has(name)) throw new TypeError(`the tool ${name} is offered already`)
     const { description, input = Type.Object({}) } = definition
-    this.#tools.set(name, { description, input, handler: handler as Tool['handler'] })
+    const inputSchema = toJsonSchema(name, input)
+    this.#tools.set(name, { description, input, inputSchema, handler: handler as Tool['handler'] })
     this.#onOffered()
   }
 
@@ -316,10 +320,10 @@ export class Tools implements ClientHandler {
   }
 
   #list(): object[] {
-    return [...this.#tools].map(([name, { description, input }]) => ({
+    return [...this.#tools].map(([name, { description, inputSchema }]) => ({
       name,
       ...(description !== undefined && { description }),
-      inputSchema: toJsonSchema(input),
+      inputSchema,
     }))
   }
 }
@@ -384,14 +388,32 @@ async function checkInput(
   return { problem: text.join('; ') }
 }
 
-/** The JSON Schema of the arguments, as `tools/list` returns it. */
-function toJsonSchema(schema: InputSchema): Record<string, unknown> {
-  if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
-  return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
+/**
+ * The JSON Schema of a tool's arguments. Throws `TypeError` where there is none: in a list it would hide all other tools of this
+ * participant.
+ */
+function toJsonSchema(tool: string, schema: InputSchema): Record<string, unknown> {
+  const refuse = (problem: string, cause?: unknown): never => {
+    throw new TypeError(`the tool ${tool} cannot be offered: ${problem}`, { cause })
+  }
+  if (typeof schema === 'object' && schema !== null) {
+    if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
+    try {
+      if ('~standard' in schema)
+        return schema['~standard'].jsonSchema?.input({ target }) ?? { type: 'object' }
+    } catch (error) {
+      return refuse(`its input has no JSON Schema: ${getErrorMessage(error)}`, error)
+    }
+  }
+  return refuse(
+    'its input is no schema that checks arguments; use Type.Object({ … }) of @sinclair/typebox, or a schema of zod, valibot or arktype',
+  )
 }
 
+const target = 'draft-2020-12'
+
 const isTypeBox = (schema: InputSchema): schema is TSchema =>
-  !('~standard' in schema) && TypeGuard.IsSchema(schema)
+  typeof schema === 'object' && !('~standard' in schema) && TypeGuard.IsSchema(schema)
 
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)

@@ -14,12 +14,14 @@ const plainKey = /^[\w.-]{1,64}$/
 const maxInlined = 2000
 
 /** What a keyword holds: schemas by name, a list of schemas, or one. All other keywords hold data. */
-const holders: Readonly<Record<string, 'map' | 'list' | 'one'>> = {
-  ...{ properties: 'map', patternProperties: 'map', dependentSchemas: 'map' },
-  ...{ anyOf: 'list', oneOf: 'list', allOf: 'list', prefixItems: 'list' },
-  ...{ items: 'one', additionalProperties: 'one', unevaluatedProperties: 'one', contains: 'one' },
-  ...{ propertyNames: 'one', not: 'one', if: 'one', then: 'one', else: 'one' },
-}
+const holders = new Map<string, 'map' | 'list' | 'one'>([
+  ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
+  ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
+  ...['items', 'additionalProperties', 'unevaluatedProperties', 'contains'].map(
+    (name) => [name, 'one'] as const,
+  ),
+  ...['propertyNames', 'not', 'if', 'then', 'else'].map((name) => [name, 'one'] as const),
+])
 /** Keywords of documents, which are of no use once references are resolved. */
 const documentKeywords: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
@@ -91,7 +93,7 @@ class Fitter {
   #fitKeyword(keyword: string, value: unknown, within: readonly string[]): unknown {
     const fit = (each: unknown): unknown =>
       isObject(each) ? this.fit(each, within) : each === true ? {} : each
-    const holder = holders[keyword]
+    const holder = holders.get(keyword)
     if (holder === 'list') return Array.isArray(value) ? value.map(fit) : []
     if (holder === 'map') {
       const entries = isObject(value) ? Object.entries(value) : []

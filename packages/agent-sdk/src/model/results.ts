@@ -63,11 +63,29 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
       ? block.text
       : leaveOut(name(block.type) || 'a block without a type')
   })
-  if (text === '' && data !== undefined) lines.unshift(JSON.stringify(data))
+  if (data !== undefined && !tells(text, data)) lines[text === '' ? 'unshift' : 'push'](JSON.stringify(data))
   const given = lines.filter((line) => line !== '').join('\n')
   const shown = given === '' ? 'Done; the tool gave back nothing.' : frameResult(cutMiddle(given, maxChars))
   const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
   return { text: `${leave}${shown}`, media }
+}
+
+/** Values of a result that are looked for in its text. */
+const maxValues = 1000
+
+/** Whether a text has all values of the data, in whatever form: else it is a summary. */
+function tells(text: string, data: unknown): boolean {
+  if (text === '') return false
+  const values: string[] = []
+  const collect = (value: unknown): void => {
+    if (values.length > maxValues) return
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) collect(each)
+    else if (typeof value === 'string' || typeof value === 'number') values.push(String(value))
+  }
+  collect(data)
+  if (values.length > maxValues) return text.length >= JSON.stringify(data).length
+  // As JSON, line breaks and quotes are escaped.
+  return values.every((value) => text.includes(value) || text.includes(JSON.stringify(value).slice(1, -1)))
 }
 
 function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {

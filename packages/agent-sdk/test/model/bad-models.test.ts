@@ -32,7 +32,7 @@ test('no key at all is told in one line, with what to set; it is printed without
   await using here = await stage([])
   void here.desk.agent({ model: 'anthropic/claude', tools: [] })
   const { text } = await here.ana.ask('Hello?', { to: ['desk'] })
-  const sentence = 'anthropic/claude needs a valid key: set AI_GATEWAY_API_KEY where the agent runs'
+  const sentence = 'anthropic/claude needs a valid key; set AI_GATEWAY_API_KEY where the agent runs'
   expect(text).toBe(`I could not answer: ${sentence}`)
   expect(printed.mock.calls).toEqual([['agent error:', sentence]])
 })

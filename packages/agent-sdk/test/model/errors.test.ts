@@ -15,7 +15,7 @@ const getToolResults = ({ model }: Stage, index: number): unknown[] => {
 
 describe('a provider that fails', () => {
   test('in the midst of a thought: the run is cancelled with the reason, and the asker told', async () => {
-    const error = { type: 'overloaded_error', message: 'script of openai failed: Overloaded' }
+    const error = { type: 'overloaded_error', message: 'Overloaded' }
     await using here = await stage([[{ reasoning: 'Let me see.' }, { error }]], { provider })
     expect(await here.ask()).toBe('I could not answer: script of openai failed: Overloaded')
     expect(listStory(here.heard)).toEqual([

@@ -63,7 +63,7 @@ describe('over the wire of a provider', () => {
     const later = { specificationVersion: 'v5', provider: 'acme.chat', modelId: 'a-9', doStream }
     await using here = await stage([], { model: later as unknown as AgentModel })
     expect(await here.ask()).toMatch(
-      /^I could not answer: a-9 of acme is not known to the installed version of ai: install /,
+      /^I could not answer: a-9 of acme is not known to the installed version of ai; install /,
     )
   })
 

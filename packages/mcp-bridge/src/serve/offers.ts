@@ -1,5 +1,5 @@
 import { type CallableTool, ConnectionError, nameTools, type SpaceClient, ToolError } from '@meup/agent-sdk'
-import { isObject } from '@meup/folds'
+import { isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
 import {
   isSpecType,
@@ -159,9 +159,10 @@ export class Offers {
     const items: unknown[] = []
     let chars = 0
     try {
-      let page = {}
-      for (let pages = 0; pages < maxPages; pages++) {
-        const result = await this.#space.request(participant, method, page, asking)
+      const pages = new Pages()
+      let params: object | undefined = {}
+      for (let page = 0; page < maxPages && params !== undefined; page++) {
+        const result = await this.#space.request(participant, method, params, asking)
         for (const item of Array.isArray(result[list]) ? result[list] : []) {
           chars += JSON.stringify(item).length
           if (items.length === maxItems || chars > maxChars) {
@@ -172,8 +173,7 @@ export class Offers {
           }
           if (isValid(item)) items.push(item)
         }
-        if (typeof result.nextCursor !== 'string') break
-        page = { cursor: result.nextCursor }
+        params = pages.next(result)
       }
     } catch (error) {
       // One that does not have the list, or does not answer, is asked again when it joins again.

@@ -7,6 +7,7 @@ import {
   dialBrowser,
   ProtocolError,
 } from '@meup/agent-sdk/watch'
+import { Pages } from '@meup/folds'
 import { getErasure, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
 import { SeenParts, SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
@@ -170,13 +171,12 @@ export class Session implements SessionHandle {
 
   /** Asks a participant for its tools; the answer is in the log. */
   async askForTools(id: string): Promise<void> {
-    let cursor: unknown
-    for (let page = 0; page < maxToolPages; page++) {
-      const asked = cursor === undefined ? {} : { cursor }
-      const { tools, nextCursor } = (await this.#watcher?.request(id, 'tools/list', asked)) ?? {}
-      this.present.tools.set(id, tools, this.present.log.last, page === 0 && nextCursor === undefined)
-      cursor = nextCursor
-      if (typeof cursor !== 'string') break
+    const pages = new Pages()
+    let asked: object | undefined = {}
+    for (let page = 0; page < maxToolPages && asked !== undefined; page++) {
+      const list = (await this.#watcher?.request(id, 'tools/list', asked)) ?? {}
+      asked = pages.next(list)
+      this.present.tools.set(id, list.tools, this.present.log.last, page === 0 && asked === undefined)
     }
     this.onChange()
   }

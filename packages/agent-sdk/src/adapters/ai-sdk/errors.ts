@@ -72,10 +72,10 @@ export function readFailure(
   of: FailingModel,
   { hasBegun, getSent }: FailedRequest,
 ): Failure {
-  const without = (text: string): string => withoutEchoes(text, getSent)
+  const toWords = (text: string): string => withoutEchoes(onOneLine(text).slice(0, maxWordsChars), getSent)
   const failure = { what: '', remedy: '', words: '', isPassing: false, waitMs: undefined, cause: error }
   const quote = (said: string): string => {
-    const shown = cut(without(withoutKeyLike(onOneLine(said).slice(0, maxWordsChars))), maxQuoteChars).trim()
+    const shown = cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars))), maxQuoteChars).trim()
     return shown === '' ? '' : `: ${shown}`
   }
   if (isBadHeader(error)) {
@@ -102,11 +102,16 @@ export function readFailure(
       ...failure,
       what,
       remedy: hintAtAddress(of.baseURL),
-      words: without(onOneLine(said).slice(0, maxWordsChars)),
+      words: toWords(said),
     }
   }
-  // These quote the response, which may hold reasoning that must not be shown.
-  if (isNonsense(ai, error)) return { ...failure, ...nonsense }
+  if (isNonsense(ai, error)) {
+    // All else of the response may be reasoning that must not be shown.
+    const said = ai.TypeValidationError.isInstance(error) ? findWords(Object(error.value).error, 0) : ''
+    return said === ''
+      ? { ...failure, ...nonsense }
+      : { ...failure, what: `failed${quote(said)}`, words: toWords(said) }
+  }
   if (ai.InvalidResponseDataError.isInstance(error))
     return { ...failure, ...(error.data === undefined ? brokenOff : nonsense) }
   if (error instanceof ai.UnsupportedModelVersionError) {
@@ -123,7 +128,7 @@ export function readFailure(
     return {
       ...failure,
       what: `failed${quote(said)}`,
-      words: without(onOneLine(said).slice(0, maxWordsChars)),
+      words: toWords(said),
     }
   }
   const {
@@ -152,7 +157,7 @@ export function readFailure(
     ...failure,
     what: `answered ${status}${isAboutKey ? '' : quote(said)}`,
     remedy: getRemedy(status, of, waitMs),
-    words: mayAdapt(status) ? without(onOneLine(`${said} ${responseBody}`).slice(0, maxWordsChars)) : '',
+    words: mayAdapt(status) ? toWords(`${said} ${responseBody}`) : '',
     isPassing,
     waitMs,
   }
@@ -173,7 +178,7 @@ export function explainFailure({ what, remedy, cause }: Failure, of: FailingMode
   )
   const text = [`${of.title} ${happened}`, remedy]
     .filter((part) => part !== '')
-    .join(what.includes(': ') ? '; ' : ': ')
+    .join(/^answered \d+$/.test(what) ? ': ' : '; ')
   return withoutCredentials(new Error(text, cause === undefined ? {} : { cause }), of.credentials)
 }
 
@@ -204,7 +209,7 @@ const remedies: Readonly<Record<number, Remedy>> = {
 }
 
 const getRemedy = (status: number, of: FailingModel, waitMs: number | undefined): string =>
-  remedies[status >= 500 ? 500 : status]?.(of, waitMs) ?? ''
+  remedies[Math.min(status, 500)]?.(of, waitMs) ?? ''
 
 /** What is odd about an address, if anything is: that of most servers ends in `/v1`. */
 function hintAtAddress(address: string | undefined): string {

@@ -72,7 +72,10 @@ const rows: readonly Row[] = [
     change: set('returnsReasoning', false),
   },
   // DeepSeek, Kimi, MiMo.
-  { says: /reasoning_content/i, change: set('returnsReasoning', true) },
+  {
+    says: /reasoning_content.{0,80}(?:must|missing|required|expected|provide|pass)|(?:must|missing|required|expected|provide|pass).{0,80}reasoning_content/is,
+    change: set('returnsReasoning', true),
+  },
   {
     says: /verified to (?:generate|use) reasoning|reasoning[._]summary/i,
     change: set('asksReasoning', false),

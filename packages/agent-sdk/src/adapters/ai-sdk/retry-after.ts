@@ -1,6 +1,6 @@
 /** Milliseconds of a unit of time. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const unit = String.raw`(ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)`
+const unit = `(ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)`
 const piece = new RegExp(String.raw`(\d+(?:\.\d+)?)\s*${unit}(?![a-z])`, 'gi')
 /** Like `20 s`, `1m30s`, `7 minutes and 12 seconds`, `PT1M30S`. */
 const duration = new RegExp(String.raw`^(?:P?T?\s*(?:\d+(?:\.\d+)?)\s*${unit}\s*(?:,|and)?\s*)+$`, 'i')

@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { isObject, Pages } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 
 /** A tool, as its server describes it. */
@@ -41,8 +41,8 @@ export class ToolCatalog {
     if (request === undefined || !isObject(payload.result)) return
     const { params } = request.payload
     const isFirst = !isObject(params) || params.cursor === undefined
-    const { tools, nextCursor } = payload.result
-    this.set(from, tools, seq, isFirst && nextCursor === undefined)
+    const isLast = new Pages().next(payload.result) === undefined
+    this.set(from, payload.result.tools, seq, isFirst && isLast)
   }
 
   /** `isWhole`: they are all of its tools, and not a page of them. */
