@@ -120,3 +120,28 @@ describe('Standard Schema', () => {
     expect(await unable.call({ anything: 1 })).toEqual({ got: { anything: 1 } })
   })
 })
+
+describe('an input that is no schema that checks arguments', () => {
+  const throwing = fakeSchema(
+    (value) => ({ value }),
+    () => {
+      throw new Error('Date cannot be represented in JSON Schema')
+    },
+  )
+  test.each<[name: string, input: unknown, why: RegExp]>([
+    ['a plain JSON Schema', { type: 'object', properties: { path: { type: 'string' } } }, /use Type\.Object/],
+    ['the properties of one', { path: Type.String() }, /use Type\.Object/],
+    ['null', null, /use Type\.Object/],
+    ['a text', 'object', /use Type\.Object/],
+    ['one without a JSON Schema', throwing, /its input has no JSON Schema: Date cannot be represented/],
+  ])('%s is refused at once, and hides no other tool', async (_, input, why) => {
+    await using space = await createTestSpace({ participants })
+    const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
+    files.tool('good', {}, () => 'fine')
+    expect(() => files.tool('bad', { input: input as InputSchema }, () => '')).toThrow(why)
+    expect(() => files.tool('bad', { input: input as InputSchema }, () => '')).toThrow(
+      /^the tool bad cannot be offered: /,
+    )
+    expect(await ana.request('files', 'tools/list')).toMatchObject({ tools: [{ name: 'good' }] })
+  })
+})

@@ -48,7 +48,7 @@ export interface SentPrompt {
   readonly provider: string
   readonly baseURL?: string
   readonly settings: ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
-  /** The system prompt first. What was in the prompt before, of the same dialogue, comes first in this one. */
+  /** The system prompt first. Neighbours of one role, which are sent as one, are apart. */
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly object[]
 }

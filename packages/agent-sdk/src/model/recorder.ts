@@ -100,8 +100,12 @@ export class TurnRecorder {
   #step = 0
   /** Whether an answer of the model is still to come. */
   #isAsking = false
-  /** Of the last prompt: how many messages it had, the first of them, and the tools as JSON with their hash. */
-  #sent = { count: 0, system: '', tools: '', hash: '' }
+  /** Of the last prompt: its messages and tools as JSON, with the hash of these. */
+  #sent: { readonly messages: readonly string[]; readonly tools: string; readonly hash: string } = {
+    messages: [],
+    tools: '',
+    hash: '',
+  }
   #head: string | undefined
   /** Envelopes that came before the commit that they belong to. */
   #early: EnvelopeLink[] = []
@@ -251,12 +255,14 @@ export class TurnRecorder {
     const last = this.#sent
     const offered = JSON.stringify(tools)
     const areSameTools = offered === last.tools
-    const system = String(messages[0]?.content)
     const hash = areSameTools ? last.hash : measure(offered).hash
-    this.#sent = { count: messages.length, system, tools: offered, hash }
-    const earlier = last.count > 0 && system === last.system ? last.count : 0
-    const added = messages.slice(earlier).map((message): SentMessage => {
-      const json = JSON.stringify(message)
+    const all = messages.map((message) => JSON.stringify(message))
+    this.#sent = { messages: all, tools: offered, hash }
+    // What does not fit any more is left out of the middle.
+    const firstNew = all.findIndex((json, index) => json !== last.messages[index])
+    const earlier = firstNew < 0 ? all.length : firstNew
+    const added = messages.slice(earlier).map((message, index): SentMessage => {
+      const json = all[earlier + index] ?? ''
       return { role: message.role, ...measure(json), ...(isFull && { message: mask.json(message) }) }
     })
     const chars = added.reduce((sum, each) => sum + each.chars, 0)

@@ -65,7 +65,7 @@ describe('another model answers where one', () => {
     expect(await here.ask()).toBe('It is 5.')
     expect(requests.map(({ body }) => body.model)).toEqual(['first', 'second', 'second'])
     clock.advance(61_000)
-    void here.ask()
+    here.ask().catch(() => {}) // The space closes before it answers.
     await eventually(() => expect(requests.at(-1)?.body.model).toBe('first'))
   })
 })
@@ -122,7 +122,7 @@ test('each has its own terms', async () => {
     second: () => saying('It is 5.'),
   })
   await using here = await stage([], { model: 'first', baseURL, fallback })
-  void here.ask()
+  here.ask().catch(() => {}) // The space closes before it answers.
   await eventually(() => expect(requests.length).toBeGreaterThan(2))
   expect(requests.map(({ body }) => [body.model, 'stream_options' in body]).slice(0, 3)).toEqual([
     ['first', true],

@@ -340,9 +340,9 @@ function stopped(): ModelStep {
 
 const toUserMessage = (said: SaidText): ModelMessage => ({ role: 'user', content: frameMessage(said) })
 
-/** The conversation as a text, which no error may quote. */
+/** What others have said, and the system prompt, as a text that no error may quote. */
 const toSentText = ({ system, messages }: Request): string =>
-  [system, ...messages].map((each) => (typeof each === 'string' ? each : toText(each))).join('\n')
+  [system, ...messages.filter(({ role }) => role !== 'assistant').map(toText)].join('\n')
 
 const toText = ({ content }: ModelMessage): string =>
   typeof content === 'string' ? content : JSON.stringify(content)

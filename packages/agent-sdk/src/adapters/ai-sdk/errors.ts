@@ -2,6 +2,7 @@ import { cut, onOneLine } from '@meup/folds'
 import { getErrorMessage } from '../../client/errors.js'
 import { withoutCredentials } from '../credentials.js'
 import { NoStreamError } from './fetch-stream.js'
+import { isTooLong } from './refusals.js'
 import { describeWait, findWait, readWait } from './retry-after.js'
 
 /** What is used of the package. */
@@ -66,12 +67,12 @@ interface FailedRequest {
   getSent(): string
 }
 
-export function readFailure(
-  ai: Ai,
-  error: unknown,
-  of: FailingModel,
-  { hasBegun, getSent }: FailedRequest,
-): Failure {
+export function readFailure(ai: Ai, error: unknown, of: FailingModel, request: FailedRequest): Failure {
+  const failure = read(ai, error, of, request)
+  return isTooLong(failure.words) ? { ...failure, remedy: 'ask for less, or clear its memory' } : failure
+}
+
+function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: FailedRequest): Failure {
   const toWords = (text: string): string => withoutEchoes(onOneLine(text).slice(0, maxWordsChars), getSent)
   const failure = { what: '', remedy: '', words: '', isPassing: false, waitMs: undefined, cause: error }
   const quote = (said: string): string => {

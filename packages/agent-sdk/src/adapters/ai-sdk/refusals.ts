@@ -56,12 +56,19 @@ const set =
     terms[name] === value ? undefined : { [name]: value }
 
 /** What providers say of a request that is longer than the context of the model. */
-const tooLong = [
-  /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
-  /(?:prompt|input|request|conversation)(?: \w+)* (?:is|are) too (?:long|large)/, // Anthropic, Amazon Bedrock, Groq
-  /(?:token count|tokens?).{0,60}exceeds?|exceed\w* .{0,40}token/, // Google, Kimi
-  /maximum prompt length|too many (?:input )?tokens|reduce (?:the length|your message)/, // xAI, DeepSeek, Groq
-].map(({ source }) => source)
+const tooLong = new RegExp(
+  [
+    /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
+    /(?:prompt|input|request|conversation)(?: \w+)* (?:is|are) too (?:long|large)/, // Anthropic, Amazon Bedrock, Groq
+    /(?:token count|tokens?).{0,60}exceeds?|exceed\w* .{0,40}token/, // Google, Kimi
+    /maximum prompt length|too many (?:input )?tokens|reduce (?:the length|your message)/, // xAI, DeepSeek, Groq
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'is',
+)
+
+export const isTooLong = (words: string): boolean => tooLong.test(words)
 
 /** What refusals say, and what is done about them: the first row that matches and has something to change. */
 const rows: readonly Row[] = [
@@ -84,7 +91,7 @@ const rows: readonly Row[] = [
     says: /reasoning[._]effort|enable_thinking|(?:not|n't) support (?:thinking|reasoning)/i,
     change: set('takesEffort', false),
   },
-  { says: new RegExp(tooLong.join('|'), 'is'), change: shorten },
+  { says: tooLong, change: shorten },
   { says: /role '?user'? after (?:the )?role '?tool/i, change: set('takesUserAfterTool', false) },
   {
     // Templates of Gemma and Mistral: roles are in turn, and the system prompt is none of them.
