@@ -558,14 +558,14 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       return askModel((await serveModel(() => refusal)).baseURL)
     },
     code: 0,
-    cause: /I could not answer: http:\/\/127\.0\.0\.1:\d+\/v1 answered 401/,
+    cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:\d+\/v1 answered 401/,
     next: /it needs a valid API key/,
   },
   'a model that cannot be reached': {
     row: 'unreachable_model',
     prepare: () => askModel('http://127.0.0.1:9/v1'),
     code: 0,
-    cause: /I could not answer: http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/,
+    cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/,
     next: /connect/i,
   },
   'a misspelt command': {

@@ -280,13 +280,13 @@ export const failures = {
   },
   wrong_key: {
     when: 'agents',
-    says: 'I could not answer: {provider} answered 401',
+    says: 'I could not answer: {model} answered 401',
     cause: 'The key of the model is wrong or has expired.',
     remedy: 'give the agent a valid key, and restart it',
   },
   unreachable_model: {
     when: 'agents',
-    says: 'I could not answer: {provider} cannot be reached',
+    says: 'I could not answer: {model} cannot be reached',
     cause: 'The address of the model is wrong, or its server is away.',
     remedy: 'check its `baseURL` (`MODEL_BASE_URL` in the example), and that the server runs',
   },
