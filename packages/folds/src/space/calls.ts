@@ -1,9 +1,12 @@
 import {
   correlations,
   type Envelope,
+  erasedMethod,
+  GATEWAY,
   getErasure,
   type KickPayload,
   Kind,
+  PROTOCOL,
   type PresencePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
@@ -24,7 +27,7 @@ export interface Call<Data> {
   readonly kind: CallKind
   readonly seq: number
   readonly from: string
-  /** Absent where an earlier version has kept the call. */
+  /** Absent where it is erased, or where an earlier version has kept the call. */
   readonly method?: string
   /** Absent = everyone. */
   readonly to?: readonly string[]
@@ -180,6 +183,21 @@ export class Calls<Data> {
     return this.#changes
   }
 
+  /** Ends the proposals that have expired by `time` (RFC 3339), where no envelope of that time is at hand. */
+  expire(time: string): readonly CallChange<Data>[] {
+    return this.apply({ protocol: PROTOCOL, id: '', ts: time, from: GATEWAY, kind: '', payload: {} })
+  }
+
+  /** Forgets what only the body of a call tells. */
+  erase(id: string): void {
+    const call = this.get(id)
+    if (call === undefined) return
+    const { method: _, jsonRpcId = '', expiresAt: __, ...kept } = call
+    const key = keyOf(call.from, jsonRpcId)
+    if (this.#byJsonRpcId.get(key) === id) this.#byJsonRpcId.delete(key)
+    this.#store.update(kept)
+  }
+
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
   closeBy(participants: readonly string[], envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
@@ -194,24 +212,30 @@ export class Calls<Data> {
 
   #keep(call: Call<Data>): void {
     this.#store.add(call)
-    const { id, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
+    const { id, seq, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
     if (kind === 'elicitation' && state === 'open') {
       for (const each of about) {
         const others = this.#elicitations.get(each) ?? []
         this.#elicitations.renew(each, [...others, id].slice(-maxElicitations))
       }
     }
-    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
+    if (kind !== 'proposal' && jsonRpcId !== undefined) {
+      const key = keyOf(from, jsonRpcId)
+      // A snapshot has the open calls after those that are over.
+      const known = this.get(this.#byJsonRpcId.get(key) ?? '')
+      if (known === undefined || known.seq <= seq) this.#byJsonRpcId.renew(key, id)
+    }
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
   }
 
   #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
     const { id, seq = 0, from, to, session, payload } = envelope
-    const { method, uses, expiresAt } = payload
+    const { uses, expiresAt } = payload
+    const method = readMethod(payload)
     const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
     const call: Omit<Call<Data>, 'data'> = {
       ...{ id, kind, seq, from },
-      ...(typeof method === 'string' && { method }),
+      ...(method !== undefined && { method }),
       ...(to && { to }),
       ...(session !== undefined && { session }),
       ...(jsonRpcId !== undefined && { jsonRpcId }),
@@ -231,8 +255,10 @@ export class Calls<Data> {
   }
 
   #onRequest(envelope: Envelope, body: Uint8Array): void {
+    const requested = readMethod(envelope.payload)
     for (const proposal of this.#openProposals(envelope)) {
-      if ((proposal.method ?? envelope.payload.method) !== envelope.payload.method) continue
+      const { method = requested } = proposal
+      if (method !== (requested ?? method)) continue
       const usesLeft = Math.max(proposal.usesLeft - 1, 0)
       const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
       this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope, body)
@@ -305,6 +331,7 @@ export class Calls<Data> {
   }
 
   #expire(envelope: Envelope, body: Uint8Array): void {
+    if (this.#soonest === Number.POSITIVE_INFINITY) return
     const now = Date.parse(envelope.ts)
     if (!(this.#soonest <= now)) return
     this.#soonest = Number.POSITIVE_INFINITY
@@ -379,6 +406,10 @@ export class Calls<Data> {
 }
 
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
+/** `undefined`: it is erased. */
+const readMethod = ({ method }: Envelope['payload']): string | undefined =>
+  typeof method === 'string' && method !== erasedMethod ? method : undefined
 
 const readJsonRpcId = (id: unknown): string | undefined =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
