@@ -28,17 +28,17 @@ export interface Call<Data> {
   readonly seq: number
   readonly from: string
   /** Absent where it is erased, or where an earlier version has kept the call. */
-  readonly method?: string
+  readonly method?: string | undefined
   /** Absent = everyone. */
-  readonly to?: readonly string[]
+  readonly to?: readonly string[] | undefined
   /** The program of the sender; absent = its connection has named none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
-  readonly jsonRpcId?: string
+  readonly jsonRpcId?: string | undefined
   /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
   readonly about: readonly string[]
   /** When a proposal ends by itself, in milliseconds since the epoch. */
-  readonly expiresAt?: number
+  readonly expiresAt?: number | undefined
   readonly state: CallState
   /** How often a proposal can still be fulfilled. */
   readonly usesLeft: number
@@ -96,6 +96,7 @@ export interface CallsOptions<Data> {
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
 const nothing = new Uint8Array()
+const none: readonly string[] = []
 
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
 export class Calls<Data> {
@@ -231,27 +232,32 @@ export class Calls<Data> {
   #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
     const { id, seq = 0, from, to, session, payload } = envelope
     const { uses, expiresAt } = payload
-    const method = readMethod(payload)
-    const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
+    const isProposal = kind === 'proposal'
+    // One literal, since there are many calls: spreads would take longer than all else.
     const call: Omit<Call<Data>, 'data'> = {
-      ...{ id, kind, seq, from },
-      ...(method !== undefined && { method }),
-      ...(to && { to }),
-      ...(session !== undefined && { session }),
-      ...(jsonRpcId !== undefined && { jsonRpcId }),
+      id,
+      kind,
+      seq,
+      from,
+      method: readMethod(payload),
+      to,
+      session,
+      jsonRpcId: isProposal ? undefined : readJsonRpcId(payload.id),
       about: correlations(envelope),
       // A time that cannot be read is long past.
-      ...(kind === 'proposal' && typeof expiresAt === 'string' && { expiresAt: Date.parse(expiresAt) || 0 }),
+      expiresAt: isProposal && typeof expiresAt === 'string' ? Date.parse(expiresAt) || 0 : undefined,
       state: 'open',
       usesLeft: typeof uses === 'number' ? uses : 1,
-      ...{ answeredBy: [], rejectedBy: [], programEnded: false },
+      answeredBy: none,
+      rejectedBy: none,
+      programEnded: false,
     }
-    const change = { what: 'asked', call: call as Call<Data> } as const
+    const change = { what: 'asked', call: call as MutableCall<Data> } as const
     const data = this.#reduce(change, envelope, body)
     if (data === undefined) return
-    const kept = { ...call, data }
-    this.#keep(kept)
-    this.#changes.push({ what: 'asked', call: kept })
+    change.call.data = data
+    this.#keep(change.call)
+    this.#changes.push(change)
   }
 
   #onRequest(envelope: Envelope, body: Uint8Array): void {
@@ -390,11 +396,11 @@ export class Calls<Data> {
     envelope: Envelope,
     body: Uint8Array,
   ): void {
-    const changed: Call<Data> = { ...call, ...fields }
-    const data = this.#reduce({ ...what, call: changed }, envelope, body)
-    const kept = data === undefined ? changed : { ...changed, data }
-    this.#store.update(kept)
-    this.#changes.push({ ...what, call: kept })
+    const changed: MutableCall<Data> = Object.assign({ ...call }, fields)
+    const change = { ...what, call: changed }
+    changed.data = this.#reduce(change, envelope, body) ?? call.data
+    this.#store.update(changed)
+    this.#changes.push(change)
   }
 
   #openProposals(envelope: Envelope): Call<Data>[] {
@@ -404,6 +410,8 @@ export class Calls<Data> {
     })
   }
 }
+
+type MutableCall<Data> = Call<Data> & { data: Data }
 
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
