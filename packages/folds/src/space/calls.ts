@@ -208,25 +208,27 @@ export class Calls<Data> {
 
   /** Puts calls of a snapshot back. */
   restore(calls: Iterable<Call<Data>>): void {
-    for (const call of calls) this.#keep(call)
+    const kept = [...calls]
+    for (const call of kept) this.#keep(call)
+    // A snapshot has the open calls after those that are over.
+    for (const call of kept.sort((one, other) => one.seq - other.seq)) this.#renewJsonRpcId(call)
   }
 
   #keep(call: Call<Data>): void {
     this.#store.add(call)
-    const { id, seq, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
+    const { id, kind, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
     if (kind === 'elicitation' && state === 'open') {
       for (const each of about) {
         const others = this.#elicitations.get(each) ?? []
         this.#elicitations.renew(each, [...others, id].slice(-maxElicitations))
       }
     }
-    if (kind !== 'proposal' && jsonRpcId !== undefined) {
-      const key = keyOf(from, jsonRpcId)
-      // A snapshot has the open calls after those that are over.
-      const known = this.get(this.#byJsonRpcId.get(key) ?? '')
-      if (known === undefined || known.seq <= seq) this.#byJsonRpcId.renew(key, id)
-    }
+    this.#renewJsonRpcId(call)
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
+  }
+
+  #renewJsonRpcId({ id, from, kind, jsonRpcId }: Call<Data>): void {
+    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
   }
 
   #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
@@ -266,8 +268,8 @@ export class Calls<Data> {
       const { method = requested } = proposal
       if (method !== (requested ?? method)) continue
       const usesLeft = Math.max(proposal.usesLeft - 1, 0)
-      const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
-      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope, body)
+      const state = usesLeft === 0 ? 'fulfilled' : 'open'
+      this.#change({ ...proposal, usesLeft, state }, { what: 'fulfilled', by: envelope.from }, envelope, body)
     }
     if (!isNotification(envelope.payload)) {
       this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, body)
@@ -297,11 +299,11 @@ export class Calls<Data> {
       if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
       const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
       const state = call.state === 'open' ? 'answered' : call.state
-      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope, body)
+      this.#change({ ...call, answeredBy, state }, { what: 'answered', by }, envelope, body)
       for (const proposal of call.about) {
         const carriedOut = this.get(proposal)
         if (carriedOut?.kind === 'proposal')
-          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope, body)
+          this.#change({ ...carriedOut }, { what: 'carried out', request: id }, envelope, body)
       }
     }
     this.#endElicitations(by, answered, envelope, body)
@@ -311,7 +313,7 @@ export class Calls<Data> {
     const { from: by } = envelope
     for (const call of this.#openProposals(envelope)) {
       const rejectedBy = [...new Set([...call.rejectedBy, by])].slice(0, maxRejections)
-      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope, body)
+      this.#change({ ...call, rejectedBy }, { what: 'rejected', by }, envelope, body)
     }
   }
 
@@ -327,12 +329,12 @@ export class Calls<Data> {
     const { ended } = envelope.payload as PresencePayload
     const expired = ended?.what === 'proposal' ? this.get(ended.id) : undefined
     if (expired?.kind === 'proposal' && expired.state === 'open')
-      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      this.#change({ ...expired, state: 'expired' }, { what: 'expired' }, envelope, body)
     const { participant, session } = getEndedSession(envelope) ?? {}
     if (session === undefined) return
     for (const call of [...this.#store.open()]) {
       if (call.kind === 'proposal' && call.from === participant && call.session === session)
-        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope, body)
+        this.#change({ ...call, programEnded: true }, { what: 'program ended' }, envelope, body)
     }
   }
 
@@ -343,7 +345,7 @@ export class Calls<Data> {
     this.#soonest = Number.POSITIVE_INFINITY
     for (const call of [...this.#store.open()]) {
       const { expiresAt = Number.POSITIVE_INFINITY } = call
-      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      if (expiresAt <= now) this.#change({ ...call, state: 'expired' }, { what: 'expired' }, envelope, body)
       else this.#soonest = Math.min(this.#soonest, expiresAt)
     }
   }
@@ -363,7 +365,12 @@ export class Calls<Data> {
   }
 
   #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope, body)
+    this.#change(
+      { ...call, state: 'withdrawn' },
+      { what: 'withdrawn', by: envelope.from, why },
+      envelope,
+      body,
+    )
   }
 
   /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
@@ -375,11 +382,13 @@ export class Calls<Data> {
   }
 
   #cancel(call: Call<Data>, reason: unknown, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
+    this.#change({ ...call, state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
   }
 
   #elicitedAbout(id: string): Call<Data>[] {
-    const open = (this.#elicitations.get(id) ?? []).flatMap((each) => this.get(each) ?? []).filter(isOpen)
+    const known = this.#elicitations.get(id)
+    if (known === undefined) return []
+    const open = known.flatMap((each) => this.get(each) ?? []).filter(isOpen)
     if (open.length > 0)
       this.#elicitations.set(
         id,
@@ -389,21 +398,21 @@ export class Calls<Data> {
     return open
   }
 
+  /** `call`: as it is now, in an object of its own. */
   #change(
-    call: Call<Data>,
-    fields: Partial<Call<Data>>,
+    call: MutableCall<Data>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
     envelope: Envelope,
     body: Uint8Array,
   ): void {
-    const changed: MutableCall<Data> = Object.assign({ ...call }, fields)
-    const change = { ...what, call: changed }
-    changed.data = this.#reduce(change, envelope, body) ?? call.data
-    this.#store.update(changed)
+    const change = { ...what, call }
+    call.data = this.#reduce(change, envelope, body) ?? call.data
+    this.#store.update(call)
     this.#changes.push(change)
   }
 
   #openProposals(envelope: Envelope): Call<Data>[] {
+    if (envelope.correlationId === undefined) return []
     return [...new Set(correlations(envelope))].flatMap((id) => {
       const call = this.get(id)
       return call?.kind === 'proposal' && call.state === 'open' ? [call] : []
@@ -452,8 +461,10 @@ export class RecentCalls<Data> implements CallStore<Data> {
 
   update(call: Call<Data>): void {
     if (isOpen(call)) this.#open.set(call.id, call)
-    else if (!this.#open.delete(call.id)) this.#over.set(call.id, call)
-    else this.#over.renew(call.id, call)
+    else {
+      this.#open.delete(call.id)
+      this.#over.set(call.id, call)
+    }
   }
 
   open(): Iterable<Call<Data>> {

@@ -120,7 +120,7 @@ export class Assigner {
   response(envelope: Envelope): void {
     const phase = getOutcome(envelope.payload) === 'error' ? 'error' : 'execute'
     for (const { data } of this.#findCalls(envelope)) this.#marking.step(data.home, phase, Role.home)
-    const turn = this.#findAnsweringTurn({ ...envelope, from: getAnswerer(envelope) })
+    const turn = this.#findAnsweringTurn(envelope, getAnswerer(envelope))
     if (turn?.heading.inputSource !== Kind.mcpRequest) return
     const { trigger } = turn.heading
     const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
@@ -354,9 +354,8 @@ export class Assigner {
   }
 
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
-  #findAnsweringTurn(envelope: Envelope): OpenTurn | undefined {
-    const { from, correlationId } = envelope
-    if (correlationId === undefined) return undefined
+  #findAnsweringTurn(envelope: Envelope, from = envelope.from): OpenTurn | undefined {
+    if (envelope.correlationId === undefined) return undefined
     const causes = correlations(envelope)
     for (const cause of causes) {
       const turn = this.#causes.use(toKey(from, cause))
@@ -364,7 +363,7 @@ export class Assigner {
     }
     for (const cause of causes) {
       const trigger = this.#findTrigger(from, cause)
-      if (trigger !== undefined) return this.#begin(envelope, trigger)
+      if (trigger !== undefined) return this.#begin({ ...envelope, from }, trigger)
     }
     return undefined
   }

@@ -70,11 +70,15 @@ export class FoldedTurn {
   /** `trigger`: the envelope that it answers; absent if it is pruned or the reader may not read it. */
   constructor(beginning: Beginning, { space, epoch, guard = defaultGuard }: TurnOptions, trigger?: Envelope) {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
-    const identity = { id, sessionId: epoch, threadId: `${space}/${agent}`, agent, turnNumber, jobId }
     this.#guard = guard
     const asked = trigger === undefined ? null : { source: getSource(trigger), text: this.#question(trigger) }
     this.record = {
-      ...identity,
+      id,
+      sessionId: epoch,
+      threadId: `${space}/${agent}`,
+      agent,
+      turnNumber,
+      jobId,
       inputSource,
       startedAt,
       trigger: asked,
@@ -203,7 +207,7 @@ export class FoldedTurn {
     const toolName = this.#toolIn(payload)
     const request = envelope.allowedBy === undefined ? undefined : envelope
     if (request !== undefined && kind !== 'proposal')
-      for (const proposal of this.#findProposals(about)) this.#decisions.accept(proposal, request)
+      for (const each of about) if (this.#isProposal(each)) this.#decisions.accept(each, request)
     if (this.#roles & Role.dispatch) {
       const parameters = getParameters(payload)
       const [source, rationale] = [getSource(envelope), getRationale(envelope)]
@@ -311,7 +315,8 @@ export class FoldedTurn {
 
   /** Ends a request, and the proposals that it fulfils. */
   #settle({ id, about }: Call<unknown>, end: End): void {
-    for (const each of [...this.#findProposals(about), id]) this.#settleOne(each, end)
+    for (const each of about) if (this.#isProposal(each)) this.#settleOne(each, end)
+    this.#settleOne(id, end)
   }
 
   #settleOne(id: string, end: End): void {
@@ -337,8 +342,8 @@ export class FoldedTurn {
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending
   }
 
-  #findProposals(ids: readonly string[]): string[] {
-    return ids.filter((id) => this.#calls.get(id)?.kind === 'proposal')
+  #isProposal(id: string): boolean {
+    return this.#calls.get(id)?.kind === 'proposal'
   }
 
   #toolIn(payload: Envelope['payload']): string {
