@@ -391,11 +391,17 @@ export class Assigner {
     const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
     const turn = ++this.#last
-    const beginning = { turn, id, agent, number, seq, startedAt }
-    const heading: Beginning =
-      trigger === undefined
-        ? { ...beginning, jobId, inputSource: 'job', trigger: null }
-        : { ...beginning, jobId: null, inputSource: trigger.kind, trigger: trigger.seq }
+    const heading: Beginning = {
+      turn,
+      id,
+      agent,
+      number,
+      jobId: trigger === undefined ? jobId : null,
+      inputSource: trigger?.kind ?? 'job',
+      trigger: trigger?.seq ?? null,
+      seq,
+      startedAt,
+    }
     const begun: OpenTurn = { heading, steps: 0, open: 0, touched: 0 }
     this.#marking.begin(begun)
     if (trigger === undefined || number === null) return begun
