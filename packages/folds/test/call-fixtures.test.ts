@@ -1,4 +1,4 @@
-import { Calls, createProposalFold } from '@meup/folds'
+import { Calls, defaultGuard, Participants, ProposalViews, SpaceView } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
@@ -20,8 +20,10 @@ testFoldFixtures('the fold of proposals', {
   knows: { calls: ['from', 'state', 'rejectedBy', 'usesLeft', 'programEnded'] },
   forgets: (id) => !id.startsWith('p'),
   read: ({ envelopes }) => {
-    const proposals = createProposalFold()
-    for (const envelope of envelopes) proposals.apply(envelope)
+    const participants = new Participants()
+    const space = new SpaceView({ participants, proposals: new ProposalViews(defaultGuard) })
+    const { proposals } = space.facts
+    for (const envelope of envelopes) space.apply(envelope)
     const views = ['p1', 'p2'].flatMap((id) => proposals.get(id) ?? [])
     const facts = views.map(({ source, rejections, ...view }) => ({
       ...{ ...view, from: source.from },

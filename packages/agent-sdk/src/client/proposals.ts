@@ -190,7 +190,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** @internal */
   onEnvelope(envelope: AnyEnvelope, frame: string): void {
     this.#frame = frame
-    for (const change of this.#calls.apply({ ...envelope })) this.#onChange(change, envelope)
+    for (const change of this.#calls.apply(envelope)) this.#onChange(change, envelope)
   }
 
   /** @internal */

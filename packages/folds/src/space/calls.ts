@@ -168,7 +168,7 @@ export class Calls<Data> {
         this.#endElicitations(envelope.from, correlations(envelope), envelope, body)
         break
       case Kind.spaceKick:
-        this.#closeBy([(envelope.payload as KickPayload).participantId], 'kicked', envelope)
+        this.#onKick(envelope, body)
         break
       case Kind.systemSpace:
         this.#onSpace(envelope, body)
@@ -181,13 +181,17 @@ export class Calls<Data> {
   }
 
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
-  closeBy(participants: readonly string[], envelope: Envelope): readonly CallChange<Data>[] {
+  closeBy(isGone: (participant: string) => boolean, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
-    this.#closeBy(participants, 'gone', envelope)
+    this.#withdrawAll(({ from }) => isGone(from), 'gone', envelope, nothing)
     return this.#changes
   }
 
-  /** Puts calls of a snapshot back. */
+  snapshot(): readonly Call<Data>[] {
+    return [...this.#store.all()]
+  }
+
+  /** Adds the calls of a snapshot. */
   restore(calls: Iterable<Call<Data>>): void {
     for (const call of calls) this.#keep(call)
   }
@@ -315,8 +319,9 @@ export class Calls<Data> {
     }
   }
 
-  #closeBy(participants: readonly string[], why: 'kicked' | 'gone', envelope: Envelope): void {
-    this.#withdrawAll(({ from }) => participants.includes(from), why, envelope, nothing)
+  #onKick(envelope: Envelope, body: Uint8Array): void {
+    const { participantId } = envelope.payload as KickPayload
+    this.#withdrawAll(({ from }) => from === participantId, 'kicked', envelope, body)
   }
 
   #withdrawAll(

@@ -91,7 +91,7 @@ export class CallState {
 
   /** These belong to the space no more [MEUP-3.22]. */
   closeBy(participants: readonly string[], envelope: Envelope | undefined): void {
-    if (envelope !== undefined) this.#calls.closeBy(participants, envelope)
+    if (envelope !== undefined) this.#calls.closeBy((id) => participants.includes(id), envelope)
   }
 
   /** The shapes of earlier versions, which hold all that decisions need. */
