@@ -55,6 +55,7 @@ export {
   type CallState,
   type CallStore,
   Calls,
+  type IsGone,
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'

@@ -5,7 +5,7 @@ import { getOutcome } from '../mcp/result.js'
 import { type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
-import { type Call, type CallChange, Calls, RecentCalls } from './calls.js'
+import { type Call, type CallChange, Calls, type IsGone, RecentCalls } from './calls.js'
 
 /** The participant that looks at proposals; `undefined`: it decides nothing. */
 export type Viewer = () => string | undefined
@@ -49,7 +49,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
   }
 
   /** Participants belong to the space no more. */
-  closeBy(isGone: (participant: string) => boolean, envelope: Envelope): readonly ProposalView[] {
+  closeBy(isGone: IsGone, envelope: Envelope): readonly ProposalView[] {
     return toViews(this.#calls.closeBy(isGone, envelope))
   }
 

@@ -1,16 +1,18 @@
 import type { Envelope, WelcomePayload } from '@meup/protocol'
 import { Progress } from '../fold.js'
+import type { IsGone } from './calls.js'
 import type { Participants } from './participants.js'
 
 /** A fold of one fact about a space. */
 interface Fact {
-  apply(envelope: Envelope): unknown
+  /** `raw`: the envelope as received. */
+  apply(envelope: Envelope, raw?: never): unknown
   onWelcome?(welcome: WelcomePayload): unknown
   /** Ends what participants have begun who belong to the space no more, and returns the changes. */
-  closeBy?(isGone: (participant: string) => boolean, envelope: Envelope): readonly unknown[]
+  closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
   /** As JSON. */
-  snapshot(): unknown
-  restore(snapshot: never): void
+  snapshot?(): unknown
+  restore?(snapshot: never): void
 }
 
 type Facts = Readonly<Record<string, Fact>> & { readonly participants: Participants }
@@ -28,7 +30,7 @@ export type WelcomeChanges<Kept extends Facts> = {
 }
 
 export type SpaceSnapshot<Kept extends Facts> = { readonly seq: number; readonly head: number | null } & {
-  readonly [Name in keyof Kept]: ReturnType<Kept[Name]['snapshot']>
+  readonly [Name in keyof Kept]: Kept[Name] extends { snapshot(): infer Snapshot } ? Snapshot : undefined
 }
 
 /**
@@ -53,10 +55,10 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /** `undefined`: it was applied before, or is not in the log. */
-  apply(envelope: Envelope): SpaceChanges<Kept> | undefined {
+  apply(envelope: Envelope, raw?: unknown): SpaceChanges<Kept> | undefined {
     if (!this.#progress.advance(envelope)) return undefined
     const changes: Record<string, unknown> = {}
-    for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope)
+    for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope, raw as never)
     const isGone = this.#findGone()
     if (isGone === undefined) return changes as SpaceChanges<Kept>
     for (const [name, fold] of this.#folds) {
@@ -77,7 +79,7 @@ export class SpaceView<const Kept extends Facts> {
 
   /** Serialise it before the next envelope: it shares objects with the folds. */
   snapshot(): SpaceSnapshot<Kept> {
-    const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot()] as const)
+    const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot?.()] as const)
     return { seq: this.seq, head: this.#head, ...Object.fromEntries(folds) } as SpaceSnapshot<Kept>
   }
 
@@ -85,20 +87,21 @@ export class SpaceView<const Kept extends Facts> {
   restore(snapshot: SpaceSnapshot<Kept>): void {
     this.#progress.seq = snapshot.seq
     this.#head = snapshot.head
-    for (const [name, fold] of this.#folds) fold.restore(snapshot[name] as never)
+    for (const [name, fold] of this.#folds) fold.restore?.(snapshot[name] as never)
   }
 
   /**
    * Who belongs to the space no more since the last envelope. A welcome lists everybody as of its head; until the log has come so
    * far, others may still act in it.
    */
-  #findGone(): ((participant: string) => boolean) | undefined {
+  #findGone(): IsGone | undefined {
     const { participants } = this.facts
     if (this.#head !== null && this.seq >= this.#head) {
+      const head = this.#head
       this.#head = null
-      return (id) => !participants.has(id)
+      return ({ from, seq }) => seq <= head && !participants.has(from)
     }
     const { gone } = participants
-    return gone.length === 0 ? undefined : (id) => gone.includes(id)
+    return gone.length === 0 ? undefined : ({ from }) => gone.includes(from)
   }
 }
