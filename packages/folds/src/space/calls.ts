@@ -65,8 +65,8 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, who says why. `gone`: the proposer belongs to the space no more [MEUP-3.22]. */
-export type WithdrawalCause = 'withdrawn' | 'kicked' | 'gone' | 'pruned' | 'erased'
+/** `withdrawn`: by its proposer, who says why. `left`: the proposer belongs to the space no more [MEUP-3.22]. */
+export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
 
 /** Whether the proposer of this call belongs to the space no more. */
 export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
@@ -185,7 +185,7 @@ export class Calls<Data, Raw = undefined> {
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
   closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
-    this.#withdrawAll(isGone, 'gone', envelope)
+    this.#withdrawAll(isGone, 'left', envelope)
     return this.#changes
   }
 
