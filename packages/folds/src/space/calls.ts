@@ -96,6 +96,21 @@ export interface CallsOptions<Data, Raw = undefined> {
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
 
+/** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
+export const proposalKinds: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.systemSpace,
+  Kind.systemPresence,
+]
+
+/** The kinds that make and end calls of any kind. */
+const callKinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.mcpResponse, Kind.chat])
+
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
 export class Calls<Data, Raw = undefined> {
   readonly #reduce: CallsOptions<Data, Raw>['reduce']
@@ -149,6 +164,7 @@ export class Calls<Data, Raw = undefined> {
   apply(envelope: Envelope, raw?: Raw): readonly CallChange<Data>[] {
     this.#changes = []
     if (this.#expireByLogTime) this.#expire(envelope)
+    if (!callKinds.has(envelope.kind)) return this.#changes
     switch (envelope.kind) {
       case Kind.mcpRequest:
         this.#onRequest(envelope, raw)
