@@ -201,7 +201,7 @@ export class Assigner {
     const triggered = this.#triggered
       .snapshot()
       .map(([key, several]) => [key, several.map(getNumber)] as const)
-    const calls = [...this.#calls.all()].map((call) => ({ ...call, data: movePlace(call.data, getNumber) }))
+    const calls = this.#calls.snapshot().map((call) => ({ ...call, data: movePlace(call.data, getNumber) }))
     return {
       seq: this.seq,
       latest: this.#latest,
