@@ -52,3 +52,18 @@ test('a callee that asks without end about one call costs no more each time', ()
   ask('answer', { kind: 'mcp.response', to: ['ana'], correlationId: 'c1' })
   expect(calls.get('x100000')?.state).toBe('cancelled')
 })
+
+test('the latest call with a JSON-RPC id is the one that is cancelled, also after a snapshot', () => {
+  const calls = new Calls<true>({ reduce: () => true })
+  const request = { ts: '2026-01-01T00:00:00.000Z', from: 'ana', kind: 'mcp.request' } as const
+  const apply = (id: string, seq: number, fields: Partial<Envelope>): void =>
+    void calls.apply({ protocol: 'meup/v0.3', ...request, id, seq, payload: { id: 1 }, ...fields })
+  apply('open', 1, {})
+  apply('answered', 2, {})
+  apply('answer', 3, { kind: 'mcp.response', from: 'tool', correlationId: 'answered' })
+  const restored = new Calls<true>({ reduce: () => true })
+  restored.restore(calls.snapshot())
+  const payload = { method: 'notifications/cancelled', params: { requestId: 1 } }
+  const cancellation: Envelope = { protocol: 'meup/v0.3', ...request, id: 'cancel', seq: 4, payload }
+  for (const each of [calls, restored]) expect(each.findCancelled(cancellation)?.id).toBe('answered')
+})

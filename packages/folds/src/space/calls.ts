@@ -417,7 +417,8 @@ export class Calls<Data, Raw = undefined> {
     envelope: Envelope,
   ): void {
     const change = { ...what, call }
-    call.data = this.#reduce(change, envelope, undefined) ?? call.data
+    const data = this.#reduce(change, envelope, undefined)
+    if (data !== undefined) call.data = data
     this.#store.update(call)
     this.#changes.push(change)
   }
