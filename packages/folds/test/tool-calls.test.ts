@@ -316,6 +316,14 @@ describe('a tool call', () => {
     expect(foldTurns(log).events).toHaveLength(1)
   })
 
+  test('that was refused stays so, whoever uses its id', () => {
+    const denied = refused('agent', { context: 'r', attemptedId: 'x', attemptedTool: 'shell' })
+    const theirs = call('other', 'shell', {}, { ...inRun, id: 'x' })
+    expect(foldDecisions([question, opening, denied, theirs, result('x', 'ok')])).toMatchObject([
+      { tool_name: 'shell', outcome: 'rejected' },
+    ])
+  })
+
   test('that asks about a call is over with that call', () => {
     const asked = call('boss', 'book', {}, { id: 'b', to: ['agent'] })
     const asks = elicit('agent', 'b', 'boss', { id: 'x' })

@@ -18,7 +18,7 @@ import { isProgramEnd, programEndedText } from '../mcp/program-ended.js'
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
-import { type Call, type CallChange, Calls, RecentCalls } from '../space/calls.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
 import { maxCalls } from '../turns/asked-calls.js'
@@ -95,7 +95,7 @@ export class Narrator {
     const [here, yet] = [this.#agent === undefined ? ' here' : '', state === 'running' ? ' yet' : '']
     if (state === 'cancelled') this.#cancelOpen(this.#reason)
     return [...this.#calls.all()]
-      .filter(({ kind, data }) => data.end === null && (kind !== 'proposal' || data.cancelled !== null))
+      .filter((call) => call.data.end === null && (!isProposal(call) || call.data.cancelled !== null))
       .sort((one, other) => one.seq - other.seq)
       .map(({ id, kind, data: { tool, cancelled } }) => {
         const end = cancelled === null ? `no answer${here}${yet}` : cancelledText(cancelled)
@@ -212,7 +212,7 @@ export class Narrator {
     this.#cancelOpen(reason, (call) =>
       isOpened
         ? isInside(context, call.data.context)
-        : call.from === from && contextRoot(call.data.context ?? '') === root,
+        : call.from === from && call.data.context !== undefined && contextRoot(call.data.context) === root,
     )
   }
 
@@ -328,8 +328,6 @@ export class Narrator {
     return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
   }
 }
-
-const isProposal = ({ kind }: Call<unknown>): boolean => kind === 'proposal'
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 

@@ -489,4 +489,6 @@ export class RecentCalls<Data> implements CallStore<Data> {
   }
 }
 
+export const isProposal = ({ kind }: Pick<Call<unknown>, 'kind'>): boolean => kind === 'proposal'
+
 const isOpen = ({ state }: { readonly state: CallState }): boolean => state === 'open'

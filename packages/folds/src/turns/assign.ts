@@ -14,7 +14,7 @@ import { Bounded } from '../bounded.js'
 import { getAttempt, isElicitation, isRefusedCall } from '../mcp/calls.js'
 import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
-import { type Call, type CallChange, Calls, RecentCalls } from '../space/calls.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
@@ -416,8 +416,6 @@ export class Assigner {
 const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
 
 const toKey = (name: string, id: string): string => `${name} ${id}`
-
-const isProposal = ({ kind }: Call<unknown>): boolean => kind === 'proposal'
 
 /** The role of what ends a call; 0: it changes nothing in a turn. */
 function getEndRole(change: CallChange<CallPlace>): number {

@@ -5,7 +5,7 @@ import { getAttempt, getCancellation, getParameters, guardedToolName, isRefusedC
 import { measure, readResult } from '../mcp/result.js'
 import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Quoted, type Source } from '../source.js'
-import { type Call, type CallChange, Calls, RecentCalls } from '../space/calls.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { getMessage, getRationale, inlineJson, isWithheld } from '../text.js'
 import { maxCalls } from './asked-calls.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
@@ -37,6 +37,8 @@ interface CallInTurn {
   readonly tool: string
   /** `undefined` if the log does not name the right that let it pass. */
   readonly request: Envelope | undefined
+  /** Whether it is a decision of the turn: others may use the id of one that the gateway refused. */
+  readonly isDispatched: boolean
   /** A request has fulfilled the proposal: its answer is the end. */
   readonly isFulfilled?: true
 }
@@ -194,26 +196,29 @@ export class FoldedTurn {
         break
       case 'rejected':
       case 'withdrawn':
-        this.#settleOne(call.id, rejected)
+        this.#settleCall(call, rejected)
         break
       case 'expired':
-        if (!call.data.isFulfilled) this.#settleOne(call.id, rejected)
+        if (!call.data.isFulfilled) this.#settleCall(call, rejected)
     }
     return call.data
   }
 
-  #call({ id, kind, about }: Call<unknown>, envelope: Envelope): CallInTurn {
+  #call(call: Call<unknown>, envelope: Envelope): CallInTurn {
+    const { id } = call
     const { parallelGroup: label, context, payload } = envelope
     const toolName = this.#toolIn(payload)
     const request = envelope.allowedBy === undefined ? undefined : envelope
-    if (request !== undefined && kind !== 'proposal')
-      for (const each of about) if (this.#isProposal(each)) this.#decisions.accept(each, request)
-    if (this.#roles & Role.dispatch) {
+    if (request !== undefined && !isProposal(call))
+      for (const each of this.#findProposals(call))
+        if (each.data.isDispatched) this.#decisions.accept(each.id, request)
+    const isDispatched = (this.#roles & Role.dispatch) !== 0
+    if (isDispatched) {
       const parameters = getParameters(payload)
       const [source, rationale] = [getSource(envelope), getRationale(envelope)]
       this.#dispatch({ id, source, toolName, rationale, parameters, request, label }, context)
     }
-    return { tool: toolName, request }
+    return { tool: toolName, request, isDispatched }
   }
 
   /** In the turn of the responder it is the answer. */
@@ -314,9 +319,13 @@ export class FoldedTurn {
   }
 
   /** Ends a request, and the proposals that it fulfils. */
-  #settle({ id, about }: Call<unknown>, end: End): void {
-    for (const each of about) if (this.#isProposal(each)) this.#settleOne(each, end)
-    this.#settleOne(id, end)
+  #settle(call: Call<CallInTurn>, end: End): void {
+    for (const proposal of this.#findProposals(call)) this.#settleCall(proposal, end)
+    this.#settleCall(call, end)
+  }
+
+  #settleCall({ id, data }: Call<CallInTurn>, end: End): void {
+    if (data.isDispatched) this.#settleOne(id, end)
   }
 
   #settleOne(id: string, end: End): void {
@@ -342,8 +351,8 @@ export class FoldedTurn {
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending
   }
 
-  #isProposal(id: string): boolean {
-    return this.#calls.get(id)?.kind === 'proposal'
+  #findProposals({ about }: Call<unknown>): Call<CallInTurn>[] {
+    return about.flatMap((id) => this.#calls.get(id) ?? []).filter(isProposal)
   }
 
   #toolIn(payload: Envelope['payload']): string {
