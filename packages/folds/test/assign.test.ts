@@ -164,6 +164,17 @@ describe('an envelope belongs to turns', () => {
     expect(rolesIn([...log, reject('user', 'p')]).at(-1)).toEqual([[1, 'settle']])
   })
 
+  test('or to none, where a proposal expires that is fulfilled, or is pruned', () => {
+    const payload = { uses: 2, expiresAt: '2026-02-21T10:00:03.500Z' }
+    const proposal = propose('agent', 'deploy', {}, { ...inRun, id: 'p', payload })
+    const fulfilment = call('user', 'deploy', {}, { id: 'f', correlationId: 'p' })
+    const log = [question, opening, proposal]
+    expect(rolesIn([...log, fulfilment, chat('user', 'and?')]).at(-1)).toEqual([])
+    const pruned = { kind: 'system.space', from: 'system:gateway', payload: { event: 'pruned', through: 3 } }
+    const open = propose('agent', 'deploy', {}, { ...inRun, id: 'p' })
+    expect(rolesIn([question, opening, open, pruned]).at(-1)).toEqual([])
+  })
+
   test('after a snapshot of an earlier version, which has less of each call', () => {
     const expiresAt = '2026-02-21T10:00:06.500Z'
     const log = toLog([

@@ -67,7 +67,8 @@ describe('a proposal of a turn', () => {
 
   test('for two uses waits for the answer of the first, also after it has expired', () => {
     const payload = { ...proposal.payload, uses: 2, expiresAt: '2026-02-21T10:00:04.500Z' }
-    const log = [...beginning, { ...proposal, payload }, approval, chat('user', 'and?'), chat('user', 'and?')]
+    const log = [...beginning, { ...proposal, payload }, approval]
+    for (const text of ['hm', 'well']) log.push(thought('agent', text, { context: 'r' }))
     expect(foldDecisions(log)[0]?.outcome).toBeNull()
     expect(foldDecisions([...log, result('f', 'done')])[0]?.outcome).toBe('success')
   })
