@@ -35,8 +35,6 @@ describe('who thinks', () => {
       { agent: 'bot', since: 1000, runs: 2, last: 'from aside', isVisible: true },
       { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
     ])
-    activity.onEnvelope(envelope(7, 'reasoning.cancel', 'ana', { context: 'e3' }))
-    expect(activity.thinkers()).toHaveLength(2) // It was asked to, no more.
     activity.onEnvelope(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
     activity.onEnvelope(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
     expect(activity.thinkers()).toMatchObject([{ agent: 'bot', runs: 1 }])

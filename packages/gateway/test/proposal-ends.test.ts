@@ -27,17 +27,6 @@ async function proposed() {
 }
 
 describe('the proposals of one who is out', () => {
-  test('are closed by a kick for good, those of others are not', async () => {
-    const { agent, ana, ben } = await proposed()
-    await ben.accepted({ ...proposal, id: 'other' })
-    await ana.accepted({ kind: 'space.kick', payload: { participantId: 'agent' } })
-    await agent.closed
-    expect(await ana.refused(fulfilment())).toMatchObject(gone)
-    await ana.accepted({ kind: 'space.invite', payload: { participantId: 'agent', capabilities: [] } })
-    expect(await ana.refused(fulfilment())).toMatchObject(gone)
-    await ana.accepted(fulfilment('other'))
-  })
-
   test('are closed when the operator removes it, also where it is configured again', async () => {
     const { gateway, ana } = await proposed()
     const { agent: _, ...rest } = participants
