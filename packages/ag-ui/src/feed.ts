@@ -191,8 +191,9 @@ export async function follow(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Further kinds that end a proposal, or tell of its refusal or of the end of its program. */
+/** Further kinds that end a proposal, or tell of its refusal, of the end of its program, or of who belongs to the space. */
 const kinds: ReadonlySet<string> = new Set([
+  Kind.spaceInvite,
   Kind.systemDecision,
   Kind.systemPresence,
   Kind.systemSpace,

@@ -55,6 +55,7 @@ export {
   type CallState,
   type CallStore,
   Calls,
+  type IsGone,
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'
@@ -69,15 +70,14 @@ export {
 export { cutReason, Pauses, type Restriction, restrictionInfo } from './space/pauses.js'
 export { Programs } from './space/programs.js'
 export {
-  createProposalFold,
-  createProposalFoldWith,
   type Fulfilment,
   isOpenProposal,
-  type ProposalFold,
   type ProposalSnapshot,
   type ProposalView,
+  ProposalViews,
   type Refusal,
 } from './space/proposals.js'
+export * from './space/space-view.js'
 export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'

@@ -1,12 +1,14 @@
-import { Calls, createProposalFold } from '@meup/folds'
+import { Calls, defaultGuard, Participants, ProposalViews, SpaceView } from '@meup/folds'
 import { expect } from 'vitest'
 import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of calls', {
   knows: { calls: callFields },
-  read: ({ envelopes }) => {
+  read: ({ welcome, envelopes }) => {
     const calls = new Calls<true>({ reduce: () => true })
-    for (const envelope of envelopes) calls.apply(envelope)
+    const space = new SpaceView({ participants: new Participants(), calls })
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
     const restored = new Calls<true>({ reduce: () => true })
     restored.restore(calls.all())
     expect([...restored.open()]).toEqual([...calls.open()])
@@ -17,9 +19,12 @@ testFoldFixtures('the fold of calls', {
 testFoldFixtures('the fold of proposals', {
   knows: { calls: ['from', 'state', 'rejectedBy', 'usesLeft', 'programEnded'] },
   forgets: (id) => !id.startsWith('p'),
-  read: ({ envelopes }) => {
-    const proposals = createProposalFold()
-    for (const envelope of envelopes) proposals.apply(envelope)
+  read: ({ welcome, envelopes }) => {
+    const participants = new Participants()
+    const space = new SpaceView({ participants, proposals: new ProposalViews(defaultGuard) })
+    const { proposals } = space.facts
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
     const views = ['p1', 'p2'].flatMap((id) => proposals.get(id) ?? [])
     const facts = views.map(({ source, rejections, ...view }) => ({
       ...{ ...view, from: source.from },

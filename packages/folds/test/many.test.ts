@@ -1,4 +1,4 @@
-import { Calls, ContextStates, createContextFold, createProposalFold } from '@meup/folds'
+import { Calls, ContextStates, createContextFold, defaultGuard, ProposalViews } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { call, conclusion, propose, result, start, toLog } from './support/log.js'
@@ -33,7 +33,7 @@ describe('100,000 that are open', () => {
       kind: 'system.presence',
       payload: { event: 'update', participant: { id: 'bot' }, session: { id: 's1', event: 'ended' } },
     }
-    const fold = createProposalFold()
+    const fold = new ProposalViews(defaultGuard)
     feed(fold, toLog([...proposed, ended]))
     expect(fold.get('p0')).toBeUndefined()
     const open = fold.open()

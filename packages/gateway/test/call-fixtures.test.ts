@@ -8,7 +8,8 @@ testFoldFixtures('the gateway', {
   // Only open proposals can be decided; their ends by time are those that it announces.
   forgets: (_, fact) => !['open', 'answered', 'cancelled'].includes((fact as { state: string }).state),
   // Nothing is decided by how elicitations about chats end.
-  skips: ({ name }) =>
+  skips: ({ name, welcome }) =>
+    welcome !== undefined ||
     name === 'a proposal expires by the time of the log' ||
     name === 'an elicitation about a chat ends with the answer to that chat',
   read: ({ envelopes }) => {

@@ -81,7 +81,7 @@ export class Activity {
     if (open !== undefined && isThought(kind)) {
       open.last = onOneLine(payloadText(payload as Record<string, unknown>).slice(-1000)) || open.last
     }
-    this.#calls.apply({ ...envelope })
+    this.#calls.apply(envelope)
     if (kind === Kind.mcpRequest) this.#onProgress(envelope)
   }
 
