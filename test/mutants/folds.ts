@@ -90,7 +90,7 @@ export const folds: readonly Mutant[] = [
   {
     // What one has rejected is offered to nobody.
     package: views,
-    function: 'Proposals.#reduce',
+    function: 'ProposalViews.#reduce',
     replace: 'change.by === this.#viewer()',
     by: 'true',
     tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],

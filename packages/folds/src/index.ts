@@ -56,6 +56,7 @@ export {
   type CallStore,
   Calls,
   type IsGone,
+  proposalKinds,
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'

@@ -12,6 +12,7 @@ import {
   type ProposalView,
   ProposalViews,
   type ProposedCall,
+  proposalKinds,
   proposerEndedText,
   reasonText,
   redact,
@@ -23,13 +24,7 @@ import { summarize } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
-import {
-  findOpenProposal,
-  formatOutcome,
-  formatTarget,
-  proposalKinds,
-  readProposals,
-} from '../lib/proposals.js'
+import { findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 
 /** Characters of a reason. */

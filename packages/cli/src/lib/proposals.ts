@@ -9,6 +9,7 @@ import {
   type ProposalView,
   ProposalViews,
   printableJson,
+  proposalKinds,
   proposerEndedText,
   reasonText,
   SpaceView,
@@ -16,19 +17,6 @@ import {
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
 import { findByPrefix } from './options.js'
-
-/** Kinds that open and settle proposals. */
-export const proposalKinds: readonly string[] = [
-  Kind.mcpProposal,
-  Kind.mcpRequest,
-  Kind.mcpReject,
-  Kind.mcpWithdraw,
-  // Who belongs to the space, and whose program has ended.
-  Kind.spaceInvite,
-  Kind.spaceKick,
-  Kind.systemSpace,
-  Kind.systemPresence,
-]
 
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {

@@ -65,8 +65,8 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, who says why. `gone`: the proposer belongs to the space no more [MEUP-3.22]. */
-export type WithdrawalCause = 'withdrawn' | 'kicked' | 'gone' | 'pruned' | 'erased'
+/** `withdrawn`: by its proposer, who says why. `left`: the proposer belongs to the space no more [MEUP-3.22]. */
+export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
 
 /** Whether the proposer of this call belongs to the space no more. */
 export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
@@ -95,6 +95,21 @@ export interface CallsOptions<Data, Raw = undefined> {
 
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
+
+/** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
+export const proposalKinds: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.systemSpace,
+  Kind.systemPresence,
+]
+
+/** The kinds that make and end calls of any kind. */
+const callKinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.mcpResponse, Kind.chat])
 
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
 export class Calls<Data, Raw = undefined> {
@@ -149,6 +164,7 @@ export class Calls<Data, Raw = undefined> {
   apply(envelope: Envelope, raw?: Raw): readonly CallChange<Data>[] {
     this.#changes = []
     if (this.#expireByLogTime) this.#expire(envelope)
+    if (!callKinds.has(envelope.kind)) return this.#changes
     switch (envelope.kind) {
       case Kind.mcpRequest:
         this.#onRequest(envelope, raw)
@@ -185,7 +201,7 @@ export class Calls<Data, Raw = undefined> {
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
   closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
-    this.#withdrawAll(isGone, 'gone', envelope)
+    this.#withdrawAll(isGone, 'left', envelope)
     return this.#changes
   }
 
