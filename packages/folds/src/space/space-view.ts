@@ -15,7 +15,7 @@ interface Fact {
   restore?(snapshot: never): void
 }
 
-type Facts = Readonly<Record<string, Fact>> & { readonly participants: Participants }
+type Facts = Readonly<Record<string, Fact>> & { readonly participants?: Participants }
 
 /** What an envelope has changed, by the names of the facts. */
 export type SpaceChanges<Kept extends Facts> = {
@@ -54,9 +54,9 @@ export class SpaceView<const Kept extends Facts> {
     return this.#progress.seq
   }
 
-  /** `undefined`: it was applied before, or is not in the log. */
+  /** `undefined`: it was applied before. What is not logged, such as deltas, is applied as it comes. */
   apply(envelope: Envelope, raw?: unknown): SpaceChanges<Kept> | undefined {
-    if (!this.#progress.advance(envelope)) return undefined
+    if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
     const changes: Record<string, unknown> = {}
     for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope, raw as never)
     const isGone = this.#findGone()
@@ -96,6 +96,7 @@ export class SpaceView<const Kept extends Facts> {
    */
   #findGone(): IsGone | undefined {
     const { participants } = this.facts
+    if (participants === undefined) return undefined
     if (this.#head !== null && this.seq >= this.#head) {
       const head = this.#head
       this.#head = null
