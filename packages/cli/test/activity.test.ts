@@ -41,6 +41,7 @@ describe('who thinks', () => {
   })
 
   test('is known as well from before one came, and no longer when it is told anew', () => {
+    const space = { head: 0 }
     const contexts = [
       {
         context: 'old',
@@ -51,12 +52,12 @@ describe('who thinks', () => {
       },
       { context: 'ahead', owner: 'aide', reasoningVisible: true, startedAt: new Date(9999).toISOString() },
     ]
-    activity.reset({ contexts } as unknown as WelcomePayload)
+    activity.reset({ contexts, participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([
       { agent: 'bot', since: 400, runs: 1, last: '', isVisible: false },
       { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
     ])
-    activity.reset({ contexts: [] } as unknown as WelcomePayload)
+    activity.reset({ contexts: [], participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([])
   })
 })
