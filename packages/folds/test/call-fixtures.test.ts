@@ -1,16 +1,17 @@
-import { Calls, createProposalFold } from '@meup/folds'
+import { Calls, defaultGuard, Participants, ProposalViews, SpaceView } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of calls', {
   knows: { calls: callFields },
-  read: ({ envelopes }) => {
+  read: ({ welcome, envelopes }) => {
     const calls = new Calls<true>({ reduce: () => true })
-    for (const envelope of envelopes) calls.apply(envelope)
-    const [restored, last] = [new Calls<true>({ reduce: () => true }), envelopes.at(-1)]
+    const space = new SpaceView({ participants: new Participants(), calls })
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
+    const restored = new Calls<true>({ reduce: () => true })
     restored.restore(calls.all())
-    for (const open of [calls, restored]) if (last !== undefined) open.apply({ ...last, kind: 'later.kind' })
     expect([...restored.open()]).toEqual([...calls.open()])
     return { calls: Object.fromEntries([...calls.all()].map((call) => [call.id, callFact(call)])) }
   },
@@ -19,9 +20,12 @@ testFoldFixtures('the fold of calls', {
 testFoldFixtures('the fold of proposals', {
   knows: { calls: ['from', 'state', 'rejectedBy', 'usesLeft', 'programEnded'] },
   forgets: (id) => !id.startsWith('p'),
-  read: ({ envelopes }) => {
-    const proposals = createProposalFold()
-    for (const envelope of envelopes) proposals.apply(envelope)
+  read: ({ welcome, envelopes }) => {
+    const participants = new Participants()
+    const space = new SpaceView({ participants, proposals: new ProposalViews(defaultGuard) })
+    const { proposals } = space.facts
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
     const views = ['p1', 'p2'].flatMap((id) => proposals.get(id) ?? [])
     const facts = views.map(({ source, rejections, ...view }) => ({
       ...{ ...view, from: source.from },
@@ -31,19 +35,17 @@ testFoldFixtures('the fold of proposals', {
   },
 })
 
-test('a callee that asks without end about one call costs no more each time', () => {
+test('the latest call with a JSON-RPC id is the one that is cancelled, also after a snapshot', () => {
   const calls = new Calls<true>({ reduce: () => true })
-  const common = { protocol: 'meup/v0.3', ts: '2026-01-01T00:00:00.000Z' } as const
-  const ask = (id: string, fields: Partial<Envelope>): void =>
-    void calls.apply({ ...common, id, from: 'tool', kind: 'mcp.request', payload: {}, ...fields })
-  ask('c1', { from: 'ana', to: ['tool'], payload: { id: 1, method: 'tools/call' } })
-  // If each of them copied those before it, this would take minutes.
-  for (let count = 1; count <= 100_000; count++)
-    ask(`x${count}`, {
-      to: ['ana'],
-      correlationId: 'c1',
-      payload: { id: count, method: 'elicitation/create' },
-    })
-  ask('answer', { kind: 'mcp.response', to: ['ana'], correlationId: 'c1' })
-  expect(calls.get('x100000')?.state).toBe('cancelled')
+  const request = { ts: '2026-01-01T00:00:00.000Z', from: 'ana', kind: 'mcp.request' } as const
+  const apply = (id: string, seq: number, fields: Partial<Envelope>): void =>
+    void calls.apply({ protocol: 'meup/v0.3', ...request, id, seq, payload: { id: 1 }, ...fields })
+  apply('open', 1, {})
+  apply('answered', 2, {})
+  apply('answer', 3, { kind: 'mcp.response', from: 'tool', correlationId: 'answered' })
+  const restored = new Calls<true>({ reduce: () => true })
+  restored.restore(calls.snapshot())
+  const payload = { method: 'notifications/cancelled', params: { requestId: 1 } }
+  const cancellation: Envelope = { protocol: 'meup/v0.3', ...request, id: 'cancel', seq: 4, payload }
+  for (const each of [calls, restored]) expect(each.findCancelled(cancellation)?.id).toBe('answered')
 })

@@ -12,41 +12,12 @@ import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
-import type { ClientHandler } from './handler.js'
+import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
-import { pickReasons, readReasons, type Settlement } from './proposal.js'
+import { type OpenProposal, pickReasons, readReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
 import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
-
-/** A proposal that waits for a decision. */
-export interface OpenProposal {
-  readonly id: string
-  readonly seq: number
-  readonly from: string
-  /** When it was made, RFC 3339. */
-  readonly ts: string
-  /** The addressees of the request; absent = everyone. */
-  readonly to?: readonly string[]
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>>
-  /** As received, JSON: parsing changes large numbers. */
-  readonly json: string
-  /** Why its proposer wants it. */
-  readonly rationale?: string
-  readonly context?: string
-  readonly correlationId?: string | readonly string[]
-  readonly parallelGroup?: number
-  readonly expiresAt?: string
-  /** How often it can still be approved. */
-  readonly usesLeft: number
-  /** Who rejected it; others may still approve it. */
-  readonly rejectedBy: readonly string[]
-  /** The program that proposed it; absent = its connection has named none. */
-  readonly session?: string
-  /** That program has ended: nobody waits for the result. */
-  readonly programEnded?: true
-}
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
   /** The reason for the approval; default: none is given [MEUP-13.11]. */
@@ -85,17 +56,15 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** How each that ends by itself is kept from doing so. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
-  readonly #calls = new Calls<OpenProposal>({
+  readonly fold = new Calls<OpenProposal, string>({
     store: this.#store,
-    reduce: ({ what, call }, envelope) => {
+    reduce: ({ what, call }, envelope, frame = '') => {
       if (what !== 'asked') return { ...call.data, ...getStanding(call) }
       return envelope.kind === Kind.mcpProposal
-        ? toOpenProposal(envelope as ProposalEnvelope, this.#frame)
+        ? toOpenProposal(envelope as ProposalEnvelope, frame)
         : undefined
     },
   })
-  /** The envelope that is applied, as received. */
-  #frame = ''
   /** Listed before the connection was opened; added with its first welcome. */
   #listed: readonly OpenProposal[]
 
@@ -188,9 +157,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /** @internal */
-  onEnvelope(envelope: AnyEnvelope, frame: string): void {
-    this.#frame = frame
-    for (const change of this.#calls.apply({ ...envelope })) this.#onChange(change, envelope)
+  onEnvelope(envelope: AnyEnvelope, { proposals = [] }: KnownChanges): void {
+    for (const change of proposals) this.#onChange(change, envelope)
   }
 
   /** @internal */
@@ -236,7 +204,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   #addListed(): void {
     for (const proposal of this.#listed) {
       if (proposal.rejectedBy.includes(this.#client.id)) continue
-      this.#calls.restore([toCall(proposal)])
+      this.fold.restore([toCall(proposal)])
       this.#begin(proposal)
     }
   }

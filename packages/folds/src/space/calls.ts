@@ -1,9 +1,12 @@
 import {
   correlations,
   type Envelope,
+  erasedMethod,
+  GATEWAY,
   getErasure,
   type KickPayload,
   Kind,
+  PROTOCOL,
   type PresencePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
@@ -24,18 +27,18 @@ export interface Call<Data> {
   readonly kind: CallKind
   readonly seq: number
   readonly from: string
-  /** Absent where an earlier version has kept the call. */
-  readonly method?: string
+  /** Absent where it is erased, or where an earlier version has kept the call. */
+  readonly method?: string | undefined
   /** Absent = everyone. */
-  readonly to?: readonly string[]
+  readonly to?: readonly string[] | undefined
   /** The program of the sender; absent = its connection has named none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
-  readonly jsonRpcId?: string
+  readonly jsonRpcId?: string | undefined
   /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
   readonly about: readonly string[]
   /** When a proposal ends by itself, in milliseconds since the epoch. */
-  readonly expiresAt?: number
+  readonly expiresAt?: number | undefined
   readonly state: CallState
   /** How often a proposal can still be fulfilled. */
   readonly usesLeft: number
@@ -65,8 +68,11 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, who says why. `gone`: the proposer belongs to the space no more [MEUP-3.22]. */
-export type WithdrawalCause = 'withdrawn' | 'kicked' | 'gone' | 'pruned' | 'erased'
+/** `withdrawn`: by its proposer, who says why. `left`: the proposer belongs to the space no more [MEUP-3.22]. */
+export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
+
+/** Whether the proposer of this call belongs to the space no more. */
+export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
 
 /** Where the calls are kept. A call keeps its place when it changes. */
 export interface CallStore<Data> {
@@ -79,12 +85,12 @@ export interface CallStore<Data> {
   all(): Iterable<Call<Data>>
 }
 
-export interface CallsOptions<Data> {
+export interface CallsOptions<Data, Raw = undefined> {
   /**
    * Called with each change; returns what is kept as `data`, which belongs to `change.call` until then. `undefined`: the call is not kept.
-   * `body`: the bytes of the envelope, where the reader has them.
+   * `raw`: the envelope as received, which a call is read from.
    */
-  readonly reduce: (change: CallChange<Data>, envelope: Envelope, body: Uint8Array) => Data | undefined
+  readonly reduce: (change: CallChange<Data>, envelope: Envelope, raw: Raw | undefined) => Data | undefined
   readonly store?: CallStore<Data>
   /** `false`: proposals expire when the gateway says so [MEUP-3.28], not by the time of later envelopes. Default: `true`. */
   readonly expireByLogTime?: boolean
@@ -92,11 +98,26 @@ export interface CallsOptions<Data> {
 
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
-const nothing = new Uint8Array()
+const none: readonly string[] = []
+
+/** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
+export const proposalKinds: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.systemSpace,
+  Kind.systemPresence,
+]
+
+/** The kinds that make and end calls of any kind. */
+const callKinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.mcpResponse, Kind.chat])
 
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
-export class Calls<Data> {
-  readonly #reduce: CallsOptions<Data>['reduce']
+export class Calls<Data, Raw = undefined> {
+  readonly #reduce: CallsOptions<Data, Raw>['reduce']
   readonly #store: CallStore<Data>
   readonly #expireByLogTime: boolean
   /** The latest call by its asker and JSON-RPC id. */
@@ -107,7 +128,7 @@ export class Calls<Data> {
   #soonest = Number.POSITIVE_INFINITY
   #changes: CallChange<Data>[] = []
 
-  constructor({ reduce, store = new RecentCalls(), expireByLogTime = true }: CallsOptions<Data>) {
+  constructor({ reduce, store = new RecentCalls(), expireByLogTime = true }: CallsOptions<Data, Raw>) {
     this.#reduce = reduce
     this.#store = store
     this.#expireByLogTime = expireByLogTime
@@ -144,120 +165,155 @@ export class Calls<Data> {
     return this.get(this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
   }
 
-  apply(envelope: Envelope, body: Uint8Array = nothing): readonly CallChange<Data>[] {
+  apply(envelope: Envelope, raw?: Raw): readonly CallChange<Data>[] {
     this.#changes = []
-    if (this.#expireByLogTime) this.#expire(envelope, body)
+    if (this.#expireByLogTime) this.#expire(envelope)
+    if (!callKinds.has(envelope.kind)) return this.#changes
     switch (envelope.kind) {
       case Kind.mcpRequest:
-        this.#onRequest(envelope, body)
+        this.#onRequest(envelope, raw)
         break
       case Kind.mcpProposal:
-        this.#ask('proposal', envelope, body)
+        this.#ask('proposal', envelope, raw)
         break
       case Kind.mcpResponse:
-        this.#onResponse(envelope, body)
+        this.#onResponse(envelope)
         break
       case Kind.mcpReject:
-        this.#onReject(envelope, body)
+        this.#onReject(envelope)
         break
       case Kind.mcpWithdraw:
         for (const call of this.#openProposals(envelope))
-          if (call.from === envelope.from) this.#withdraw(call, 'withdrawn', envelope, body)
+          if (call.from === envelope.from) this.#withdraw(call, 'withdrawn', envelope)
         break
       case Kind.chat:
-        this.#endElicitations(envelope.from, correlations(envelope), envelope, body)
+        this.#endElicitations(envelope.from, correlations(envelope), envelope)
         break
       case Kind.spaceKick:
-        this.#closeBy([(envelope.payload as KickPayload).participantId], 'kicked', envelope)
+        this.#onKick(envelope)
         break
       case Kind.systemSpace:
-        this.#onSpace(envelope, body)
+        this.#onSpace(envelope)
         break
       case Kind.systemPresence:
-        this.#onPresence(envelope, body)
+        this.#onPresence(envelope)
         break
     }
     return this.#changes
   }
 
+  /** Ends the proposals that have expired by `time` (RFC 3339), where no envelope of that time is at hand. */
+  expire(time: string): readonly CallChange<Data>[] {
+    return this.apply({ protocol: PROTOCOL, id: '', ts: time, from: GATEWAY, kind: '', payload: {} })
+  }
+
+  /** Forgets what only the body of a call tells. */
+  erase(id: string): void {
+    const call = this.get(id)
+    if (call === undefined) return
+    const { method: _, jsonRpcId = '', expiresAt: __, ...kept } = call
+    const key = keyOf(call.from, jsonRpcId)
+    if (this.#byJsonRpcId.get(key) === id) this.#byJsonRpcId.delete(key)
+    this.#store.update(kept)
+  }
+
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
-  closeBy(participants: readonly string[], envelope: Envelope): readonly CallChange<Data>[] {
+  closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
-    this.#closeBy(participants, 'gone', envelope)
+    this.#withdrawAll(isGone, 'left', envelope)
     return this.#changes
   }
 
-  /** Puts calls of a snapshot back. */
+  snapshot(): readonly Call<Data>[] {
+    return [...this.#store.all()]
+  }
+
+  /** Adds the calls of a snapshot. */
   restore(calls: Iterable<Call<Data>>): void {
-    for (const call of calls) this.#keep(call)
+    const kept = [...calls]
+    for (const call of kept) this.#keep(call)
+    // A snapshot has the open calls after those that are over.
+    for (const call of kept.sort((one, other) => one.seq - other.seq)) this.#renewJsonRpcId(call)
   }
 
   #keep(call: Call<Data>): void {
     this.#store.add(call)
-    const { id, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
+    const { id, kind, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
     if (kind === 'elicitation' && state === 'open') {
       for (const each of about) {
         const others = this.#elicitations.get(each) ?? []
         this.#elicitations.renew(each, [...others, id].slice(-maxElicitations))
       }
     }
-    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
+    this.#renewJsonRpcId(call)
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
   }
 
-  #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
-    const { id, seq = 0, from, to, session, payload } = envelope
-    const { method, uses, expiresAt } = payload
-    const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
-    const call: Omit<Call<Data>, 'data'> = {
-      ...{ id, kind, seq, from },
-      ...(typeof method === 'string' && { method }),
-      ...(to && { to }),
-      ...(session !== undefined && { session }),
-      ...(jsonRpcId !== undefined && { jsonRpcId }),
-      about: correlations(envelope),
-      // A time that cannot be read is long past.
-      ...(kind === 'proposal' && typeof expiresAt === 'string' && { expiresAt: Date.parse(expiresAt) || 0 }),
-      state: 'open',
-      usesLeft: typeof uses === 'number' ? uses : 1,
-      ...{ answeredBy: [], rejectedBy: [], programEnded: false },
-    }
-    const change = { what: 'asked', call: call as Call<Data> } as const
-    const data = this.#reduce(change, envelope, body)
-    if (data === undefined) return
-    const kept = { ...call, data }
-    this.#keep(kept)
-    this.#changes.push({ what: 'asked', call: kept })
+  #renewJsonRpcId({ id, from, kind, jsonRpcId }: Call<Data>): void {
+    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
   }
 
-  #onRequest(envelope: Envelope, body: Uint8Array): void {
+  #ask(kind: CallKind, envelope: Envelope, raw: Raw | undefined): void {
+    const { id, seq = 0, from, to, session, payload } = envelope
+    const { uses, expiresAt } = payload
+    const isProposal = kind === 'proposal'
+    // One literal, since there are many calls: spreads would take longer than all else.
+    const call: Omit<Call<Data>, 'data'> = {
+      id,
+      kind,
+      seq,
+      from,
+      method: readMethod(payload),
+      to,
+      session,
+      jsonRpcId: isProposal ? undefined : readJsonRpcId(payload.id),
+      about: correlations(envelope),
+      // A time that cannot be read is long past.
+      expiresAt: isProposal && typeof expiresAt === 'string' ? Date.parse(expiresAt) || 0 : undefined,
+      state: 'open',
+      usesLeft: typeof uses === 'number' ? uses : 1,
+      answeredBy: none,
+      rejectedBy: none,
+      programEnded: false,
+    }
+    const change = { what: 'asked', call: call as MutableCall<Data> } as const
+    const data = this.#reduce(change, envelope, raw)
+    if (data === undefined) return
+    change.call.data = data
+    this.#keep(change.call)
+    this.#changes.push(change)
+  }
+
+  #onRequest(envelope: Envelope, raw: Raw | undefined): void {
+    const requested = readMethod(envelope.payload)
     for (const proposal of this.#openProposals(envelope)) {
-      if ((proposal.method ?? envelope.payload.method) !== envelope.payload.method) continue
+      const { method = requested } = proposal
+      if (method !== (requested ?? method)) continue
       const usesLeft = Math.max(proposal.usesLeft - 1, 0)
-      const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
-      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope, body)
+      const state = usesLeft === 0 ? 'fulfilled' : 'open'
+      this.#change({ ...proposal, usesLeft, state }, { what: 'fulfilled', by: envelope.from }, envelope)
     }
     if (!isNotification(envelope.payload)) {
-      this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, body)
+      this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, raw)
       return
     }
-    this.#onCancelled(envelope, body)
+    this.#onCancelled(envelope)
   }
 
   /** Elicitations about a cancelled call end with it, also where the call is not kept [MEUP-3.26]. */
-  #onCancelled(envelope: Envelope, body: Uint8Array): void {
+  #onCancelled(envelope: Envelope): void {
     const cancellation = getCancellation(envelope.payload)
     if (cancellation === undefined) return
     const { requestId, reason } = cancellation
     const call = this.findCancelled(envelope)
-    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope, body)
+    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope)
     for (const id of [call?.id ?? requestId, ...correlations(envelope)]) {
       for (const each of this.#elicitedAbout(id))
-        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope, body)
+        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope)
     }
   }
 
-  #onResponse(envelope: Envelope, body: Uint8Array): void {
+  #onResponse(envelope: Envelope): void {
     const by = getAnswerer(envelope)
     const answered = correlations(envelope)
     for (const id of answered) {
@@ -265,88 +321,86 @@ export class Calls<Data> {
       if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
       const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
       const state = call.state === 'open' ? 'answered' : call.state
-      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope, body)
+      this.#change({ ...call, answeredBy, state }, { what: 'answered', by }, envelope)
       for (const proposal of call.about) {
         const carriedOut = this.get(proposal)
         if (carriedOut?.kind === 'proposal')
-          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope, body)
+          this.#change({ ...carriedOut }, { what: 'carried out', request: id }, envelope)
       }
     }
-    this.#endElicitations(by, answered, envelope, body)
+    this.#endElicitations(by, answered, envelope)
   }
 
-  #onReject(envelope: Envelope, body: Uint8Array): void {
+  #onReject(envelope: Envelope): void {
     const { from: by } = envelope
     for (const call of this.#openProposals(envelope)) {
       const rejectedBy = [...new Set([...call.rejectedBy, by])].slice(0, maxRejections)
-      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope, body)
+      this.#change({ ...call, rejectedBy }, { what: 'rejected', by }, envelope)
     }
   }
 
-  #onSpace(envelope: Envelope, body: Uint8Array): void {
+  #onSpace(envelope: Envelope): void {
     const { event, through } = envelope.payload
     const erased = getErasure(envelope)?.id
-    if (erased !== undefined) this.#withdrawAll(({ id }) => id === erased, 'erased', envelope, body)
-    else if (event === 'pruned')
-      this.#withdrawAll(({ seq }) => seq <= Number(through), 'pruned', envelope, body)
+    if (erased !== undefined) this.#withdrawAll(({ id }) => id === erased, 'erased', envelope)
+    else if (event === 'pruned') this.#withdrawAll(({ seq }) => seq <= Number(through), 'pruned', envelope)
   }
 
-  #onPresence(envelope: Envelope, body: Uint8Array): void {
+  #onPresence(envelope: Envelope): void {
     const { ended } = envelope.payload as PresencePayload
     const expired = ended?.what === 'proposal' ? this.get(ended.id) : undefined
     if (expired?.kind === 'proposal' && expired.state === 'open')
-      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      this.#change({ ...expired, state: 'expired' }, { what: 'expired' }, envelope)
     const { participant, session } = getEndedSession(envelope) ?? {}
     if (session === undefined) return
     for (const call of [...this.#store.open()]) {
       if (call.kind === 'proposal' && call.from === participant && call.session === session)
-        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope, body)
+        this.#change({ ...call, programEnded: true }, { what: 'program ended' }, envelope)
     }
   }
 
-  #expire(envelope: Envelope, body: Uint8Array): void {
+  #expire(envelope: Envelope): void {
+    if (this.#soonest === Number.POSITIVE_INFINITY) return
     const now = Date.parse(envelope.ts)
     if (!(this.#soonest <= now)) return
     this.#soonest = Number.POSITIVE_INFINITY
     for (const call of [...this.#store.open()]) {
       const { expiresAt = Number.POSITIVE_INFINITY } = call
-      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      if (expiresAt <= now) this.#change({ ...call, state: 'expired' }, { what: 'expired' }, envelope)
       else this.#soonest = Math.min(this.#soonest, expiresAt)
     }
   }
 
-  #closeBy(participants: readonly string[], why: 'kicked' | 'gone', envelope: Envelope): void {
-    this.#withdrawAll(({ from }) => participants.includes(from), why, envelope, nothing)
+  #onKick(envelope: Envelope): void {
+    const { participantId } = envelope.payload as KickPayload
+    this.#withdrawAll(({ from }) => from === participantId, 'kicked', envelope)
   }
 
-  #withdrawAll(
-    isMeant: (call: Call<Data>) => boolean,
-    why: WithdrawalCause,
-    envelope: Envelope,
-    body: Uint8Array,
-  ): void {
+  #withdrawAll(isMeant: (call: Call<Data>) => boolean, why: WithdrawalCause, envelope: Envelope): void {
     for (const call of [...this.#store.open()])
-      if (call.kind === 'proposal' && isMeant(call)) this.#withdraw(call, why, envelope, body)
+      if (call.kind === 'proposal' && isMeant(call)) this.#withdraw(call, why, envelope)
   }
 
-  #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope, body)
+  #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope): void {
+    this.#change({ ...call, state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope)
   }
 
   /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
-  #endElicitations(by: string, answered: readonly string[], envelope: Envelope, body: Uint8Array): void {
+  #endElicitations(by: string, answered: readonly string[], envelope: Envelope): void {
     for (const id of answered) {
       for (const call of this.#elicitedAbout(id))
-        if (call.from === by) this.#cancel(call, 'answered', envelope, body)
+        if (call.from === by) this.#cancel(call, 'answered', envelope)
     }
   }
 
-  #cancel(call: Call<Data>, reason: unknown, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
+  #cancel(call: Call<Data>, reason: unknown, envelope: Envelope): void {
+    this.#change({ ...call, state: 'cancelled' }, { what: 'cancelled', reason }, envelope)
   }
 
   #elicitedAbout(id: string): Call<Data>[] {
-    const open = (this.#elicitations.get(id) ?? []).flatMap((each) => this.get(each) ?? []).filter(isOpen)
+    const known = this.#elicitations.get(id)
+    if (known === undefined) return []
+    const open = known.flatMap((each) => this.get(each) ?? []).filter(isOpen)
     if (open.length > 0)
       this.#elicitations.set(
         id,
@@ -356,21 +410,21 @@ export class Calls<Data> {
     return open
   }
 
+  /** `call`: as it is now, in an object of its own. */
   #change(
-    call: Call<Data>,
-    fields: Partial<Call<Data>>,
+    call: MutableCall<Data>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
     envelope: Envelope,
-    body: Uint8Array,
   ): void {
-    const changed: Call<Data> = { ...call, ...fields }
-    const data = this.#reduce({ ...what, call: changed }, envelope, body)
-    const kept = data === undefined ? changed : { ...changed, data }
-    this.#store.update(kept)
-    this.#changes.push({ ...what, call: kept })
+    const change = { ...what, call }
+    const data = this.#reduce(change, envelope, undefined)
+    if (data !== undefined) call.data = data
+    this.#store.update(call)
+    this.#changes.push(change)
   }
 
   #openProposals(envelope: Envelope): Call<Data>[] {
+    if (envelope.correlationId === undefined) return []
     return [...new Set(correlations(envelope))].flatMap((id) => {
       const call = this.get(id)
       return call?.kind === 'proposal' && call.state === 'open' ? [call] : []
@@ -378,7 +432,13 @@ export class Calls<Data> {
   }
 }
 
+type MutableCall<Data> = Call<Data> & { data: Data }
+
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
+/** `undefined`: it is erased. */
+const readMethod = ({ method }: Envelope['payload']): string | undefined =>
+  typeof method === 'string' && method !== erasedMethod ? method : undefined
 
 const readJsonRpcId = (id: unknown): string | undefined =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
@@ -413,8 +473,10 @@ export class RecentCalls<Data> implements CallStore<Data> {
 
   update(call: Call<Data>): void {
     if (isOpen(call)) this.#open.set(call.id, call)
-    else if (!this.#open.delete(call.id)) this.#over.set(call.id, call)
-    else this.#over.renew(call.id, call)
+    else {
+      this.#open.delete(call.id)
+      this.#over.set(call.id, call)
+    }
   }
 
   open(): Iterable<Call<Data>> {
@@ -426,5 +488,7 @@ export class RecentCalls<Data> implements CallStore<Data> {
     yield* this.#open.values()
   }
 }
+
+export const isProposal = ({ kind }: Pick<Call<unknown>, 'kind'>): boolean => kind === 'proposal'
 
 const isOpen = ({ state }: { readonly state: CallState }): boolean => state === 'open'
