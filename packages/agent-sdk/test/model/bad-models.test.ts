@@ -65,8 +65,8 @@ describe.for(providers)('%s', ([name, at]) => {
   })
 
   test('a request that is refused, with the reason', async () => {
-    expect(await asked(error(400, 'the prompt is too long'))).toEqual({
-      said: '* answered 400: the prompt is too long',
+    expect(await asked(error(400, 'this is not allowed'))).toEqual({
+      said: '* answered 400: this is not allowed',
       count: 1,
     })
   })

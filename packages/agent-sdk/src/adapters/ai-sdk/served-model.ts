@@ -86,7 +86,7 @@ type Effort = (typeof efforts)[ThinkingLevel]
 const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
 
 /** Some addresses have a key in them. */
-export function withoutKeys(address: string): string {
+function withoutKeys(address: string): string {
   if (!URL.canParse(address)) return address
   const { origin, pathname } = new URL(address)
   return `${origin}${pathname}`
