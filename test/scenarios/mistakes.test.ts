@@ -566,7 +566,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     prepare: () => askModel('http://127.0.0.1:9/v1'),
     code: 0,
     cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/,
-    next: /connect/i,
+    next: /check that its server runs there/,
   },
   'a misspelt command': {
     prepare: running(['jion'], {}),
