@@ -127,7 +127,7 @@ export class Answering {
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const offer = await toolbox.offered(patience)
-      if (offer.changed.length > 0) await this.#tell(run, changedText(offer.changed))
+      if (offer.changed.length > 0) await this.#announce(run, changedText(offer.changed))
       const begin = options.clock.now()
       const listener: StepListener = {
         send: (prompt) => record?.sent(prompt),
@@ -135,7 +135,7 @@ export class Answering {
         think: (delta) => thinking.onDelta(delta),
         say: (text) => live.push(text),
         restart: () => live.restart(),
-        notice: (text) => void this.#tell(run, text),
+        notice: (text) => void this.#announce(run, text),
       }
       const step = await this.#think(thinking, listener, offer, AbortSignal.any([signal, interrupt]))
       record?.answered(step, options.clock.now() - begin)
@@ -162,7 +162,7 @@ export class Answering {
   }
 
   /** What the asker and the operator are to know, beside the answer. Never rejects. */
-  async #tell(run: Run, text: string): Promise<void> {
+  async #announce(run: Run, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     onError(new Error(text))
     await run.thought(text).catch(onError)

@@ -22,7 +22,7 @@ const holders = new Map<string, 'map' | 'list' | 'one'>([
   ),
   ...['propertyNames', 'not', 'if', 'then', 'else'].map((name) => [name, 'one'] as const),
 ])
-/** Keywords of documents, which are of no use once references are resolved. */
+/** Keywords of documents, which are not needed once references are resolved. */
 const documentKeywords: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
 ])
@@ -75,10 +75,10 @@ class Fitter {
     const { $ref } = schema
     if (typeof $ref === 'string') {
       const target = within.includes($ref) ? undefined : this.#resolve($ref)
-      const { $ref: _, ...beside } = schema
+      const { $ref: _, ...siblings } = schema
       return target === undefined
-        ? this.fit(beside, within)
-        : this.fit({ ...target, ...beside }, [...within, $ref])
+        ? this.fit(siblings, within)
+        : this.fit({ ...target, ...siblings }, [...within, $ref])
     }
     const fitted = Object.fromEntries(
       Object.entries(schema).flatMap(([keyword, value]) => {

@@ -39,7 +39,7 @@ describe('a model that says nothing more', () => {
     expect(await here.ask()).toMatch(/said nothing for 0\.1 s; ask again later$/)
   })
 
-  test('one that speaks now and then is waited for', async () => {
+  test('one that speaks every minute is waited for', async () => {
     const clock = new FakeClock()
     const go: (() => void)[] = []
     const wait = () => new Promise<void>((resolve) => go.push(resolve))

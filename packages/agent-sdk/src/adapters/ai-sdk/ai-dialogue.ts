@@ -91,7 +91,7 @@ export class AiDialogue implements Dialogue {
   readonly #level: ThinkingLevel | undefined
   readonly #conversation: Conversation
   /** What the asker was told, once. */
-  readonly #told = new Set<string>()
+  readonly #notices = new Set<string>()
   #served: ServedModel
   /** They answer where that one fails, in this order. */
   #others: readonly ServedModel[]
@@ -150,7 +150,7 @@ export class AiDialogue implements Dialogue {
     for (;;) {
       const served = this.#served
       const request = this.#compose(offer)
-      this.#tellLeftOut(offer, request, listener)
+      this.#announceLeftOut(offer, request, listener)
       const outcome = await this.#attempt(request, listener, signal)
       if (outcome.failure === undefined) return outcome.step
       const { failure, step, hasBegun } = outcome
@@ -291,7 +291,7 @@ export class AiDialogue implements Dialogue {
   }
 
   /** Says once what this model does not get. */
-  #tellLeftOut(offer: Offer, { terms, tools, leftOut }: Request, listener: StepListener): void {
+  #announceLeftOut(offer: Offer, { terms, tools, leftOut }: Request, listener: StepListener): void {
     const { title } = this.#served
     const without = [...offer.tools].filter(([name]) => !tools.has(name))
     const names = without.map(([, { participant, name }]) => `${participant}/${name}`).join(', ')
@@ -301,8 +301,8 @@ export class AiDialogue implements Dialogue {
       terms.takesTools && names !== '' && `${title} refuses these tools, and answers without them: ${names}.`,
     ]
     for (const text of texts) {
-      if (text === false || this.#told.has(text)) continue
-      this.#told.add(text)
+      if (text === false || this.#notices.has(text)) continue
+      this.#notices.add(text)
       listener.notice(text)
     }
   }
