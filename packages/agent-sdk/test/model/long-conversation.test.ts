@@ -1,5 +1,9 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
 import { Kind } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type ChatBody,
   calling,
@@ -104,6 +108,25 @@ test('a turn that grows too long goes on without its oldest steps; the question 
     ]
     expect(calls).toHaveLength(results.length)
   }
+})
+
+test('what is kept of such a turn has the messages that were sent, and no prompt that was refused', async () => {
+  const transcripts = mkdtempSync(join(tmpdir(), 'meup-long-'))
+  const taken: number[] = []
+  const { baseURL } = await serveSmall(openai, ({ messages }) => {
+    const step = taken.push(messages.length)
+    return step < 8 ? calling('desk__read', { page: step }) : saying('Read.')
+  })
+  await using here = await stage([], { model: 'm', baseURL, transcripts })
+  here.desk.tool('read', {}, () => 'x'.repeat(9000))
+  expect(await here.ask('Read it all')).toBe('Read.')
+  const file = await TranscriptFile.read(join(transcripts, 'bot.db'))
+  onTestFinished(() => file.close())
+  const prompts = file
+    .entries()
+    .flatMap(({ commit: { content } }) => (content.content_type === 'prompt' ? [content] : []))
+  expect(prompts.map(({ earlier, messages }) => earlier + messages.length)).toEqual(taken)
+  expect(prompts.some(({ earlier }, step) => earlier < (taken[step - 1] ?? 0))).toBe(true)
 })
 
 test('of a result that is too long alone the middle is left out', async () => {
