@@ -175,7 +175,7 @@ export const callForms: readonly CallForm[] = [
 const around = new RegExp(
   [
     String.raw`\s+|[,;]`,
-    String.raw`</?${prefix}(?:tool_calls?|function_calls|toolcall)>`,
+    `</?${prefix}(?:tool_calls?|function_calls|toolcall)>`,
     String.raw`<\|/?tool_calls?(?:_section)?(?:_begin|_end)?\|?>|<tool_call\|>`,
     '<｜tool▁calls?▁(?:begin|end)｜>',
     String.raw`\[/?TOOL_CALLS\]|<\|python_tag\|>|<\|(?:START|END)_ACTION\|>|<\|e[o0][tm]_id\|>`,

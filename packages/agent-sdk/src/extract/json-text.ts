@@ -79,12 +79,16 @@ export function readArguments(text: string): readonly string[] {
   return filled.length > 0 ? filled : ['{}']
 }
 
-const numberOrString = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\w.+-])-?\d{16,}(?![\d.eE])/g
+const stringOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*/g
+
+/** Whether JSON that is made of the parsed value has the same numbers. */
+export const areNumbersExact = (json: string): boolean =>
+  (json.match(stringOrNumber) ?? []).every((each) => each.startsWith('"') || String(Number(each)) === each)
 
 /** The value of JSON in which integers that a number cannot hold are texts of their digits. `undefined` = it is not JSON. */
 export const parseWithDigits = (json: string): unknown =>
   parseJson(
-    json.replace(numberOrString, (each) =>
-      each.startsWith('"') || Number.isSafeInteger(Number(each)) ? each : `"${each}"`,
+    json.replace(stringOrNumber, (each) =>
+      /^-?\d+$/.test(each) && !Number.isSafeInteger(Number(each)) ? `"${each}"` : each,
     ),
   )

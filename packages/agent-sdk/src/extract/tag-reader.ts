@@ -19,6 +19,7 @@ export interface TagTexts {
  */
 export class TagReader {
   readonly #parts: Parts
+  readonly #findsCalls: boolean
   #code = new Code()
   /** What may be the beginning of a tag. */
   #held = ''
@@ -33,7 +34,12 @@ export class TagReader {
   /** An end of the present thought within a fence. */
   #spare: { readonly from: number; readonly to: number } | undefined
 
-  constructor({ prefilled }: { readonly prefilled: boolean }) {
+  /** Without `findsCalls`, marks of calls are text. */
+  constructor({
+    prefilled,
+    findsCalls = true,
+  }: { readonly prefilled: boolean; readonly findsCalls?: boolean }) {
+    this.#findsCalls = findsCalls
     this.#parts = new Parts(prefilled ? 'reasoning' : 'text')
     this.#counts = prefilled
     this.#closers = prefilled ? anyCloser : undefined
@@ -112,6 +118,7 @@ export class TagReader {
 
   /** Does what a token says; `false` = it says nothing, it is text. */
   #apply(token: Token, tag: string, rest: string): boolean {
+    if (token.type === 'call' && !this.#findsCalls) return false
     const isQuoted = this.#quote !== undefined && rest.startsWith(this.#quote)
     if (this.#closers !== undefined) return this.#readInThought(token, tag, isQuoted)
     if (this.#parts.kind === 'call') return this.#readInCall(token, tag)

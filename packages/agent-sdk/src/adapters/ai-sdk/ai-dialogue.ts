@@ -61,6 +61,7 @@ export class AiDialogue implements Dialogue {
   /** As version 7 of the `ai` package has it; earlier ones take no notice. */
   readonly #effort: (typeof efforts)[ThinkingLevel] | undefined
   readonly provider: string
+  readonly mayRetry: boolean
   readonly #system: string
   readonly #isSummary: boolean
   readonly #wantsReasoning: boolean
@@ -76,6 +77,7 @@ export class AiDialogue implements Dialogue {
     const providerOptions = thinkingLevel === 'off' ? (own ?? {}) : askForReasoning(provider, this.model, own)
     this.#settings = { ...options.settings, providerOptions }
     this.#effort = thinkingLevel && efforts[thinkingLevel]
+    this.mayRetry = options.settings?.maxRetries !== 0
     this.provider = options.baseURL ?? provider.split('.')[0] ?? provider
     this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
@@ -118,7 +120,7 @@ export class AiDialogue implements Dialogue {
   ): Promise<ModelStep> {
     const system = [this.#system, ...describeServers(instructions)].join('\n\n')
     send(this.#prompt(system, tools))
-    const collector = new Collector()
+    const collector = new Collector(tools)
     const guard = new LoopGuard()
     const stop = new AbortController()
     try {
