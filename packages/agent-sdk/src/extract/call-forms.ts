@@ -137,8 +137,8 @@ export const callForms: readonly CallForm[] = [
   {
     of: 'Claude, MiniMax, DeepSeek from V3.2 on',
     begins: [
-      ...['<function_calls>', '<invoke ', '<function_calls>', '<invoke ', '<minimax:tool_call>'],
-      '<｜dsml｜',
+      ...['<function_calls>', '<invoke ', '<antml:function_calls>', '<antml:invoke '],
+      ...['<minimax:tool_call>', '<｜dsml｜'],
     ],
     read: nameThenFields(
       new RegExp(String.raw`<${prefix}invoke name="(?<name>[^"]+)"[^>]*>\s*`, 'y'),

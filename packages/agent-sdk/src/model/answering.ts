@@ -272,7 +272,7 @@ function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' 
     throw new NoAnswerError(`${provider} broke off the answer of ${model} ${how}${half || '; ask again'}`)
   }
   if (end === 'filtered')
-    throw new NoAnswerError(`${provider} withheld the answer of ${model}${named && ` with ${named}`}${half}`)
+    throw new NoAnswerError(`${provider} withheld the answer of ${model}${named && ` with ${named}`}`)
   if (answer === '') throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
   if (end === 'unsure') return `${answer}${isUnsure(named)}`
   return end === 'length' ? `${answer}${isCut}` : answer

@@ -110,6 +110,7 @@ describe('a server', () => {
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
 const broken = `the model's answer broke off`
+const unfinished = '* broke off the answer of qwen3 without a finish reason; ask again'
 const nonsense = `the model's provider sent what makes no sense`
 
 function* forever(...pieces: readonly string[]): Generator<string> {
@@ -120,12 +121,12 @@ const loop = (fields: object): ModelReply => ({ body: forever(events(delta(field
 describe('a model', () => {
   test.for<[name: string, reply: ModelReply, why: string]>([
     ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, broken],
-    ['whose stream ends in a call', { body: events(delta(half)) }, broken],
+    ['whose stream ends in a call', { body: events(delta(half)) }, unfinished],
     ['that answers nothing', { body: completion('stop') }, 'the model gave no answer'],
-    ['that sends nothing', { body: '' }, broken],
+    ['that sends nothing', { body: '' }, unfinished],
     ['that sends half a chunk', { body: events(delta({ content: 'It' }), '{"choices": [{"delta') }, nonsense],
     ['that sends another form', { body: events({ choices: 'secret' }) }, nonsense],
-    ['that sends no stream', { headers: { 'content-type': 'text/html' }, body: '<html>' }, broken],
+    ['that sends no stream', { headers: { 'content-type': 'text/html' }, body: '<html>' }, unfinished],
     [
       'that repeats itself',
       loop({ content: 'And so on. ' }),
@@ -152,7 +153,7 @@ describe('a model', () => {
   ])('%s', async ([, reply, why]) => {
     const { baseURL, requests } = await serveModel([reply])
     await using here = await stage([], { model: 'qwen3', baseURL, settings: { maxRetries: 0 } })
-    expect(await here.ask()).toBe(`I could not answer: ${why}`)
+    expect((await here.ask()).replace(baseURL, '*')).toBe(`I could not answer: ${why}`)
     expect(JSON.stringify(here.heard.all)).not.toContain('secret')
     expect(requests).toHaveLength(1)
   })
@@ -164,7 +165,9 @@ describe('a model', () => {
     expect(await here.ask()).toMatch(
       /^I could not answer: the model keeps calling tools in ways that make no/,
     )
-    expect(JSON.stringify(requests[1]?.body.messages.at(-1))).toMatch(/the call makes no sense/)
+    expect(JSON.stringify(requests[1]?.body.messages.at(-1))).toMatch(
+      /the arguments of desk__add are no JSON object, or are cut off: /,
+    )
     expect(listStory(here.heard).some((line) => line.startsWith('mcp.'))).toBe(false)
   })
 

@@ -26,10 +26,11 @@ const halfCall = [
 ].join('')
 
 describe('over the wire of a provider', () => {
+  const unfinished = 'anthropic broke off the answer of claude-sonnet-4-5 without a finish reason; ask again'
   const nonsense = "the model's provider sent what makes no sense"
   test.for<[name: string, answer: string, why: string]>([
-    ['a stream that breaks off in a thought', halfThought, "the model's answer broke off"],
-    ['a stream that breaks off in a call', begin + halfCall, "the model's answer broke off"],
+    ['a stream that breaks off in a thought', halfThought, unfinished],
+    ['a stream that breaks off in a call', begin + halfCall, unfinished],
     ['a chunk that is no JSON', `${halfThought}event: content_block_delta\ndata: {"secret\n\n`, nonsense],
     ['a chunk of another form', `${halfThought}data: {"type":"secret"}\n\n`, nonsense],
     [

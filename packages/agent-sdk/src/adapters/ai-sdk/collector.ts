@@ -23,12 +23,12 @@ type Piece = Pick<
   'type' | 'id' | 'providerMetadata'
 >
 
-/** What `ai` makes of finish reasons, where the provider's own tells nothing. */
+/** What `ai` makes of finish reasons, where the provider gives none of its own: what is withheld then is a refusal in the model's words. */
 const endings: Partial<Record<FinishReason, Ending>> = {
   stop: 'whole',
   'tool-calls': 'whole',
   length: 'cut',
-  'content-filter': 'refused',
+  'content-filter': 'whole',
 }
 const ends = { whole: 'done', cut: 'length', refused: 'filtered', failed: 'broken' } as const
 
