@@ -6,7 +6,7 @@ export interface ModelReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** In pieces; one that never ends is read as long as somebody listens. */
-  readonly body: string | Iterable<string>
+  readonly body: string | Iterable<string | Uint8Array>
   /** The connection breaks after the body, or stays open with nothing more to come. */
   readonly end?: 'cut' | 'open'
 }

@@ -74,16 +74,17 @@ export class Parts {
     this.#last = this.#begin('text', true, '')
   }
 
-  /** The text was a thought, or more of the thought before it. */
-  textWasThought(): void {
+  /** The text was a thought, or more of the thought before it; `false` = there was none before it. */
+  textWasThought(): boolean {
     const [before, text] = [this.#all.at(-2), this.#last]
     if (text.kind === 'call') this.#trim.begin('reasoning', false)
     this.#giveCall()
     text.kind = 'reasoning'
-    if (before?.kind !== 'reasoning') return
+    if (before?.kind !== 'reasoning') return false
     before.raw += before.closer + text.raw
     this.#all.pop()
     this.#last = before
+    return true
   }
 
   /** The thought ended before: what follows on the tag between the two places is text. */

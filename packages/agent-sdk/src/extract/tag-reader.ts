@@ -10,6 +10,9 @@ export interface TagTexts {
   readonly isTruncated: boolean
 }
 
+/** Blanks after a control token that are waited for: more are the end of a text. */
+const maxBlankChars = 64
+
 /**
  * Separates thoughts in tags, calls and control tokens from the answer while the text streams in, in pieces of any size. A mark
  * counts wherever it stands, but not in code or alone between quotation marks: there it is text.
@@ -27,6 +30,7 @@ export class TagReader {
   #closers: ReadonlySet<string> | undefined
   /** A tag has counted, so that those count as well that may be markup. */
   #counts: boolean
+  #isUnmarked = false
   /** The present text speaks of thoughts that begin. */
   #isMentioned = false
   /** What ends the thought that the present call was begun in. */
@@ -74,6 +78,11 @@ export class TagReader {
     return this.#parts.thoughts
   }
 
+  /** Some text was a thought that began without a mark: it was given out as text. */
+  get isUnmarked(): boolean {
+    return this.#isUnmarked
+  }
+
   #read(text: string, isLast: boolean): void {
     let from = 0
     let at = nextPlace(text, 0)
@@ -108,7 +117,7 @@ export class TagReader {
   /** Whether it cannot be told what the token is before more follows. */
   #dependsOn({ type, isWord }: Token, rest: string): boolean {
     if (rest === '' && this.#quote !== undefined) return true
-    return type === 'control' && isWord && rest.trim() === ''
+    return type === 'control' && isWord && rest.trim() === '' && rest.length < maxBlankChars
   }
 
   /** The mark that ends a quotation here. The last words of a thought may be quoted, as may be the first of an answer. */
@@ -177,7 +186,7 @@ export class TagReader {
   #endsUnmarked(tag: string): boolean {
     if (this.#isMentioned) return false
     if (this.#parts.isBlank) return true
-    this.#parts.textWasThought()
+    this.#isUnmarked ||= !this.#parts.textWasThought()
     return this.#beginText(tag)
   }
 

@@ -10,17 +10,19 @@ import type { Offer, OfferedTool } from '../../model/toolbox.js'
 import { listCredentials } from '../credentials.js'
 import { Collector } from './collector.js'
 import { explainError } from './errors.js'
+import { Liveness } from './liveness.js'
 import { loadAi, loadModel } from './load.js'
 
 /** Loads the packages that only those install who have models. Rejects where one is missing. */
 export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
   const [ai, model] = await Promise.all([loadAi(), loadModel(options)])
+  const liveness = new Liveness(options)
   return ({ space, from, text, thinkingLevel }, earlier) => {
     const place = `You are "${space.id}". ${framingRule}`
     const { instructions } = options
     const system = instructions === undefined ? place : `${instructions}\n\n${place}`
     const asked = thinkingLevel === undefined ? {} : { thinkingLevel }
-    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [], ...asked })
+    const dialogue = new AiDialogue(ai, { ...options, model }, { system, messages: [], liveness, ...asked })
     for (const each of earlier) {
       if (each.from === undefined) dialogue.addOwnMessage(each.text)
       else dialogue.addUserMessage(each.from, each.text)
@@ -48,6 +50,7 @@ interface DialogueStart {
   readonly messages: readonly ModelMessage[]
   /** How much the model is to think; default: as its settings say. */
   readonly thinkingLevel?: ThinkingLevel
+  readonly liveness?: Liveness
 }
 
 const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
@@ -56,6 +59,7 @@ const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Rec
 export class AiDialogue implements Dialogue {
   readonly model: string
   readonly #ai: Ai
+  readonly #liveness: Liveness
   readonly #options: ModelOptions
   readonly #settings: ModelSettings
   /** As version 7 of the `ai` package has it; earlier ones take no notice. */
@@ -67,10 +71,11 @@ export class AiDialogue implements Dialogue {
   readonly #wantsReasoning: boolean
   readonly #messages: ModelMessage[]
 
-  constructor(ai: Ai, options: ModelOptions, { system, messages, thinkingLevel }: DialogueStart) {
+  constructor(ai: Ai, options: ModelOptions, { system, messages, thinkingLevel, liveness }: DialogueStart) {
     const { model, reasoningIsSummary, replayReasoning } = options
     const provider = getProvider(model)
     this.#ai = ai
+    this.#liveness = liveness ?? new Liveness(options)
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
     const own = options.settings?.providerOptions
@@ -136,7 +141,7 @@ export class AiDialogue implements Dialogue {
       })
       for await (const part of fullStream) {
         const text = collector.push(part)
-        if (text !== '' && this.#options.live !== false) say(text)
+        if (text !== '' && this.#liveness.mayShow) say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
         else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
@@ -153,6 +158,7 @@ export class AiDialogue implements Dialogue {
       }
       collector.stop()
     }
+    if (collector.isUnmarked !== undefined) this.#liveness.onAnswer(collector.isUnmarked)
     const message = collector.message(this.#wantsReasoning)
     if (message !== undefined) this.#messages.push(message)
     return collector.step(this.#isSummary)

@@ -81,6 +81,12 @@ export class Collector {
     }
   }
 
+  /** Whether some of what was said was a thought that began without a mark; `undefined` = nothing was said. */
+  get isUnmarked(): boolean | undefined {
+    const texts = this.#blocks.filter(({ type, text }) => type === 'text' && text.trim() !== '')
+    return texts.length === 0 ? undefined : texts.some(({ reader }) => reader.isUnmarked)
+  }
+
   stop(): void {
     this.#end = 'stopped'
   }
