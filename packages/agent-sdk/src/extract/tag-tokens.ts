@@ -88,7 +88,7 @@ export const anyCloser: ReadonlySet<string> = new Set([
 ])
 
 /** Closing tags that count without an opening one. `<|end|>` is none: some models end every message with it. */
-export const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
+const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
 
 const none: ReadonlySet<string> = new Set()
 const isWord = true

@@ -43,7 +43,7 @@ const maxNameChars = 64
  * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace
  * and control tokens; else the only one that is called so at its participant.
  */
-export function findTool(name: string, tools: Tools): string | undefined {
+function findTool(name: string, tools: Tools): string | undefined {
   if (tools.has(name)) return name
   const wanted = toKey(cutName(name).replace(namespace, '').replace(number, ''))
   const all = [...tools]

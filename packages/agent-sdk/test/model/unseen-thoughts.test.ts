@@ -1,12 +1,21 @@
+import { setTimeout } from 'node:timers/promises'
 import type { AgentOptions } from '@meup/agent-sdk'
 import { extractReasoning } from '@meup/agent-sdk/extract'
+import { Kind } from '@meup/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { completion, type ModelReply, serveModel } from '../../../../test/support/model-server.js'
+import {
+  completion,
+  delta,
+  events,
+  type ModelReply,
+  serveModel,
+} from '../../../../test/support/model-server.js'
 import { times } from '../../../../test/support/soak.js'
 import { said, streamed } from '../extract/support/streams.js'
 import callForms from '../fixtures/model-habits/calls-as-text.json' with { type: 'json' }
 import thoughts from '../fixtures/model-habits/thoughts.json' with { type: 'json' }
+import { deferred } from '../support/deferred.js'
 import { stage } from './stage.js'
 
 const raw = 'RAW THOUGHT'
@@ -84,19 +93,28 @@ test('no raw thought is streamed, at any split of the text', () => {
 })
 
 test('a server whose template begins the thought is found out by its first answer, which is not shown live', async () => {
-  const words = Array.from({ length: 1000 }, (_, index) => `${index} `)
-  const answering = (...thought: string[]): string =>
-    completion('stop', ...[...thought, ...words].map((content) => ({ content })))
-  const [unmarked, marked] = [answering(raw, '\n</think>', '\n\n'), answering('<think>', raw, '</think>')]
-  const isLive = async (...bodies: string[]) => {
-    const { baseURL } = await serveModel(bodies.map((body) => ({ body })))
+  const [unmarked, marked] = [`${raw}\n</think>\n\nIt is `, `<think>${raw}</think>It is `]
+  /** Whether the last of these answers is shown before it is whole. */
+  const isLive = async (...answers: string[]): Promise<boolean> => {
+    const shown = deferred<boolean>()
+    async function* body(text: string, isLast: boolean): AsyncGenerator<string> {
+      yield events(delta({ content: text }))
+      if (isLast) await Promise.race([shown.promise, setTimeout(300)])
+      yield completion('stop', { content: '5.' })
+    }
+    const { baseURL } = await serveModel(
+      answers.map((text, index) => ({ body: body(text, index === answers.length - 1) })),
+    )
     await using here = await stage([], { model: 'm', baseURL })
-    for (const _ of bodies) expect(await here.ask()).toBe(words.join('').trim())
+    for (const _ of answers.slice(1)) await here.ask()
+    here.ana.on('envelope', ({ kind }) => kind === Kind.chatDelta && shown.resolve(true))
+    expect(await here.ask()).toBe('It is 5.')
     expect(JSON.stringify(here.heard.all)).not.toContain(raw)
-    return here.heard.all.some(({ kind }) => kind === 'chat.delta')
+    shown.resolve(false)
+    return shown.promise
   }
   expect(await isLive(marked)).toBe(false)
   expect(await isLive(marked, marked)).toBe(true)
-  expect(await isLive(unmarked, unmarked, unmarked)).toBe(false)
+  expect(await isLive(unmarked, unmarked)).toBe(false)
   expect(await isLive(unmarked, marked, marked)).toBe(false)
 })
