@@ -151,7 +151,8 @@ export class SpaceState {
     this.#applied = envelope
     if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
     if (context !== undefined) this.contexts.count(context, envelope)
-    this.calls.apply(envelope, body)
+    // A chat ends but elicitations about chats, by which nothing is decided.
+    if (kind !== Kind.chat) this.calls.apply(envelope, body)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
       this.#configure(envelope)
