@@ -1,5 +1,5 @@
 import type { AGUIEvent } from '@ag-ui/core'
-import type { Guard } from '@meup/folds'
+import { type Guard, proposalKinds } from '@meup/folds'
 import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
 import { type Caller, readHistory, type Selection, type SseFeed, yieldNow } from '@meup/gateway/routes'
 import {
@@ -191,13 +191,8 @@ export async function follow(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Further kinds that end a proposal, or tell of its refusal or of the end of its program. */
-const kinds: ReadonlySet<string> = new Set([
-  Kind.systemDecision,
-  Kind.systemPresence,
-  Kind.systemSpace,
-  Kind.spaceKick,
-])
+/** Further kinds; decisions tell of what was refused. */
+const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
 
 /** The envelopes that turns consist of, and of what is not logged the deltas of one answer. */
 const selectTurn = ({ id, agent }: FollowOptions['question']): Selection => ({

@@ -2,20 +2,21 @@ import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } fr
 import {
   type AnswerEvent,
   type CallEvent,
-  createProposalFoldWith,
   cut,
   type DecisionEvent,
   type ExactText,
   type Guard,
   type Outcome,
-  type ProposalFold,
+  Participants,
   type ProposalView,
+  ProposalViews,
   proposerEndedText,
   type Question,
   quoteReason,
   quoteToolName,
   readResult,
   redact,
+  SpaceView,
   type ThoughtEvent,
   type ToolDecision,
   type TurnEvent,
@@ -50,7 +51,7 @@ const maxResultChars = 8192
 export class Run {
   readonly #options: RunOptions
   readonly #turn: TurnStream
-  readonly #proposals: ProposalFold
+  readonly #space: SpaceView<{ readonly participants: Participants; readonly proposals: ProposalViews }>
   /** Proposals of the turn. */
   readonly #proposed = new Set<string>()
   /** Proposals that the client may approve, and whether it may reject them. */
@@ -63,7 +64,8 @@ export class Run {
     this.#options = options
     const { guard, question } = options
     this.#turn = new TurnStream(question, { guard, written: readWritten(options) })
-    this.#proposals = createProposalFoldWith(guard, () => question.from)
+    const proposals = new ProposalViews(guard, () => question.from)
+    this.#space = new SpaceView({ participants: new Participants(), proposals })
   }
 
   get isOver(): boolean {
@@ -80,7 +82,7 @@ export class Run {
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }
-    this.#proposals.apply(envelope)
+    this.#space.apply(envelope)
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
@@ -89,7 +91,7 @@ export class Run {
     if (this.#isOver) return []
     const { state = '', givenUp = null } = this.#turn.end ?? {}
     if (givenUp !== null) return this.fail(state, givenUp)
-    const asked = this.#proposals
+    const asked = this.#space.facts.proposals
       .open(this.#options.now())
       .filter(({ id, fulfilments }) => this.#proposed.has(id) && fulfilments.length === 0)
     const interrupts: Interrupt[] = []

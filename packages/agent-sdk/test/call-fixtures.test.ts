@@ -1,3 +1,4 @@
+import { Participants, SpaceView } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { Proposals } from '../src/client/proposals.js'
@@ -11,9 +12,14 @@ testFoldFixtures('the SDK', {
     const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
     return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')
   },
-  read: ({ envelopes }) => {
+  read: ({ welcome, envelopes }) => {
     const proposals = new Proposals(client as never, {} as never, {} as never)
-    for (const envelope of envelopes) proposals.onEnvelope(envelope as AnyEnvelope, JSON.stringify(envelope))
+    const space = new SpaceView({ participants: new Participants(), proposals: proposals.fold })
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) {
+      const changes = space.apply(envelope, JSON.stringify(envelope)) ?? {}
+      proposals.onEnvelope(envelope as AnyEnvelope, changes)
+    }
     const facts = proposals.list().map((proposal) => ({ programEnded: false, ...proposal }))
     proposals.onClose()
     return { calls: Object.fromEntries(facts.map((fact) => [fact.id, fact])) }

@@ -1,4 +1,3 @@
-import type { AnyEnvelope } from '@meup/protocol'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { Runs } from '../src/client/space-state.js'
 
@@ -8,8 +7,8 @@ testFoldFixtures('the SDK', {
   forgets: (id, fact) => id.includes('/') || !('state' in fact && fact.state === 'open'),
   read: ({ welcome, envelopes }) => {
     const runs = new Runs(() => {})
-    if (welcome !== undefined) runs.onWelcome(welcome)
-    for (const envelope of envelopes) runs.onEnvelope(envelope as AnyEnvelope)
+    if (welcome !== undefined) runs.fold.onWelcome(welcome)
+    for (const envelope of envelopes) runs.fold.apply(envelope)
     return { contexts: Object.fromEntries(runs.list().map((run) => [run.context, { hiddenBy: [], ...run }])) }
   },
 })

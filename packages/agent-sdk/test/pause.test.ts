@@ -56,7 +56,8 @@ describe('a participant that is paused', () => {
     const hear = (fields: Pick<AnyEnvelope, 'from' | 'kind'> & Partial<AnyEnvelope>): void => {
       const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString(), payload: {} }
       const envelope = { ...common, seq: ++seq, ...fields } as AnyEnvelope
-      for (const each of [participants, pauses]) each.onEnvelope(envelope)
+      participants.fold.apply(envelope)
+      pauses.onEnvelope(envelope)
     }
     const announce = (id: string, more: object): void =>
       hear({

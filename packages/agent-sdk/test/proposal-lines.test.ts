@@ -182,7 +182,8 @@ test('what was open in a log that is gone is open no more', async () => {
   first.close(1006)
   const second = await next()
   const space = { id: 'test', epoch: 'epoch-2', head: 1 }
-  second.welcome({ ...may('*'), space, resume: { status: 'lost', from: 1, to: 1 } })
+  const participants = [{ id: 'other', kind: 'agent', capabilities: ['mcp'], status: 'present' as const }]
+  second.welcome({ ...may('*'), space, participants, resume: { status: 'lost', from: 1, to: 1 } })
   second.deliver(accepted('other', proposal('new'), 1))
   expect(seat.proposals.list().map(({ id }) => id)).toEqual(['new'])
   seat.close()

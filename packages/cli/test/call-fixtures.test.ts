@@ -3,6 +3,8 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 
 testFoldFixtures('the terminal', {
+  // It reads the log, without a welcome.
+  skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
   // Proposals that this participant may still decide.
   forgets: (id, fact) => {

@@ -1,4 +1,4 @@
-import { createProposalFold, isOpenProposal, type ProposalView } from '@meup/folds'
+import { defaultGuard, isOpenProposal, type ProposalView, ProposalViews } from '@meup/folds'
 import { expect, test } from 'vitest'
 import { findOpenProposal, formatProposal, toProposalJson } from '../src/lib/proposals.js'
 
@@ -15,7 +15,7 @@ interface Fields {
 
 /** What the log makes of a proposal `p` of `ben`, and of what was said about it. */
 function proposed(fields: Fields = {}, ...answers: Fields[]): ProposalView {
-  const fold = createProposalFold()
+  const fold = new ProposalViews(defaultGuard)
   const { payload, ...rest } = fields
   const envelopes = [
     {

@@ -55,6 +55,8 @@ export {
   type CallState,
   type CallStore,
   Calls,
+  type IsGone,
+  proposalKinds,
   RecentCalls,
   type WithdrawalCause,
 } from './space/calls.js'
@@ -69,15 +71,14 @@ export {
 export { cutReason, Pauses, type Restriction, restrictionInfo } from './space/pauses.js'
 export { Programs } from './space/programs.js'
 export {
-  createProposalFold,
-  createProposalFoldWith,
   type Fulfilment,
   isOpenProposal,
-  type ProposalFold,
   type ProposalSnapshot,
   type ProposalView,
+  ProposalViews,
   type Refusal,
 } from './space/proposals.js'
+export * from './space/space-view.js'
 export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'

@@ -1,13 +1,15 @@
-import { Calls, createProposalFold } from '@meup/folds'
+import { Calls, defaultGuard, Participants, ProposalViews, SpaceView } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of calls', {
   knows: { calls: callFields },
-  read: ({ envelopes }) => {
+  read: ({ welcome, envelopes }) => {
     const calls = new Calls<true>({ reduce: () => true })
-    for (const envelope of envelopes) calls.apply(envelope)
+    const space = new SpaceView({ participants: new Participants(), calls })
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
     const [restored, last] = [new Calls<true>({ reduce: () => true }), envelopes.at(-1)]
     restored.restore(calls.all())
     for (const open of [calls, restored]) if (last !== undefined) open.apply({ ...last, kind: 'later.kind' })
@@ -19,9 +21,12 @@ testFoldFixtures('the fold of calls', {
 testFoldFixtures('the fold of proposals', {
   knows: { calls: ['from', 'state', 'rejectedBy', 'usesLeft', 'programEnded'] },
   forgets: (id) => !id.startsWith('p'),
-  read: ({ envelopes }) => {
-    const proposals = createProposalFold()
-    for (const envelope of envelopes) proposals.apply(envelope)
+  read: ({ welcome, envelopes }) => {
+    const participants = new Participants()
+    const space = new SpaceView({ participants, proposals: new ProposalViews(defaultGuard) })
+    const { proposals } = space.facts
+    if (welcome !== undefined) space.onWelcome(welcome)
+    for (const envelope of envelopes) space.apply(envelope)
     const views = ['p1', 'p2'].flatMap((id) => proposals.get(id) ?? [])
     const facts = views.map(({ source, rejections, ...view }) => ({
       ...{ ...view, from: source.from },

@@ -2,11 +2,11 @@ import {
   Assigner,
   type Beginning,
   createContextFold,
-  createProposalFold,
   type Fold,
   FoldedTurn,
   type Guard,
   Participants,
+  ProposalViews,
   Role,
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
@@ -93,7 +93,7 @@ describe('the memory of a fold is bounded', () => {
 
   test('however much is proposed', () => {
     const [once, twice] = growth(
-      createProposalFold(open),
+      new ProposalViews(open),
       5000,
       (index) => [propose('agent', 'deploy', { text: 'x'.repeat(8000) }, { id: `p${index}` })],
       ({ calls }) => calls.length,

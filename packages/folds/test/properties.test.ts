@@ -2,13 +2,14 @@ import {
   Assigner,
   type Beginning,
   createContextFold,
-  createProposalFold,
   createTranscript,
+  defaultGuard,
   endingRoles,
   type Fold,
   FoldedTurn,
   type Mark,
   Participants,
+  ProposalViews,
   type ReasoningStep,
   reasoningBlock,
   reasoningEvent,
@@ -23,7 +24,7 @@ import { foldTurns, getRoles, session } from './support/turns.js'
 
 const folds: Record<string, () => Fold<unknown, unknown>> = {
   contexts: () => createContextFold(),
-  proposals: () => createProposalFold(),
+  proposals: () => new ProposalViews(defaultGuard),
   participants: () => new Participants(),
   transcript: () => createTranscript(),
 }
@@ -85,7 +86,7 @@ test('changes tell of everything that is different', () => {
         ({ context }) => context,
       )
       expect(views).toEqual(Object.fromEntries(contexts.all().map((each) => [each.context, each])))
-      const proposals = createProposalFold()
+      const proposals = new ProposalViews(defaultGuard)
       const proposed = collectChanges(
         proposals,
         log,

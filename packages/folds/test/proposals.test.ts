@@ -1,4 +1,4 @@
-import { createProposalFold } from '@meup/folds'
+import { defaultGuard, ProposalViews } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { call, chat, type Fields, failure, propose, reject, result, toLog, withdraw } from './support/log.js'
 
@@ -11,7 +11,7 @@ const proposal = propose(
 const approval = call('user', 'deploy', {}, { id: 'f', correlationId: 'p' })
 
 function view(...log: Fields[]) {
-  const fold = createProposalFold()
+  const fold = new ProposalViews(defaultGuard)
   const changes = toLog([proposal, ...log]).map((envelope) => fold.apply(envelope))
   return { fold, changes, proposal: fold.get('p') }
 }
@@ -96,13 +96,13 @@ describe('a proposal', () => {
     ['user', 'rejected', 0],
     ['other', 'open', 1],
   ])('that a user has rejected is for %s %s', (viewer, state, open) => {
-    const fold = createProposalFold(undefined, () => viewer)
+    const fold = new ProposalViews(defaultGuard, () => viewer)
     for (const envelope of toLog([proposal, reject('user', 'p')])) fold.apply(envelope)
     expect([fold.get('p')?.state, fold.open()]).toMatchObject([state, { length: open }])
   })
 
   test('shows no secret of those who refuse it', () => {
-    const fold = createProposalFold((text) => ({
+    const fold = new ProposalViews((text) => ({
       text: text.replaceAll('hunter2', '[redacted]'),
       isWithheld: false,
     }))

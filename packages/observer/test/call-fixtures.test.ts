@@ -5,9 +5,10 @@ testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
   // What can still be decided or answered.
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
-  read: ({ envelopes }) => {
+  read: ({ welcome, envelopes }) => {
     const now = Date.parse(envelopes.at(-1)?.ts ?? '')
     const model = new SpaceModel()
+    if (welcome !== undefined) model.onWelcome(welcome, now)
     model.append(envelopes, now)
     const proposals = model.pending(now).map(({ source, rejections, ...view }) => ({
       ...{ ...view, from: source.from },

@@ -1,6 +1,5 @@
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { Log } from '../src/model/log/log.js'
-import { welcomeEnvelope } from '../src/model/log/welcome.js'
 import { Folding } from '../src/model/rows/folding.js'
 import { SpaceFolds } from '../src/model/space-folds.js'
 
@@ -14,7 +13,7 @@ testFoldFixtures('the page', {
       () => true,
       () => undefined,
     )
-    if (welcome !== undefined) folds.apply(welcomeEnvelope(welcome, 0))
+    if (welcome !== undefined) folds.onWelcome(welcome)
     for (const envelope of envelopes) {
       folds.restore(folds.checkpoint(undefined))
       if (log.append(envelope)) folds.apply(envelope)

@@ -2,6 +2,7 @@ import {
   type Call,
   type CallChange,
   Calls,
+  type IsGone,
   isToolCall,
   RecentCalls,
   type SpanContext,
@@ -47,6 +48,13 @@ export class CallSpans {
         ? createRefusalSpan(envelope, payload as DecisionPayload, this.#scope, this.#traces)
         : []
     return [...this.#spans, ...refused]
+  }
+
+  /** The spans of proposals whose proposers belong to the space no more. */
+  closeBy(isGone: IsGone, envelope: Envelope): TraceSpan[] {
+    this.#spans = []
+    this.#calls.closeBy(isGone, envelope)
+    return this.#spans
   }
 
   /** The first rejection ends a call, though others may still approve: that is another call then. */

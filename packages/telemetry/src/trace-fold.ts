@@ -5,7 +5,9 @@ import {
   createContextFold,
   getEnding,
   isWithheld,
+  Participants,
   payloadText,
+  SpaceView,
   Traces,
 } from '@meup/folds'
 import {
@@ -44,32 +46,38 @@ export interface TraceFold {
  */
 export const createTraceFold = (options: TraceOptions): TraceFold => new Spans(options)
 
+type Facts = {
+  readonly participants: Participants
+  readonly contexts: ContextFold
+  readonly traces: Traces
+  readonly calls: CallSpans
+}
+
 class Spans implements TraceFold {
-  readonly #contexts: ContextFold = createContextFold()
-  readonly #traces: Traces
   readonly #scope: SpanScope
   readonly #texts: TextEvents | undefined
-  readonly #calls: CallSpans
+  readonly #space: SpaceView<Facts>
 
   constructor({ space, epoch, captureText = false }: TraceOptions) {
-    this.#traces = new Traces(() => epoch)
-    this.#scope = new SpanScope(space, this.#contexts, this.#traces)
-    this.#texts = captureText ? new TextEvents(this.#scope, this.#contexts) : undefined
-    this.#calls = new CallSpans(this.#scope, this.#traces)
+    const contexts = createContextFold()
+    const traces = new Traces(() => epoch)
+    this.#scope = new SpanScope(space, contexts, traces)
+    this.#texts = captureText ? new TextEvents(this.#scope, contexts) : undefined
+    const calls = new CallSpans(this.#scope, traces)
+    this.#space = new SpaceView({ participants: new Participants(), contexts, traces, calls })
   }
 
   get seq(): number {
-    return this.#contexts.seq
+    return this.#space.seq
   }
 
   apply(envelope: Envelope): readonly TraceSpan[] {
-    if ((envelope.seq ?? 0) <= this.seq) return []
-    const { contexts } = this.#contexts.apply(envelope)
-    this.#traces.apply(envelope)
+    const changes = this.#space.apply(envelope)
+    if (changes === undefined) return []
     this.#texts?.onEnvelope(envelope)
-    const ended = contexts.filter((each) => isEndedBy(each, envelope))
-    const parts = { scope: this.#scope, traces: this.#traces, texts: this.#texts }
-    return [...this.#calls.apply(envelope), ...ended.map((each) => createContextSpan(each, envelope, parts))]
+    const ended = changes.contexts.contexts.filter((each) => isEndedBy(each, envelope))
+    const parts = { scope: this.#scope, traces: this.#space.facts.traces, texts: this.#texts }
+    return [...changes.calls, ...ended.map((each) => createContextSpan(each, envelope, parts))]
   }
 }
 

@@ -51,7 +51,7 @@ export class TurnUpdates {
 
   apply(envelope: AnyEnvelope): SessionUpdate[] {
     if (envelope.kind === Kind.chatAcknowledge) return this.#onAcknowledge(envelope)
-    return this.#turn.apply({ ...envelope }).flatMap((event) => this.#show(event))
+    return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
   /** The last updates, where no more of the turn is read. What waits for a decision goes on waiting. */

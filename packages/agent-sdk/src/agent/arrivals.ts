@@ -89,7 +89,7 @@ export class Arrivals implements ClientHandler {
     this.#passKept()
   }
 
-  onEnvelope(envelope: AnyEnvelope, frame: string): void {
+  onEnvelope(envelope: AnyEnvelope, _: unknown, frame: string): void {
     if (envelope.kind === Kind.chat || envelope.kind === Kind.chatCancel) this.#onMessage(envelope, frame)
     this.#replay.onEnvelope(envelope)
     this.#passKept()

@@ -135,7 +135,7 @@ export class Attendance implements ClientHandler {
     for (const watch of [...this.#watches]) if (watch.id === id) watch.check()
   }
 
-  onWelcome({ participants }: WelcomePayload, { isFirst }: WelcomeInfo): void {
+  onWelcome({ participants }: WelcomePayload, _: unknown, { isFirst }: WelcomeInfo): void {
     if (isFirst && this.#isDown) this.#restoredAt = Date.now()
     const here = new Set(participants.flatMap(({ id, status }) => (status === 'present' ? [id] : [])))
     for (const id of [...this.#here]) if (!here.has(id)) this.#onAway(id)

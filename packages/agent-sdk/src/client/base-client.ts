@@ -1,4 +1,4 @@
-import { Questions } from '@meup/folds'
+import { Questions, SpaceView } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capability,
@@ -17,7 +17,7 @@ import { Connection } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
-import type { ClientHandler, WelcomeInfo } from './handler.js'
+import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
 import {
   type Grant,
   type GrantOptions,
@@ -72,6 +72,7 @@ export type NoAnswer = (typeof noAnswers)[number]
 export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
   readonly #connection: Connection
   readonly #time = new GatewayTime()
+  readonly #space: KnownSpace
   readonly #capabilities = new OwnCapabilities()
   readonly #participants = new ParticipantList(this.#time)
   readonly #attendance = new Attendance((id) => this.#participants.find(id))
@@ -99,6 +100,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     super(printListenerError)
     if (request.onReconnecting) this.on('reconnecting', request.onReconnecting)
     this.proposals = new Proposals(this, this.requests, this.#attendance, request.proposals)
+    this.#space = new SpaceView({
+      participants: this.#participants.fold,
+      contexts: this.#runs.fold,
+      proposals: this.proposals.fold,
+    })
     this.#tracing = new Tracing(request.tracing ? () => this.welcome.space.epoch : undefined)
     this.#ownProposals = new OwnProposals(this, this.requests, this.#tracing)
     this.#calls = new Calls(this, this.requests, this.#ownProposals, {
@@ -430,8 +436,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   #onEnvelope(envelope: AnyEnvelope, frame: string): void {
+    const changes = this.#guard(() => this.#space.apply(envelope, frame), envelope) ?? {}
     for (const handler of this.handlers) {
-      if (this.#guard(() => handler.onEnvelope?.(envelope, frame), envelope) === true) return
+      if (this.#guard(() => handler.onEnvelope?.(envelope, changes, frame), envelope) === true) return
     }
     this.emit('envelope', envelope)
   }
@@ -451,7 +458,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.#time.update(info.ts)
     const { capabilities } = welcome.you
     const changed = this.#capabilities.update(capabilities)
-    for (const handler of this.handlers) this.#guard(() => handler.onWelcome?.(welcome, info))
+    const changes = this.#space.onWelcome(welcome)
+    for (const handler of this.handlers) this.#guard(() => handler.onWelcome?.(welcome, changes, info))
     if (info.isFirst) this.emit('connected')
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)
     this.emit('welcome', welcome)

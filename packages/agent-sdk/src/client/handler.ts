@@ -1,4 +1,19 @@
+import type { Calls, ContextStates, Participants, SpaceChanges, SpaceView, WelcomeChanges } from '@meup/folds'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
+import type { OpenProposal } from './proposals.js'
+
+/** The facts about the space that a connection keeps. */
+type SpaceFacts = {
+  readonly participants: Participants
+  readonly contexts: ContextStates
+  readonly proposals: Calls<OpenProposal, string>
+}
+
+/** The space, from the welcome and what this participant has read since. */
+export type KnownSpace = SpaceView<SpaceFacts>
+/** What an envelope has changed of it; nothing of what the log does not have. */
+export type KnownChanges = Partial<SpaceChanges<SpaceFacts>>
+export type KnownWelcome = WelcomeChanges<SpaceFacts>
 
 /** The connection a welcome belongs to. */
 export interface WelcomeInfo {
@@ -13,8 +28,8 @@ export interface WelcomeInfo {
 /** A part of a client. Each event goes to all parts, in the order in which they were added. */
 export interface ClientHandler {
   /** `frame`: the envelope as received. After `true` no other part and no listener sees the envelope. */
-  onEnvelope?(envelope: AnyEnvelope, frame: string): unknown
-  onWelcome?(welcome: WelcomePayload, info: WelcomeInfo): void
+  onEnvelope?(envelope: AnyEnvelope, changes: KnownChanges, frame: string): unknown
+  onWelcome?(welcome: WelcomePayload, changes: KnownWelcome, info: WelcomeInfo): void
   /** The connection is closed and will not be restored. */
   onClose?(reason: Error): void
 }

@@ -82,7 +82,7 @@ export class OwnProposals implements ClientHandler {
     const expected = this.#expected.get(envelope.id)
     if (expected !== undefined && envelope.from === this.#client.id) this.#onEcho(expected, envelope)
     if (this.#open.size === 0) return
-    for (const change of this.#calls.apply({ ...envelope })) change.call.data.onChange(change, envelope)
+    for (const change of this.#calls.apply(envelope)) change.call.data.onChange(change, envelope)
   }
 
   #onEcho({ proposal, resolve }: Expected, { id, kind }: AnyEnvelope): void {

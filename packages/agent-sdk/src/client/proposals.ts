@@ -12,7 +12,7 @@ import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
-import type { ClientHandler } from './handler.js'
+import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
 import { pickReasons, readReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
@@ -85,17 +85,15 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** How each that ends by itself is kept from doing so. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
-  readonly #calls = new Calls<OpenProposal>({
+  readonly fold = new Calls<OpenProposal, string>({
     store: this.#store,
-    reduce: ({ what, call }, envelope) => {
+    reduce: ({ what, call }, envelope, frame = '') => {
       if (what !== 'asked') return { ...call.data, ...getStanding(call) }
       return envelope.kind === Kind.mcpProposal
-        ? toOpenProposal(envelope as ProposalEnvelope, this.#frame)
+        ? toOpenProposal(envelope as ProposalEnvelope, frame)
         : undefined
     },
   })
-  /** The envelope that is applied, as received. */
-  #frame = ''
   /** Listed before the connection was opened; added with its first welcome. */
   #listed: readonly OpenProposal[]
 
@@ -188,9 +186,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /** @internal */
-  onEnvelope(envelope: AnyEnvelope, frame: string): void {
-    this.#frame = frame
-    for (const change of this.#calls.apply({ ...envelope })) this.#onChange(change, envelope)
+  onEnvelope(envelope: AnyEnvelope, { proposals = [] }: KnownChanges): void {
+    for (const change of proposals) this.#onChange(change, envelope)
   }
 
   /** @internal */
@@ -236,7 +233,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   #addListed(): void {
     for (const proposal of this.#listed) {
       if (proposal.rejectedBy.includes(this.#client.id)) continue
-      this.#calls.restore([toCall(proposal)])
+      this.fold.restore([toCall(proposal)])
       this.#begin(proposal)
     }
   }

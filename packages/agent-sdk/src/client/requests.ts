@@ -232,7 +232,7 @@ export class Subscriptions implements ClientHandler {
   }
 
   /** Renews the subscription on a new connection; otherwise the welcome answers a change. */
-  onWelcome(welcome: WelcomePayload, { isFirst, answers = '' }: WelcomeInfo): void {
+  onWelcome(welcome: WelcomePayload, _: unknown, { isFirst, answers = '' }: WelcomeInfo): void {
     if (isFirst) this.#renew()
     const change = isFirst ? undefined : this.#remove(answers)
     if (change === undefined) return

@@ -1,4 +1,4 @@
-import { ContextStates, Participants, toVisibility } from '@meup/folds'
+import { type ContextStateChange, ContextStates, Participants, toVisibility } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capabilities,
@@ -15,12 +15,12 @@ import {
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
-import type { ClientHandler } from './handler.js'
+import type { ClientHandler, KnownChanges, KnownWelcome } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** The participants of the space, from the welcome and what this participant has read since. */
 export class ParticipantList implements ClientHandler {
-  readonly #participants = new Participants()
+  readonly fold = new Participants()
   readonly #time: GatewayTime
   /** The ids that each waiter waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
@@ -35,7 +35,7 @@ export class ParticipantList implements ClientHandler {
 
   /** As of now: pauses and kicks end by time. */
   list(): ParticipantDetails[] {
-    return this.#participants.all(this.now())
+    return this.fold.all(this.now())
   }
 
   /** The kind of a participant. `undefined`: the space does not know it. */
@@ -45,7 +45,7 @@ export class ParticipantList implements ClientHandler {
 
   /** As of now; `undefined` = nobody of this space. */
   find(id: string): ParticipantDetails | undefined {
-    return this.#participants.get(id, this.now())
+    return this.fold.get(id, this.now())
   }
 
   whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
@@ -60,13 +60,12 @@ export class ParticipantList implements ClientHandler {
     )
   }
 
-  onWelcome(welcome: WelcomePayload): void {
-    this.#participants.onWelcome(welcome)
+  onWelcome(): void {
     this.#resolveWaiting()
   }
 
-  onEnvelope(envelope: AnyEnvelope): void {
-    if (this.#participants.apply(envelope)) this.#resolveWaiting()
+  onEnvelope(_: AnyEnvelope, { participants }: KnownChanges): void {
+    if (participants) this.#resolveWaiting()
   }
 
   onClose(reason: Error): void {
@@ -98,7 +97,7 @@ export interface VisibilityChange {
 /** The open runs, from the welcome and later envelopes. */
 export class Runs implements ClientHandler {
   readonly #onChange: (change: VisibilityChange) => void
-  readonly #states = new ContextStates({ closed: 0 })
+  readonly fold = new ContextStates({ closed: 0 })
 
   constructor(onChange: (change: VisibilityChange) => void) {
     this.#onChange = onChange
@@ -106,32 +105,32 @@ export class Runs implements ClientHandler {
 
   /** Oldest first. */
   list(): Run[] {
-    return [...this.#states.open()]
+    return [...this.fold.open()]
       .filter(({ context }) => contextParent(context) === undefined)
       .map(({ context, owner, hiddenBy }) => ({ context, owner, ...toVisibility(hiddenBy) }))
   }
 
   /** The visibility of the run that a context belongs to. */
   getVisibility(context: string): Pick<Run, 'reasoningVisible' | 'hiddenBy'> {
-    return toVisibility(this.#states.getRun(context)?.hiddenBy)
+    return toVisibility(this.fold.getRun(context)?.hiddenBy)
   }
 
-  onWelcome(welcome: WelcomePayload): void {
-    const before = this.list()
-    this.#states.onWelcome(welcome)
-    for (const { context, hiddenBy } of before) {
-      const now = this.getVisibility(context)
-      if (hiddenBy?.join() !== now.hiddenBy?.join()) this.#onChange({ context, ...now })
-    }
+  onWelcome(_: WelcomePayload, { contexts }: KnownWelcome): void {
+    for (const change of contexts) this.#onVisibility(change)
   }
 
-  onEnvelope(envelope: AnyEnvelope): void {
-    for (const { what, opened } of this.#states.apply(envelope)) {
-      if (what !== 'visibility') continue
-      const { context, state, hiddenBy } = opened
-      const by = state === 'open' ? { by: envelope.from } : {}
-      this.#onChange({ context, ...toVisibility(hiddenBy), ...by })
-    }
+  onEnvelope({ from }: AnyEnvelope, { contexts = [] }: KnownChanges): void {
+    for (const change of contexts) this.#onVisibility(change, from)
+  }
+
+  #onVisibility({ what, opened }: ContextStateChange, by?: string): void {
+    if (what !== 'visibility') return
+    const { context, state, hiddenBy } = opened
+    this.#onChange({
+      context,
+      ...toVisibility(hiddenBy),
+      ...(by !== undefined && state === 'open' && { by }),
+    })
   }
 }
 

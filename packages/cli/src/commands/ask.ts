@@ -35,7 +35,7 @@ export function addAsk(program: Command): void {
       space.on('envelope', (envelope) => {
         if (envelope.kind === Kind.chat && correlations(envelope).includes(id)) answer ??= envelope
         if (!isLive || answer !== undefined) return
-        for (const event of turns.apply({ ...envelope })) writer.write(event)
+        for (const event of turns.apply(envelope)) writer.write(event)
       })
       try {
         await whenHere(space, names, timeoutMs)

@@ -174,8 +174,7 @@ export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof Connecti
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
-  for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds }))
-    log.apply({ ...envelope })
+  for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds })) log.apply(envelope)
   return log
 }
 

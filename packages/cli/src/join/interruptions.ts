@@ -25,7 +25,7 @@ export class RunInterrupter {
     const { kind, id, from, context, payload } = envelope
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
     if (isQuestion && from === this.#space.id) this.#asked.set(id, true)
-    this.#runs.apply({ ...envelope })
+    this.#runs.apply(envelope)
     if (kind !== Kind.reasoningStart || context !== undefined) return
     this.#titles.set(id, brief(payloadText({ ...payload }), 60))
   }

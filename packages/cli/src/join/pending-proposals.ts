@@ -3,18 +3,20 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
   capabilitySentence,
-  createProposalFold,
   defaultGuard,
   describeProposal,
   exactText,
   isObject,
   onOneLine,
-  type ProposalFold,
+  Participants,
   type ProposalView,
+  ProposalViews,
   type ProposedCall,
+  proposalKinds,
   proposerEndedText,
   reasonText,
   redact,
+  SpaceView,
   sentence,
   spellOut,
 } from '@meup/folds'
@@ -22,13 +24,7 @@ import { summarize } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
-import {
-  findOpenProposal,
-  formatOutcome,
-  formatTarget,
-  proposalKinds,
-  readProposals,
-} from '../lib/proposals.js'
+import { findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 
 /** Characters of a reason. */
@@ -46,7 +42,7 @@ interface Card {
 /** Open proposals: those in the log, and those that arrive. */
 export class PendingProposals {
   readonly #space: KnownSpace
-  #fold: ProposalFold
+  #view = this.#createView()
   readonly #requests = new Map<string, AnyEnvelope>()
   /** When each was shown whole, in milliseconds since the epoch: nobody approves what they have not seen. */
   readonly #shown = new Map<string, number>()
@@ -58,11 +54,11 @@ export class PendingProposals {
 
   constructor(space: KnownSpace) {
     this.#space = space
-    this.#fold = this.#createFold()
   }
 
-  #createFold(): ProposalFold {
-    return createProposalFold(defaultGuard, () => this.#space.id)
+  #createView() {
+    const proposals = new ProposalViews(defaultGuard, () => this.#space.id)
+    return new SpaceView({ participants: new Participants(), proposals })
   }
 
   /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
@@ -84,13 +80,13 @@ export class PendingProposals {
 
   /** The log was replaced. */
   restart(): void {
-    this.#fold = this.#createFold()
+    this.#view = this.#createView()
     for (const kept of [this.#requests, this.#shown]) kept.clear()
   }
 
   /** Proposals that this participant can still decide, oldest first. */
   list(now = Date.now()): ProposalView[] {
-    return [...this.#fold.open(now)]
+    return [...this.#view.facts.proposals.open(now)]
   }
 
   /**
@@ -137,7 +133,7 @@ export class PendingProposals {
   card(id: string, now = Date.now(), size: CardOptions['size'] = 'card'): readonly string[] {
     // A proposal that arrives while the log is being read is in neither fold nor map yet.
     const request = this.#requests.get(id) ?? this.#early?.find((each) => each.id === id)
-    const view = this.#fold.get(id)
+    const view = this.#view.facts.proposals.get(id)
     const call = this.#space.proposals.get(id) ?? (request && view && toCall(request, view))
     if (request === undefined || call === undefined) return []
     const { lines, isWhole } = describeRequest(request, call, {
@@ -173,7 +169,7 @@ export class PendingProposals {
 
   #apply(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.mcpProposal) this.#requests.set(envelope.id, envelope)
-    for (const { id, state } of this.#fold.apply(envelope)) {
+    for (const { id, state } of this.#view.apply(envelope)?.proposals ?? []) {
       if (state === 'open') continue
       this.#requests.delete(id)
       this.#shown.delete(id)

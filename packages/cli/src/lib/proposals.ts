@@ -1,38 +1,30 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
-  createProposalFold,
+  defaultGuard,
   describeProposal,
   formatDuration,
   isOpenProposal,
+  Participants,
   type ProposalView,
+  ProposalViews,
   printableJson,
+  proposalKinds,
   proposerEndedText,
   reasonText,
+  SpaceView,
   sentence,
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
 import { findByPrefix } from './options.js'
 
-/** Kinds that open and settle proposals. */
-export const proposalKinds: readonly string[] = [
-  Kind.mcpProposal,
-  Kind.mcpRequest,
-  Kind.mcpReject,
-  Kind.mcpWithdraw,
-  Kind.spaceKick,
-  Kind.systemSpace,
-  // The end of a proposer's program.
-  Kind.systemPresence,
-]
-
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {
-  const fold = createProposalFold()
+  const view = new SpaceView({ participants: new Participants(), proposals: new ProposalViews(defaultGuard) })
   const proposals = new Map<string, ProposalView>()
   const kinds = answers ? [...proposalKinds, Kind.mcpResponse] : proposalKinds
   for await (const envelope of http.readLog({ kind: kinds })) {
-    for (const changed of fold.apply(envelope)) proposals.set(changed.id, changed)
+    for (const changed of view.apply(envelope)?.proposals ?? []) proposals.set(changed.id, changed)
   }
   return [...proposals.values()]
 }

@@ -97,7 +97,7 @@ export class AgentLines implements LineRenderer {
 
   lines(envelope: AnyEnvelope): string[] {
     const { kind, context } = envelope
-    this.#calls.apply({ ...envelope })
+    this.#calls.apply(envelope)
     if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) return this.#onCall(envelope)
     if (kind === Kind.mcpResponse) return this.#onResult(envelope)
     const isOver = isEnd(kind) && context !== undefined && contextParent(context) === undefined

@@ -41,7 +41,7 @@ export class Conversation implements LineRenderer {
   }
 
   lines(envelope: AnyEnvelope): string[] {
-    const said = isBackground(envelope) ? '' : this.#say(envelope, this.#describer.describe({ ...envelope }))
+    const said = isBackground(envelope) ? '' : this.#say(envelope, this.#describer.describe(envelope))
     const { isLate } = this.#contexts.apply(envelope)
     if (said === '') return []
     const text = isLate ? `${said} (late)` : said
@@ -106,7 +106,7 @@ const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGra
 /** A description for a terminal, with signs for common verbs. `''` = a thought without a text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
   const { actor, object, tone } = description
-  const why = getWhy({ ...envelope })
+  const why = getWhy(envelope)
   const reason = why === '' ? '' : `  — ${brief(why, maxArgumentsChars)}`
   const isMcp = tone === 'call' || tone === 'result' || tone === 'proposal'
   const detail = isMcp ? brief(description.detail, maxArgumentsChars) : description.detail
@@ -147,7 +147,7 @@ const formatEvent = (envelope: AnyEnvelope, description: Description): string =>
 
 /** A decision about a participant, on one line. */
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
-  `${envelope.ts}  ${formatEvent(envelope, describe({ ...envelope }, defaultGuard))}`
+  `${envelope.ts}  ${formatEvent(envelope, describe(envelope, defaultGuard))}`
 
 /** Prints envelopes: NDJSON, or lines for people. */
 export function createPrinter(json: boolean | undefined): (envelope: AnyEnvelope) => void {

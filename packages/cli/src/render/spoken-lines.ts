@@ -29,7 +29,7 @@ export class SpokenLines implements LineRenderer {
 
   lines(envelope: AnyEnvelope): string[] {
     if (isBackground(envelope)) return []
-    const description = this.#describer.describe({ ...envelope })
+    const description = this.#describer.describe(envelope)
     if (description.tone === 'message') return formatSpeech(description)
     const { tone, verb } = description
     const detail = brief(description.detail, maxTextChars)
@@ -37,7 +37,7 @@ export class SpokenLines implements LineRenderer {
       case 'thought':
       case 'plan':
       case 'error': {
-        const late = isLate({ ...envelope }, (each) => this.#contexts().get(each)) ? ', late' : ''
+        const late = isLate(envelope, (each) => this.#contexts().get(each)) ? ', late' : ''
         return detail === '' ? [] : [sentence({ ...description, verb: `${verb}${late}`, detail })]
       }
       case 'end':

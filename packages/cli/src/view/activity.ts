@@ -1,4 +1,14 @@
-import { Calls, type ContextFold, createContextFold, onOneLine, payloadText, RecentCalls } from '@meup/folds'
+import {
+  Calls,
+  type ContextFold,
+  createContextFold,
+  type LiveAnswer,
+  LiveAnswers,
+  onOneLine,
+  payloadText,
+  RecentCalls,
+  SpaceView,
+} from '@meup/folds'
 import {
   type AnyEnvelope,
   contextParent,
@@ -42,12 +52,11 @@ interface Thinking {
 /** Calls that are remembered; the oldest are dropped. */
 const maxTools = 1000
 
-/** The thinking agents and running tools, from the envelopes seen so far. */
+/** The thinking agents, running tools and answers that are being written, from the envelopes seen so far. */
 export class Activity {
   readonly #now: () => number
-  #contexts = createContextFold()
   readonly #open = new Map<string, Thinking>()
-  #calls = this.#newCalls()
+  #space = this.#createView()
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -55,24 +64,23 @@ export class Activity {
 
   /** The contexts as of the latest envelope. */
   get contexts(): ContextFold {
-    return this.#contexts
+    return this.#space.facts.contexts
   }
 
   /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
-    if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.onWelcome(welcome) // So that their ends are recognized.
+    if (isAnotherLog) this.#space = this.#createView()
+    this.#space.onWelcome(welcome) // So that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, startedAt } of welcome.contexts) {
       const since = Math.min(this.#now(), Date.parse(startedAt))
       this.#open.set(context, before.get(context) ?? { since, last: '' })
     }
-    if (isAnotherLog) this.#calls = this.#newCalls()
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    for (const { context, state } of this.#contexts.apply(envelope).contexts) {
+    for (const { context, state } of this.#space.apply(envelope)?.contexts.contexts ?? []) {
       if (state !== 'open') this.#open.delete(context)
       else if (!this.#open.has(context)) this.#open.set(context, { since: this.#now(), last: '' })
     }
@@ -81,7 +89,6 @@ export class Activity {
     if (open !== undefined && isThought(kind)) {
       open.last = onOneLine(payloadText(payload as Record<string, unknown>).slice(-1000)) || open.last
     }
-    this.#calls.apply({ ...envelope })
     if (kind === Kind.mcpRequest) this.#onProgress(envelope)
   }
 
@@ -89,9 +96,9 @@ export class Activity {
   thinkers(): Thinker[] {
     const byAgent = new Map<string, Thinker>()
     for (const [context, { since, last }] of this.#open) {
-      const agent = this.#contexts.get(context)?.owner
+      const agent = this.contexts.get(context)?.owner
       if (!agent) continue
-      const isVisible = !this.#contexts.states.withholds(context, agent)
+      const isVisible = !this.contexts.states.withholds(context, agent)
       const known = byAgent.get(agent) ?? { agent, since, runs: 0, last: '', isVisible }
       const runs = known.runs + (contextParent(context) === undefined ? 1 : 0)
       byAgent.set(agent, { ...known, runs, last: last || known.last, isVisible })
@@ -100,11 +107,15 @@ export class Activity {
   }
 
   tools(): RunningTool[] {
-    return [...this.#calls.open()].map(({ data }) => data)
+    return [...this.#space.facts.calls.open()].map(({ data }) => data)
   }
 
-  #newCalls(): Calls<RunningTool> {
-    return new Calls({
+  answers(): LiveAnswer[] {
+    return this.#space.facts.answers.list()
+  }
+
+  #createView() {
+    const calls = new Calls<RunningTool>({
       store: new RecentCalls({ open: maxTools, over: 1 }),
       reduce: ({ what, call }, envelope) => {
         if (what !== 'asked') return call.data
@@ -112,16 +123,18 @@ export class Activity {
         return { caller: call.from, call: describeCall(envelope as McpRequest), since: this.#now() }
       },
     })
+    return new SpaceView({ contexts: createContextFold(), calls, answers: new LiveAnswers() })
   }
 
   #onProgress(notification: McpRequest): void {
     const { method, params } = notification.payload
     if (method !== 'notifications/progress') return
     const { progress, total, message } = params ?? {}
+    const { calls } = this.#space.facts
     for (const about of correlations(notification)) {
-      const call = this.#calls.get(about)
+      const call = calls.get(about)
       if (call === undefined || typeof progress !== 'number') continue
-      this.#calls.setData(about, {
+      calls.setData(about, {
         ...call.data,
         progress: {
           done: progress,

@@ -1,7 +1,6 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { LiveAnswers } from '@meup/folds'
 import { type AnyEnvelope, Kind, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
 import { createHttpClient } from '../lib/connection.js'
 import {
@@ -59,7 +58,6 @@ class ConversationView implements View {
   readonly #isLive: boolean
   readonly #style = getStdoutStyle()
   readonly #activity = new Activity()
-  #answers = new LiveAnswers()
   readonly #subscription: Subscription
   readonly #thinking: ThoughtVisibility
   readonly #lines: LineRenderer
@@ -93,8 +91,8 @@ class ConversationView implements View {
 
   show(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
-    else if (!this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } })) return
-    this.#answers.apply(envelope)
+    else if (this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } }))
+      this.#activity.onEnvelope(envelope)
     this.#surface.refresh()
   }
 
@@ -203,7 +201,7 @@ class ConversationView implements View {
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
-        answers: this.#answers.list(),
+        answers: this.#activity.answers(),
         // Without the ends of runs the activity cannot be known.
         thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
         tools: this.#receivesEnds() ? this.#activity.tools() : [],
@@ -305,9 +303,7 @@ class ConversationView implements View {
     }
     this.#activity.reset(space.welcome)
     space.on('welcome', (welcome) => {
-      const isLost = welcome.resume.status === 'lost'
-      this.#activity.reset(welcome, isLost)
-      if (isLost) this.#answers = new LiveAnswers()
+      this.#activity.reset(welcome, welcome.resume.status === 'lost')
       this.#surface.refresh()
     })
     // In pipes, the lines must not depend on how far the reader is behind.

@@ -65,8 +65,11 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, who says why. `gone`: the proposer belongs to the space no more [MEUP-3.22]. */
-export type WithdrawalCause = 'withdrawn' | 'kicked' | 'gone' | 'pruned' | 'erased'
+/** `withdrawn`: by its proposer, who says why. `left`: the proposer belongs to the space no more [MEUP-3.22]. */
+export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
+
+/** Whether the proposer of this call belongs to the space no more. */
+export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
 
 /** Where the calls are kept. A call keeps its place when it changes. */
 export interface CallStore<Data> {
@@ -79,12 +82,12 @@ export interface CallStore<Data> {
   all(): Iterable<Call<Data>>
 }
 
-export interface CallsOptions<Data> {
+export interface CallsOptions<Data, Raw = undefined> {
   /**
    * Called with each change; returns what is kept as `data`, which belongs to `change.call` until then. `undefined`: the call is not kept.
-   * `body`: the bytes of the envelope, where the reader has them.
+   * `raw`: the envelope as received, which a call is read from.
    */
-  readonly reduce: (change: CallChange<Data>, envelope: Envelope, body: Uint8Array) => Data | undefined
+  readonly reduce: (change: CallChange<Data>, envelope: Envelope, raw: Raw | undefined) => Data | undefined
   readonly store?: CallStore<Data>
   /** `false`: proposals expire when the gateway says so [MEUP-3.28], not by the time of later envelopes. Default: `true`. */
   readonly expireByLogTime?: boolean
@@ -92,11 +95,25 @@ export interface CallsOptions<Data> {
 
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
-const nothing = new Uint8Array()
+
+/** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
+export const proposalKinds: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.systemSpace,
+  Kind.systemPresence,
+]
+
+/** The kinds that make and end calls of any kind. */
+const callKinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.mcpResponse, Kind.chat])
 
 /** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
-export class Calls<Data> {
-  readonly #reduce: CallsOptions<Data>['reduce']
+export class Calls<Data, Raw = undefined> {
+  readonly #reduce: CallsOptions<Data, Raw>['reduce']
   readonly #store: CallStore<Data>
   readonly #expireByLogTime: boolean
   /** The latest call by its asker and JSON-RPC id. */
@@ -107,7 +124,7 @@ export class Calls<Data> {
   #soonest = Number.POSITIVE_INFINITY
   #changes: CallChange<Data>[] = []
 
-  constructor({ reduce, store = new RecentCalls(), expireByLogTime = true }: CallsOptions<Data>) {
+  constructor({ reduce, store = new RecentCalls(), expireByLogTime = true }: CallsOptions<Data, Raw>) {
     this.#reduce = reduce
     this.#store = store
     this.#expireByLogTime = expireByLogTime
@@ -144,50 +161,55 @@ export class Calls<Data> {
     return this.get(this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
   }
 
-  apply(envelope: Envelope, body: Uint8Array = nothing): readonly CallChange<Data>[] {
+  apply(envelope: Envelope, raw?: Raw): readonly CallChange<Data>[] {
     this.#changes = []
-    if (this.#expireByLogTime) this.#expire(envelope, body)
+    if (this.#expireByLogTime) this.#expire(envelope)
+    if (!callKinds.has(envelope.kind)) return this.#changes
     switch (envelope.kind) {
       case Kind.mcpRequest:
-        this.#onRequest(envelope, body)
+        this.#onRequest(envelope, raw)
         break
       case Kind.mcpProposal:
-        this.#ask('proposal', envelope, body)
+        this.#ask('proposal', envelope, raw)
         break
       case Kind.mcpResponse:
-        this.#onResponse(envelope, body)
+        this.#onResponse(envelope)
         break
       case Kind.mcpReject:
-        this.#onReject(envelope, body)
+        this.#onReject(envelope)
         break
       case Kind.mcpWithdraw:
         for (const call of this.#openProposals(envelope))
-          if (call.from === envelope.from) this.#withdraw(call, 'withdrawn', envelope, body)
+          if (call.from === envelope.from) this.#withdraw(call, 'withdrawn', envelope)
         break
       case Kind.chat:
-        this.#endElicitations(envelope.from, correlations(envelope), envelope, body)
+        this.#endElicitations(envelope.from, correlations(envelope), envelope)
         break
       case Kind.spaceKick:
-        this.#closeBy([(envelope.payload as KickPayload).participantId], 'kicked', envelope)
+        this.#onKick(envelope)
         break
       case Kind.systemSpace:
-        this.#onSpace(envelope, body)
+        this.#onSpace(envelope)
         break
       case Kind.systemPresence:
-        this.#onPresence(envelope, body)
+        this.#onPresence(envelope)
         break
     }
     return this.#changes
   }
 
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
-  closeBy(participants: readonly string[], envelope: Envelope): readonly CallChange<Data>[] {
+  closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
-    this.#closeBy(participants, 'gone', envelope)
+    this.#withdrawAll(isGone, 'left', envelope)
     return this.#changes
   }
 
-  /** Puts calls of a snapshot back. */
+  snapshot(): readonly Call<Data>[] {
+    return [...this.#store.all()]
+  }
+
+  /** Adds the calls of a snapshot. */
   restore(calls: Iterable<Call<Data>>): void {
     for (const call of calls) this.#keep(call)
   }
@@ -205,7 +227,7 @@ export class Calls<Data> {
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
   }
 
-  #ask(kind: CallKind, envelope: Envelope, body: Uint8Array): void {
+  #ask(kind: CallKind, envelope: Envelope, raw: Raw | undefined): void {
     const { id, seq = 0, from, to, session, payload } = envelope
     const { method, uses, expiresAt } = payload
     const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
@@ -223,41 +245,41 @@ export class Calls<Data> {
       ...{ answeredBy: [], rejectedBy: [], programEnded: false },
     }
     const change = { what: 'asked', call: call as Call<Data> } as const
-    const data = this.#reduce(change, envelope, body)
+    const data = this.#reduce(change, envelope, raw)
     if (data === undefined) return
     const kept = { ...call, data }
     this.#keep(kept)
     this.#changes.push({ what: 'asked', call: kept })
   }
 
-  #onRequest(envelope: Envelope, body: Uint8Array): void {
+  #onRequest(envelope: Envelope, raw: Raw | undefined): void {
     for (const proposal of this.#openProposals(envelope)) {
       if ((proposal.method ?? envelope.payload.method) !== envelope.payload.method) continue
       const usesLeft = Math.max(proposal.usesLeft - 1, 0)
       const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
-      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope, body)
+      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope)
     }
     if (!isNotification(envelope.payload)) {
-      this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, body)
+      this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, raw)
       return
     }
-    this.#onCancelled(envelope, body)
+    this.#onCancelled(envelope)
   }
 
   /** Elicitations about a cancelled call end with it, also where the call is not kept [MEUP-3.26]. */
-  #onCancelled(envelope: Envelope, body: Uint8Array): void {
+  #onCancelled(envelope: Envelope): void {
     const cancellation = getCancellation(envelope.payload)
     if (cancellation === undefined) return
     const { requestId, reason } = cancellation
     const call = this.findCancelled(envelope)
-    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope, body)
+    if (call?.state === 'open' && call.kind !== 'proposal') this.#cancel(call, reason, envelope)
     for (const id of [call?.id ?? requestId, ...correlations(envelope)]) {
       for (const each of this.#elicitedAbout(id))
-        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope, body)
+        if (each.to?.includes(envelope.from)) this.#cancel(each, reason, envelope)
     }
   }
 
-  #onResponse(envelope: Envelope, body: Uint8Array): void {
+  #onResponse(envelope: Envelope): void {
     const by = getAnswerer(envelope)
     const answered = correlations(envelope)
     for (const id of answered) {
@@ -265,84 +287,79 @@ export class Calls<Data> {
       if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
       const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
       const state = call.state === 'open' ? 'answered' : call.state
-      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope, body)
+      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope)
       for (const proposal of call.about) {
         const carriedOut = this.get(proposal)
         if (carriedOut?.kind === 'proposal')
-          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope, body)
+          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope)
       }
     }
-    this.#endElicitations(by, answered, envelope, body)
+    this.#endElicitations(by, answered, envelope)
   }
 
-  #onReject(envelope: Envelope, body: Uint8Array): void {
+  #onReject(envelope: Envelope): void {
     const { from: by } = envelope
     for (const call of this.#openProposals(envelope)) {
       const rejectedBy = [...new Set([...call.rejectedBy, by])].slice(0, maxRejections)
-      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope, body)
+      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope)
     }
   }
 
-  #onSpace(envelope: Envelope, body: Uint8Array): void {
+  #onSpace(envelope: Envelope): void {
     const { event, through } = envelope.payload
     const erased = getErasure(envelope)?.id
-    if (erased !== undefined) this.#withdrawAll(({ id }) => id === erased, 'erased', envelope, body)
-    else if (event === 'pruned')
-      this.#withdrawAll(({ seq }) => seq <= Number(through), 'pruned', envelope, body)
+    if (erased !== undefined) this.#withdrawAll(({ id }) => id === erased, 'erased', envelope)
+    else if (event === 'pruned') this.#withdrawAll(({ seq }) => seq <= Number(through), 'pruned', envelope)
   }
 
-  #onPresence(envelope: Envelope, body: Uint8Array): void {
+  #onPresence(envelope: Envelope): void {
     const { ended } = envelope.payload as PresencePayload
     const expired = ended?.what === 'proposal' ? this.get(ended.id) : undefined
     if (expired?.kind === 'proposal' && expired.state === 'open')
-      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope)
     const { participant, session } = getEndedSession(envelope) ?? {}
     if (session === undefined) return
     for (const call of [...this.#store.open()]) {
       if (call.kind === 'proposal' && call.from === participant && call.session === session)
-        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope, body)
+        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope)
     }
   }
 
-  #expire(envelope: Envelope, body: Uint8Array): void {
+  #expire(envelope: Envelope): void {
     const now = Date.parse(envelope.ts)
     if (!(this.#soonest <= now)) return
     this.#soonest = Number.POSITIVE_INFINITY
     for (const call of [...this.#store.open()]) {
       const { expiresAt = Number.POSITIVE_INFINITY } = call
-      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope, body)
+      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope)
       else this.#soonest = Math.min(this.#soonest, expiresAt)
     }
   }
 
-  #closeBy(participants: readonly string[], why: 'kicked' | 'gone', envelope: Envelope): void {
-    this.#withdrawAll(({ from }) => participants.includes(from), why, envelope, nothing)
+  #onKick(envelope: Envelope): void {
+    const { participantId } = envelope.payload as KickPayload
+    this.#withdrawAll(({ from }) => from === participantId, 'kicked', envelope)
   }
 
-  #withdrawAll(
-    isMeant: (call: Call<Data>) => boolean,
-    why: WithdrawalCause,
-    envelope: Envelope,
-    body: Uint8Array,
-  ): void {
+  #withdrawAll(isMeant: (call: Call<Data>) => boolean, why: WithdrawalCause, envelope: Envelope): void {
     for (const call of [...this.#store.open()])
-      if (call.kind === 'proposal' && isMeant(call)) this.#withdraw(call, why, envelope, body)
+      if (call.kind === 'proposal' && isMeant(call)) this.#withdraw(call, why, envelope)
   }
 
-  #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope, body)
+  #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope): void {
+    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope)
   }
 
   /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
-  #endElicitations(by: string, answered: readonly string[], envelope: Envelope, body: Uint8Array): void {
+  #endElicitations(by: string, answered: readonly string[], envelope: Envelope): void {
     for (const id of answered) {
       for (const call of this.#elicitedAbout(id))
-        if (call.from === by) this.#cancel(call, 'answered', envelope, body)
+        if (call.from === by) this.#cancel(call, 'answered', envelope)
     }
   }
 
-  #cancel(call: Call<Data>, reason: unknown, envelope: Envelope, body: Uint8Array): void {
-    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope, body)
+  #cancel(call: Call<Data>, reason: unknown, envelope: Envelope): void {
+    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope)
   }
 
   #elicitedAbout(id: string): Call<Data>[] {
@@ -361,10 +378,9 @@ export class Calls<Data> {
     fields: Partial<Call<Data>>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
     envelope: Envelope,
-    body: Uint8Array,
   ): void {
     const changed: Call<Data> = { ...call, ...fields }
-    const data = this.#reduce({ ...what, call: changed }, envelope, body)
+    const data = this.#reduce({ ...what, call: changed }, envelope, undefined)
     const kept = data === undefined ? changed : { ...changed, data }
     this.#store.update(kept)
     this.#changes.push({ ...what, call: kept })

@@ -128,11 +128,16 @@ export class ContextStates {
     return kind === Kind.observeVisibility ? this.#show(envelope) : none
   }
 
-  /** Begins anew with what a welcome lists. */
-  onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): void {
+  /** Begins anew with what a welcome lists. Returns the runs that were hidden or shown meanwhile. */
+  onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): readonly ContextStateChange[] {
+    const before = [...this.#open.values()]
     this.#head = space.head
     for (const all of [this.#all, this.#open, this.#nested, this.#closed]) all.clear()
     for (const each of contexts) this.learn(each)
+    return before.flatMap((then) => {
+      const opened = this.#all.get(then.context) ?? withHiding(then, undefined)
+      return opened.hiddenBy?.join() === then.hiddenBy?.join() ? [] : [{ what: 'visibility', opened }]
+    })
   }
 
   /** Adds an open context that a welcome lists, unless it is known. */

@@ -55,13 +55,20 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   #known = new Bounded<Known>(maxKnown)
   #kicks = new Bounded<Restriction>(maxKicks)
   #pauses = new Pauses()
+  #gone: string[] = []
 
   get seq(): number {
     return this.#progress.seq
   }
 
+  /** Those that by the last envelope certainly belong to the space no more; what a welcome alone tells of is not certain. */
+  get gone(): readonly string[] {
+    return this.#gone
+  }
+
   /** Returns whether the envelope may have changed something. */
   apply(envelope: Envelope): boolean {
+    if (this.#gone.length > 0) this.#gone = []
     if (!this.#progress.advance(envelope)) return false
     const { id, kind, from, ts, payload } = envelope
     const isPause = this.#pauses.apply(envelope)
@@ -84,6 +91,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
       if (kicked) this.#kicks.set(id, readRestriction(kicked))
       if (paused) this.#pauses.restore([{ id, ...readRestriction(paused) }])
     }
+  }
+
+  has(id: string): boolean {
+    return this.#known.get(id) !== undefined
   }
 
   /** `undefined` = nobody of this space. */
@@ -137,10 +148,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     const { id, capabilities } = participant
     const { belongs, invitation } = this.#known.get(id) ?? newcomer(id)
     if (event === 'leave' && belongs === 'visiting') {
-      this.#known.delete(id)
+      this.#remove(id, id.startsWith(GUEST))
       this.#kicks.delete(id)
-    } else if (ended?.what === 'grant' && ended.id === invitation) this.#known.delete(id)
-    else if (this.#known.get(id) !== undefined || event === 'join' || vouched !== undefined) {
+    } else if (ended?.what === 'grant' && ended.id === invitation) this.#remove(id, true)
+    else if (this.has(id) || event === 'join' || vouched !== undefined) {
       this.#change(id, {
         ...(capabilities && { capabilities }),
         ...(event !== 'update' && { status: event === 'join' ? 'present' : 'away', since: ts }),
@@ -155,12 +166,13 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     if (!isObject(participants)) return
     for (const { id, belongs, status } of [...this.#known.values()]) {
       if (Object.hasOwn(participants, id)) continue
-      if (belongs === 'configured' || (belongs === 'unknown' && status === 'away')) this.#known.delete(id)
+      const isNamed = belongs === 'configured'
+      if (isNamed || (belongs === 'unknown' && status === 'away')) this.#remove(id, isNamed)
       else if (belongs === 'unknown') this.#change(id, { belongs: 'visiting' })
     }
     const named = Object.entries(participants as Record<string, Pick<Known, 'kind' | 'capabilities'>>)
     for (const [id, { kind, capabilities }] of named) {
-      const isKnown = this.#known.get(id) !== undefined
+      const isKnown = this.has(id)
       this.#change(id, { kind, belongs: 'configured', invitation: null, ...(!isKnown && { capabilities }) })
     }
   }
@@ -175,6 +187,11 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
 
   #kick(by: string, { participantId, reason = '', untilTs: until }: KickPayload): void {
     this.#kicks.renew(participantId, readRestriction({ by, reason, ...(until && { until }) }))
+  }
+
+  #remove(id: string, isCertain: boolean): void {
+    this.#known.delete(id)
+    if (isCertain) this.#gone.push(id)
   }
 
   #change(id: string, change: Partial<Known>): void {

@@ -2,14 +2,10 @@ import type { Envelope } from '@meup/protocol'
 import { type Fold, Progress } from '../fold.js'
 import { getParameters, guardedToolName } from '../mcp/calls.js'
 import { getOutcome } from '../mcp/result.js'
-import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
+import { type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
-import { type Call, type CallChange, Calls, RecentCalls } from './calls.js'
-
-/** `createProposalFoldWith`, by default with the rules of @meup/safety. */
-export const createProposalFold = (guard: Guard = defaultGuard, viewer?: Viewer): ProposalFold =>
-  createProposalFoldWith(guard, viewer)
+import { type Call, type CallChange, Calls, type IsGone, RecentCalls } from './calls.js'
 
 /** The participant that looks at proposals; `undefined`: it decides nothing. */
 export type Viewer = () => string | undefined
@@ -21,20 +17,11 @@ export interface ProposalSnapshot {
   readonly calls: readonly Call<ProposalView | null>[]
 }
 
-export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnapshot> {
-  get(id: string): ProposalView | undefined
-  /** Those that may still be fulfilled at `now` (milliseconds; default: the time of the log). */
-  open(now?: number): readonly ProposalView[]
-}
-
 /**
  * Proposals, with texts masked by `guard`; a change is the list of new and changed proposals. A rejection closes a proposal for who has
  * sent it alone: others may still fulfil it [MEUP-3.11].
  */
-export const createProposalFoldWith = (guard: Guard, viewer: Viewer = () => undefined): ProposalFold =>
-  new Proposals(guard, viewer)
-
-class Proposals implements ProposalFold {
+export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnapshot> {
   readonly #guard: Guard
   readonly #viewer: Viewer
   readonly #progress = new Progress()
@@ -46,7 +33,7 @@ class Proposals implements ProposalFold {
   /** Time of the log, in milliseconds. */
   #now = 0
 
-  constructor(guard: Guard, viewer: Viewer) {
+  constructor(guard: Guard, viewer: Viewer = () => undefined) {
     this.#guard = guard
     this.#viewer = viewer
   }
@@ -58,11 +45,16 @@ class Proposals implements ProposalFold {
   apply(envelope: Envelope): readonly ProposalView[] {
     if (!this.#progress.advance(envelope)) return []
     this.#now = Math.max(this.#now, Date.parse(envelope.ts))
-    return this.#calls.apply(envelope).flatMap(({ call }) => call.data ?? [])
+    return toViews(this.#calls.apply(envelope))
+  }
+
+  /** Participants belong to the space no more. */
+  closeBy(isGone: IsGone, envelope: Envelope): readonly ProposalView[] {
+    return toViews(this.#calls.closeBy(isGone, envelope))
   }
 
   snapshot(): ProposalSnapshot {
-    return { seq: this.seq, now: this.#now, calls: [...this.#calls.all()] }
+    return { seq: this.seq, now: this.#now, calls: this.#calls.snapshot() }
   }
 
   restore({ seq, now, calls }: ProposalSnapshot): void {
@@ -75,6 +67,7 @@ class Proposals implements ProposalFold {
     return this.#calls.get(id)?.data ?? undefined
   }
 
+  /** Those that may still be fulfilled at `now` (milliseconds; default: the time of the log). */
   open(now = this.#now): readonly ProposalView[] {
     return [...this.#calls.open()].flatMap(({ data }) => (data && isOpenProposal(data, now) ? [data] : []))
   }
@@ -142,6 +135,9 @@ class Proposals implements ProposalFold {
     return { by, ts, reason: text(reason), message: message === undefined ? null : text(message) }
   }
 }
+
+const toViews = (changes: readonly CallChange<ProposalView | null>[]): readonly ProposalView[] =>
+  changes.flatMap(({ call }) => call.data ?? [])
 
 /** The weight of a request that fulfils a proposal, in characters. */
 const requestWeight = 500

@@ -1,10 +1,11 @@
 import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import {
-  createProposalFold,
   defaultGuard,
-  type ProposalFold,
+  Participants,
   type ProposalView,
+  ProposalViews,
   programEndedWords,
+  SpaceView,
 } from '@meup/folds'
 import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
 
@@ -12,17 +13,16 @@ import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '
 export class Approvals {
   readonly #space: SpaceClient
   /** Texts for display: truncated, without secrets. */
-  #fold: ProposalFold
+  #view = this.#createView()
   readonly #waiting = new Set<() => void>()
 
   constructor(space: SpaceClient) {
     this.#space = space
-    this.#fold = this.#createFold()
-    for (const proposal of space.proposals.list()) this.#fold.apply(toEnvelope(proposal))
+    for (const proposal of space.proposals.list()) this.#view.apply(toEnvelope(proposal))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
     space.on('capabilities', () => this.#checkWaiting())
     space.on('lost', () => {
-      this.#fold = this.#createFold()
+      this.#view = this.#createView()
     })
   }
 
@@ -90,16 +90,17 @@ export class Approvals {
 
   /** The proposal's session may have ended before the proposal came by this connection. */
   #describe({ id, programEnded }: OpenProposal): ProposalView | undefined {
-    const view = this.#fold.get(id)
+    const view = this.#view.facts.proposals.get(id)
     return view && { ...view, ...(programEnded && { programEnded }) }
   }
 
-  #createFold(): ProposalFold {
-    return createProposalFold(defaultGuard, () => this.#space.id)
+  #createView() {
+    const proposals = new ProposalViews(defaultGuard, () => this.#space.id)
+    return new SpaceView({ participants: new Participants(), proposals })
   }
 
   #onEnvelope(envelope: AnyEnvelope): void {
-    this.#fold.apply(envelope)
+    this.#view.apply(envelope)
     if (envelope.kind === Kind.mcpProposal) this.#checkWaiting()
   }
 

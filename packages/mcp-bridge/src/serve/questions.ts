@@ -117,7 +117,7 @@ class QuestionObserver {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    for (const event of this.#turns.apply({ ...envelope })) {
+    for (const event of this.#turns.apply(envelope)) {
       if (event.type === 'delta') this.#onDelta(event)
       if (event.type !== 'begun' && event.type !== 'thought') continue
       const thought = describe(event.envelope, defaultGuard, { owner: event.agent })

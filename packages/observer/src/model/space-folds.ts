@@ -4,14 +4,16 @@ import {
   type ContextSnapshot,
   type ContextView,
   createContextFold,
-  createProposalFoldWith,
   createTranscript,
   type OpenedContext,
-  type ProposalFold,
+  Participants,
   type ProposalView,
+  ProposalViews,
+  type SpaceSnapshot,
+  SpaceView,
   type Transcript,
 } from '@meup/folds'
-import { contextParent, contextRoot, type Envelope } from '@meup/protocol'
+import { contextParent, contextRoot, type Envelope, type WelcomePayload } from '@meup/protocol'
 import { Elicitations } from './log/elicitations.js'
 import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
@@ -27,6 +29,15 @@ const maxTranscriptChars = 16e6
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
+/** The facts about a space that the page shows. */
+type Facts = {
+  readonly participants: Participants
+  readonly contexts: ContextFold
+  readonly proposals: ProposalViews
+  readonly elicitations: Elicitations
+  readonly transcript: Transcript
+}
+
 /** An open run whose reasoning is hidden, and by whom. */
 export interface HiddenRun {
   readonly context: string
@@ -38,14 +49,11 @@ export interface HiddenRun {
 export class SpaceFolds {
   readonly #log: Log
   readonly #isShown: (views: SpaceFolds) => boolean
-  #contexts: ContextFold
+  readonly #viewer: () => string | undefined
+  #space: SpaceView<Facts>
   /** The fold forgets contexts that are long over; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
-  #proposals: ProposalFold
-  readonly #viewer: () => string | undefined
   readonly blocks = new Blocks()
-  #elicitations: Elicitations
-  #transcript = createTranscript(maxTranscriptChars)
   readonly #folding: Folding
   /** Who was allowed which tool by a proposal. */
   readonly #approved = new Bounded<true>(10_000)
@@ -59,36 +67,41 @@ export class SpaceFolds {
   ) {
     this.#log = log
     this.#viewer = viewer
-    this.#proposals = createProposalFoldWith(noRedaction, viewer)
     this.#isShown = isShown
-    this.#contexts = this.#newContexts()
-    this.#elicitations = this.#newElicitations()
+    this.#space = this.#newSpace()
     this.#folding = folding
   }
 
-  get elicitations(): Elicitations {
-    return this.#elicitations
+  get facts(): Facts {
+    return this.#space.facts
   }
 
-  get proposals(): ProposalFold {
-    return this.#proposals
+  onWelcome(welcome: WelcomePayload): void {
+    this.#onContexts(this.#space.onWelcome(welcome).contexts)
   }
 
-  /** Also accepts a welcome, which lists the open contexts. */
-  apply(envelope: Envelope): void {
-    for (const view of this.#contexts.apply(envelope).contexts) {
+  /** Whether participants may have changed. */
+  apply(envelope: Envelope): boolean {
+    const changes = this.#space.apply(envelope)
+    if (changes === undefined) return false
+    const { participants, contexts, proposals, elicitations, transcript } = changes
+    this.#onContexts(contexts.contexts)
+    for (const proposal of proposals) {
+      this.blocks.touchProposal(proposal.id)
+      if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
+    }
+    for (const id of elicitations) this.blocks.touchCall(id)
+    this.blocks.apply(envelope, transcript)
+    return participants
+  }
+
+  #onContexts(views: readonly ContextView[]): void {
+    for (const view of views) {
       const { context, state } = view
       if (!isForgotten(view, this.#known.get(context))) this.#known.set(context, view)
       if (this.#isShown(this)) this.#fold(context, state)
       this.blocks.touchContext(context)
     }
-    for (const proposal of this.#proposals.apply(envelope)) {
-      this.blocks.touchProposal(proposal.id)
-      if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
-    }
-    for (const id of this.#elicitations.apply(envelope)) this.blocks.touchCall(id)
-    const messages = this.#transcript.apply(envelope)
-    if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
 
   /** Whether the like of a proposal was approved: of the same participant, for the same tool of the same target. */
@@ -106,7 +119,9 @@ export class SpaceFolds {
 
   /** Runs that go on, oldest first. */
   runs(): readonly OpenedContext[] {
-    return [...this.#contexts.states.open()].filter(({ context }) => contextParent(context) === undefined)
+    return [...this.facts.contexts.states.open()].filter(
+      ({ context }) => contextParent(context) === undefined,
+    )
   }
 
   /** Those of the runs whose thoughts are hidden from everybody. */
@@ -123,35 +138,25 @@ export class SpaceFolds {
 
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
-    return {
-      seq: this.#contexts.seq,
-      contexts: snapshotContexts(this.#contexts, before?.contexts),
-      proposals: this.#proposals.snapshot(),
-      transcript: this.#transcript.snapshot(),
-      elicitations: this.#elicitations.snapshot(),
-    }
+    const space = this.#space.snapshot()
+    return { ...space, contexts: shareContexts(space.contexts, before?.contexts) }
   }
 
   /** Restores a checkpoint and drops everything after it. */
-  restore({ seq, contexts, proposals, transcript, elicitations }: FoldsCheckpoint): void {
-    this.#contexts = this.#newContexts()
-    this.#contexts.restore(copyContexts(contexts))
-    const later = this.#proposals
-    this.#proposals = createProposalFoldWith(noRedaction, this.#viewer)
-    this.#proposals.restore(proposals)
-    this.#transcript = createTranscript(maxTranscriptChars)
-    this.#transcript.restore(transcript)
-    this.#elicitations = this.#newElicitations()
-    this.#elicitations.restore(elicitations)
+  restore(then: FoldsCheckpoint): void {
+    const { seq, contexts, transcript } = then
+    const { proposals: later } = this.facts
+    this.#space = this.#newSpace()
+    this.#space.restore({ ...then, contexts: copyContexts(contexts) })
     this.blocks.rewind(seq, new Map(transcript.messages))
     for (const id of this.blocks.proposals)
-      if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
+      if (later.get(id) !== this.facts.proposals.get(id)) this.blocks.touchProposal(id)
     for (const [context, view] of this.#known) this.#restoreContext(context, view, seq)
   }
 
   /** A context that was over, and forgotten, then is as it was. */
   #restoreContext(context: string, view: ContextView, seq: number): void {
-    const then = this.#contexts.get(context)
+    const then = this.facts.contexts.get(context)
     if (then !== undefined) this.#known.set(context, then)
     else if (view.firstSeq > seq) this.#known.delete(context)
     if (then !== undefined && !isSameContext(then, view)) this.blocks.touchContext(context)
@@ -168,16 +173,18 @@ export class SpaceFolds {
     }
   }
 
-  #newElicitations(): Elicitations {
-    return new Elicitations((id) => this.#log.get(id))
-  }
-
   #isOpen(context: string): boolean {
-    return this.#contexts.get(context)?.state === 'open'
+    return this.facts.contexts.get(context)?.state === 'open'
   }
 
-  #newContexts(): ContextFold {
-    return createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined })
+  #newSpace(): SpaceView<Facts> {
+    return new SpaceView({
+      participants: new Participants(),
+      contexts: createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined }),
+      proposals: new ProposalViews(noRedaction, this.#viewer),
+      elicitations: new Elicitations((id) => this.#log.get(id)),
+      transcript: createTranscript(maxTranscriptChars),
+    })
   }
 
   #fold(context: string, state: ContextView['state']): void {
@@ -206,19 +213,12 @@ export function* foldInSteps(
 }
 
 /** What was known of a part of the log when it had come so far. */
-export interface FoldsCheckpoint {
-  readonly seq: number
-  readonly contexts: ContextSnapshot
-  readonly proposals: ReturnType<ProposalFold['snapshot']>
-  readonly transcript: ReturnType<Transcript['snapshot']>
-  readonly elicitations: ReturnType<Elicitations['snapshot']>
-}
+export type FoldsCheckpoint = SpaceSnapshot<Facts>
 
 type Draft = ContextSnapshot['contexts'][number][1]
 
-/** The contexts as they are now. What has not changed since `before` is kept once. */
-function snapshotContexts(fold: ContextFold, before: ContextSnapshot | undefined): ContextSnapshot {
-  const snapshot = fold.snapshot()
+/** The contexts of a snapshot. What has not changed since `before` is kept once. */
+function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | undefined): ContextSnapshot {
   const known = new Map(before?.contexts)
   const contexts = snapshot.contexts.map(([context, draft]): [string, Draft] => {
     const earlier = known.get(context)

@@ -9,8 +9,6 @@ import {
   LiveAnswers,
   type OpenedContext,
   type ParticipantState,
-  Participants,
-  type ParticipantsSnapshot,
   type ProposalView,
   printable,
   type StateText,
@@ -61,9 +59,8 @@ export class SpaceModel {
   readonly #answers = new LiveAnswers()
   /** What tools are known. */
   readonly tools = new ToolCatalog()
-  #participants = new Participants()
   /** Who is in it, and what each is at. */
-  members: People
+  readonly members: People
   #welcomes: Envelope[] = []
   /** Seqs of what was erased: the next merge drops it. */
   readonly #erased = new Set<number>()
@@ -92,7 +89,7 @@ export class SpaceModel {
     this.#views = this.#newViews(this.log)
     const views = (): SpaceFolds => this.#views
     this.lists = new Lists(() => views().blocks.list, this.#sources(views))
-    this.members = this.#newPeople()
+    this.members = new People(views, this.viewFilter.muted)
   }
 
   /** Returns the space as it was before the first loaded envelope, with the same choices. */
@@ -111,10 +108,9 @@ export class SpaceModel {
     this.live.addClockSample(gatewayNow, now)
     this.#head = welcome.space.head
     this.#viewer = welcome.you.id
-    this.#participants.onWelcome(welcome)
+    this.#views.onWelcome(welcome)
     this.members.onPresenceChange()
     this.#welcomes = [...this.#welcomes.slice(0, 1), envelope]
-    this.#views.apply(envelope)
     this.#refresh()
   }
 
@@ -126,9 +122,9 @@ export class SpaceModel {
       if (!this.log.append(envelope)) continue
       this.#noteErasure(each)
       this.tools.apply(each, (id) => this.log.get(id))
-      this.#views.apply(envelope)
+      if (this.#views.apply(envelope)) this.members.onPresenceChange()
       this.members.apply(envelope)
-      if ((envelope.seq ?? 0) > this.#head) this.#onLiveEnvelope(envelope, now)
+      if ((envelope.seq ?? 0) > this.#head) this.live.onEnvelope(envelope, now)
       else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
     if (this.log.envelopes.length > this.#capacity.maxEnvelopes + this.#capacity.slack) this.#shorten(now)
@@ -155,7 +151,9 @@ export class SpaceModel {
     if (missing.length === 0 && this.log.envelopes.every(isKept)) return
     const log = new Log()
     const views = this.#newViews(log)
-    for (const welcome of this.#welcomes) views.apply(welcome)
+    for (const { payload } of this.#welcomes) views.onWelcome(payload as WelcomePayload)
+    // They are as of now, whatever is loaded of the past.
+    views.facts.participants.restore(this.#views.facts.participants.snapshot())
     const through = this.log.last
     yield* foldInSteps([...this.log.envelopes.filter(isKept), ...missing], log, views, perStep)
     views.blocks.flush()
@@ -185,8 +183,7 @@ export class SpaceModel {
 
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: Checkpoint | undefined): Checkpoint {
-    const [participants, folding] = [this.#participants.snapshot(), this.folding.checkpoint()]
-    return { ...this.#views.checkpoint(before), participants, folding }
+    return { ...this.#views.checkpoint(before), folding: this.folding.checkpoint() }
   }
 
   /** Restores a checkpoint. The reader's choices since then stay. */
@@ -195,9 +192,6 @@ export class SpaceModel {
     this.#chains = new Bounded(maxChains)
     this.#views.restore(then)
     this.folding.restore(then.folding)
-    this.#participants = new Participants()
-    this.#participants.restore(then.participants)
-    this.members = this.#newPeople()
     this.members.reset(this.log.envelopes)
     this.logFilter.reset()
     if (this.#seen !== Infinity) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
@@ -260,7 +254,7 @@ export class SpaceModel {
 
   /** What waits for a decision. */
   pending(now: number): readonly ProposalView[] {
-    return this.#views.proposals.open(this.gatewayTime(now))
+    return this.#views.facts.proposals.open(this.gatewayTime(now))
   }
 
   /** The same, with what there is to know before each is decided: what deserves a second look first. */
@@ -270,7 +264,7 @@ export class SpaceModel {
 
   /** What tools ask this participant about its calls, oldest first. */
   elicitations(participant: string | undefined): readonly Envelope[] {
-    return this.#views.elicitations.list(participant)
+    return this.#views.facts.elicitations.list(participant)
   }
 
   judge(proposal: ProposalView): Waiting {
@@ -298,7 +292,7 @@ export class SpaceModel {
 
   /** What keeps a participant from acting, and how its program is doing. */
   stateOf(id: string, now: number): ParticipantState {
-    return this.#participants.stateOf(id, this.gatewayTime(now))
+    return this.#views.facts.participants.stateOf(id, this.gatewayTime(now))
   }
 
   /** The same, and whether it is there, as text. */
@@ -331,15 +325,6 @@ export class SpaceModel {
   /** What the gateway's clock says, as far as it is known. */
   gatewayTime(now: number): number {
     return this.moment ?? this.live.gatewayTime(now)
-  }
-
-  #onLiveEnvelope(envelope: Envelope, now: number): void {
-    if (this.#participants.apply(envelope)) this.members.onPresenceChange()
-    this.live.onEnvelope(envelope, now)
-  }
-
-  #newPeople(): People {
-    return new People(this.#participants, () => this.#views.runs(), this.viewFilter.muted)
   }
 
   #newViews(log: Log): SpaceFolds {
@@ -393,8 +378,8 @@ export class SpaceModel {
       folding,
       logFilter,
       getContext: (context) => views().getContext(context),
-      getProposal: (id) => views().proposals.get(id),
-      isOpenElicitation: (id) => views().elicitations.isOpen(id),
+      getProposal: (id) => views().facts.proposals.get(id),
+      isOpenElicitation: (id) => views().facts.elicitations.isOpen(id),
       getOrigin: (envelope) => views().getOrigin(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),
     }
@@ -408,6 +393,5 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 
 /** What a space was at an envelope, as far as the log does not tell at once. */
 export interface Checkpoint extends FoldsCheckpoint {
-  readonly participants: ParticipantsSnapshot
   readonly folding: FoldingCheckpoint
 }

@@ -74,12 +74,12 @@ class FairCalls implements CallStore<CallDigests | null> {
 /** MCP requests, which each addressee answers once, and open proposals [MEUP-3.7, 3.11, 4.17]. */
 export class CallState {
   readonly #store = new FairCalls()
-  readonly #calls = new Calls<CallDigests | null>({
+  readonly #calls = new Calls<CallDigests | null, Uint8Array>({
     store: this.#store,
     expireByLogTime: false,
     reduce: ({ what, call }, envelope, body) => {
       if (what !== 'asked') return call.data
-      return call.kind === 'proposal' ? digestCall(envelope, getMember(body, 'payload')) : null
+      return call.kind === 'proposal' ? digestCall(envelope, body && getMember(body, 'payload')) : null
     },
   })
   /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
@@ -91,7 +91,7 @@ export class CallState {
 
   /** These belong to the space no more [MEUP-3.22]. */
   closeBy(participants: readonly string[], envelope: Envelope | undefined): void {
-    if (envelope !== undefined) this.#calls.closeBy(participants, envelope)
+    if (envelope !== undefined) this.#calls.closeBy(({ from }) => participants.includes(from), envelope)
   }
 
   /** The shapes of earlier versions, which hold all that decisions need. */

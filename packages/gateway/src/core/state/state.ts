@@ -47,19 +47,19 @@ interface Snapshot {
 const version = 12
 const oldestVersion = 8
 
-type FoldName = 'participants' | 'programs' | 'contexts' | 'calls' | 'pauses' | 'hops' | 'erasures'
+type FoldName = 'participants' | 'programs' | 'contexts' | 'pauses' | 'hops' | 'erasures'
 
-/** What each kind changes, in this order. Other kinds change nothing but the counts of their contexts. */
+/** What each kind changes beside calls, in this order. Other kinds change nothing but the counts of their contexts. */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.chat]: ['hops'],
   [Kind.chatAcknowledge]: [],
   [Kind.chatCancel]: [],
   [Kind.chatDelta]: [],
-  [Kind.mcpRequest]: ['calls'],
-  [Kind.mcpResponse]: ['calls', 'hops'],
-  [Kind.mcpProposal]: ['calls'],
-  [Kind.mcpWithdraw]: ['calls'],
-  [Kind.mcpReject]: ['calls'],
+  [Kind.mcpRequest]: [],
+  [Kind.mcpResponse]: ['hops'],
+  [Kind.mcpProposal]: [],
+  [Kind.mcpWithdraw]: [],
+  [Kind.mcpReject]: [],
   [Kind.reasoningStart]: ['contexts'],
   [Kind.reasoningThought]: [],
   [Kind.reasoningConclusion]: ['contexts'],
@@ -71,7 +71,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.capabilityGrantAck]: ['participants'],
   [Kind.spaceInvite]: ['participants', 'hops'],
   [Kind.spaceInviteAck]: [],
-  [Kind.spaceKick]: ['participants', 'calls'],
+  [Kind.spaceKick]: ['participants'],
   [Kind.participantPause]: ['pauses'],
   [Kind.participantResume]: ['pauses'],
   [Kind.participantStatus]: [],
@@ -85,9 +85,9 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.systemWelcome]: [],
   [Kind.systemTick]: [],
   [Kind.systemError]: [],
-  [Kind.systemPresence]: ['participants', 'programs', 'pauses', 'calls'],
+  [Kind.systemPresence]: ['participants', 'programs', 'pauses'],
   [Kind.systemDecision]: [],
-  [Kind.systemSpace]: ['participants', 'contexts', 'calls', 'hops', 'erasures'],
+  [Kind.systemSpace]: ['participants', 'contexts', 'hops', 'erasures'],
 }
 
 /**
@@ -122,7 +122,6 @@ export class SpaceState {
       restore: (snapshot: TrustSnapshot) => this.trust.restore(snapshot),
     },
     programs: this.programs,
-    calls: this.calls,
     contexts: this.contexts,
     pauses: this.pauses,
     hops: this.hops,
@@ -137,10 +136,9 @@ export class SpaceState {
       throw new Error(`${found} Start the gateway that wrote it.`)
     }
     const state = new SpaceState()
-    for (const [name, fold] of Object.entries(state.#folds)) {
-      // Earlier versions kept requests and proposals apart.
-      fold.restore((name === 'calls' ? snapshot : snapshot[name]) as never)
-    }
+    for (const [name, fold] of Object.entries(state.#folds)) fold.restore(snapshot[name] as never)
+    // Earlier versions kept requests and proposals apart.
+    state.calls.restore(snapshot as never)
     state.configured = snapshot.configured
     state.configurations = snapshot.configurations ?? []
     state.seq = through
@@ -153,6 +151,8 @@ export class SpaceState {
     this.#applied = envelope
     if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
     if (context !== undefined) this.contexts.count(context, envelope)
+    // A chat ends but elicitations about chats, by which nothing is decided.
+    if (kind !== Kind.chat) this.calls.apply(envelope, body)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
       this.#configure(envelope)
@@ -180,12 +180,11 @@ export class SpaceState {
 
   /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
   toSnapshot(): Uint8Array {
-    const { calls, ...others } = this.#folds
-    const folds = Object.entries(others).map(([name, fold]) => [name, fold.snapshot()])
+    const folds = Object.entries(this.#folds).map(([name, fold]) => [name, fold.snapshot()])
     const snapshot: Snapshot = {
       version,
       ...Object.fromEntries(folds),
-      ...(calls.snapshot() as object),
+      ...this.calls.snapshot(),
       ...(this.configured && { configured: this.configured, configurations: this.configurations }),
     }
     return new TextEncoder().encode(JSON.stringify(snapshot))

@@ -15,12 +15,17 @@ export interface Person {
 /** The latest status of a participant: the fields of `participant.status`. */
 export type Status = Readonly<Record<string, unknown>>
 
+interface KnownSpace {
+  readonly facts: { readonly participants: Participants }
+  /** Those that go on. */
+  runs(): readonly OpenedContext[]
+}
+
 /** Who is in the space, what each is at, and how much each has thought aloud. */
 export class People {
-  readonly #participants: Participants
-  readonly #runs: () => readonly OpenedContext[]
+  readonly #space: () => KnownSpace
   readonly #muted: ReadonlySet<string>
-  readonly #statuses = new Bounded<Status>(10_000)
+  #statuses = new Bounded<Status>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
   /** What the list was made from. */
@@ -29,10 +34,8 @@ export class People {
   /** Texts that the gateway's guard kept back. */
   withheld = 0
 
-  /** `runs`: those that go on. */
-  constructor(participants: Participants, runs: () => readonly OpenedContext[], muted: ReadonlySet<string>) {
-    this.#participants = participants
-    this.#runs = runs
+  constructor(space: () => KnownSpace, muted: ReadonlySet<string>) {
+    this.#space = space
     this.#muted = muted
   }
 
@@ -49,6 +52,8 @@ export class People {
 
   /** It is these that were taken. */
   reset(envelopes: readonly Envelope[]): void {
+    this.#version++
+    this.#statuses = new Bounded(10_000)
     this.#thoughts.clear()
     this.withheld = 0
     for (const envelope of envelopes) this.apply(envelope)
@@ -64,22 +69,24 @@ export class People {
 
   /** Everybody with what each may do. `now`: milliseconds by the gateway's clock. */
   infos(now: number): readonly ParticipantDetails[] {
-    return this.#participants.all(now)
+    return this.#space().facts.participants.all(now)
   }
 
   /** Who is there first, then by name; the same array while nothing about it is different. */
   get list(): readonly Person[] {
     const loads = new Map<string, number>()
-    for (const { owner } of this.#runs()) loads.set(owner, (loads.get(owner) ?? 0) + 1)
+    const space = this.#space()
+    for (const { owner } of space.runs()) loads.set(owner, (loads.get(owner) ?? 0) + 1)
     const key = JSON.stringify([this.#version, [...loads], [...this.#muted]])
     if (key === this.#key) return this.#listed
     this.#key = key
-    this.#listed = this.#participants
+    const { participants } = space.facts
+    this.#listed = participants
       .all(0)
       .map(({ id, status }) => ({
         id,
         isPresent: status === 'present',
-        since: this.#participants.since(id),
+        since: participants.since(id),
         load: loads.get(id) ?? 0,
         isMuted: this.#muted.has(id),
       }))

@@ -1,0 +1,108 @@
+import type { Envelope, WelcomePayload } from '@meup/protocol'
+import { Progress } from '../fold.js'
+import type { IsGone } from './calls.js'
+import type { Participants } from './participants.js'
+
+/** A fold of one fact about a space. */
+interface Fact {
+  /** `raw`: the envelope as received. */
+  apply(envelope: Envelope, raw?: never): unknown
+  onWelcome?(welcome: WelcomePayload): unknown
+  /** Ends what participants have begun who belong to the space no more, and returns the changes. */
+  closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
+  /** As JSON. */
+  snapshot?(): unknown
+  restore?(snapshot: never): void
+}
+
+type Facts = Readonly<Record<string, Fact>> & { readonly participants?: Participants }
+
+/** What an envelope has changed, by the names of the facts. */
+export type SpaceChanges<Kept extends Facts> = {
+  readonly [Name in keyof Kept]: ReturnType<Kept[Name]['apply']>
+}
+
+/** The same of a welcome; facts that it tells nothing about are `undefined`. */
+export type WelcomeChanges<Kept extends Facts> = {
+  readonly [Name in keyof Kept]: Kept[Name] extends { onWelcome(welcome: never): infer Change }
+    ? Change
+    : undefined
+}
+
+export type SpaceSnapshot<Kept extends Facts> = { readonly seq: number; readonly head: number | null } & {
+  readonly [Name in keyof Kept]: Kept[Name] extends { snapshot(): infer Snapshot } ? Snapshot : undefined
+}
+
+/**
+ * A space as one reader knows it. Each fact is one fold: a reader names those that it needs, and no others are folded. What one fact
+ * means for another is decided here: the proposals of a participant are closed when it belongs to the space no more [MEUP-3.22].
+ */
+export class SpaceView<const Kept extends Facts> {
+  readonly facts: Kept
+  readonly #folds: readonly (readonly [name: string, fold: Fact])[]
+  readonly #progress = new Progress()
+  /** The head of a welcome that the log has not come to yet. */
+  #head: number | null = null
+
+  constructor(facts: Kept) {
+    this.facts = facts
+    this.#folds = Object.entries<Fact>(facts)
+  }
+
+  /** Last `seq` that was applied; 0 = none. */
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  /** `undefined`: it was applied before. What is not logged, such as deltas, is applied as it comes. */
+  apply(envelope: Envelope, raw?: unknown): SpaceChanges<Kept> | undefined {
+    if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
+    const changes: Record<string, unknown> = {}
+    for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope, raw as never)
+    const isGone = this.#findGone()
+    if (isGone === undefined) return changes as SpaceChanges<Kept>
+    for (const [name, fold] of this.#folds) {
+      const closed = fold.closeBy?.(isGone, envelope) ?? []
+      if (closed.length > 0) changes[name] = [...(changes[name] as readonly unknown[]), ...closed]
+    }
+    return changes as SpaceChanges<Kept>
+  }
+
+  /** Call it for each welcome, before the envelopes that follow it. */
+  onWelcome(welcome: WelcomePayload): WelcomeChanges<Kept> {
+    // Another log begins again at 1.
+    if (welcome.resume?.status === 'lost') this.#progress.seq = 0
+    this.#head = welcome.space.head
+    const changes = this.#folds.map(([name, fold]) => [name, fold.onWelcome?.(welcome)] as const)
+    return Object.fromEntries(changes) as WelcomeChanges<Kept>
+  }
+
+  /** Serialise it before the next envelope: it shares objects with the folds. */
+  snapshot(): SpaceSnapshot<Kept> {
+    const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot?.()] as const)
+    return { seq: this.seq, head: this.#head, ...Object.fromEntries(folds) } as SpaceSnapshot<Kept>
+  }
+
+  /** Only before the first `apply`. */
+  restore(snapshot: SpaceSnapshot<Kept>): void {
+    this.#progress.seq = snapshot.seq
+    this.#head = snapshot.head
+    for (const [name, fold] of this.#folds) fold.restore?.(snapshot[name] as never)
+  }
+
+  /**
+   * Who belongs to the space no more since the last envelope. A welcome lists everybody as of its head; until the log has come so
+   * far, others may still act in it.
+   */
+  #findGone(): IsGone | undefined {
+    const { participants } = this.facts
+    if (participants === undefined) return undefined
+    if (this.#head !== null && this.seq >= this.#head) {
+      const head = this.#head
+      this.#head = null
+      return ({ from, seq }) => seq <= head && !participants.has(from)
+    }
+    const { gone } = participants
+    return gone.length === 0 ? undefined : ({ from }) => gone.includes(from)
+  }
+}
