@@ -10,8 +10,8 @@ export interface TagTexts {
   readonly isTruncated: boolean
 }
 
-/** Blanks after a control token that are waited for: more are the end of a text. */
-const maxBlankChars = 64
+/** What is waited for to see whether a control token ends the text, and whether backticks end on their line: in characters. */
+const [maxBlankChars, maxLineChars] = [64, 400]
 
 /**
  * Separates thoughts in tags, calls and control tokens from the answer while the text streams in, in pieces of any size. A mark
@@ -117,6 +117,8 @@ export class TagReader {
   /** Whether it cannot be told what the token is before more follows. */
   #dependsOn({ type, isWord }: Token, rest: string): boolean {
     if (rest === '' && this.#quote !== undefined) return true
+    const isInText = this.#closers === undefined && this.#parts.kind === 'text'
+    if (isInText && this.#code.hasOpenTick && !/[`\n]/.test(rest) && rest.length < maxLineChars) return true
     return type === 'control' && isWord && rest.trim() === '' && rest.length < maxBlankChars
   }
 
@@ -131,7 +133,9 @@ export class TagReader {
     const isQuoted = this.#quote !== undefined && rest.startsWith(this.#quote)
     if (this.#closers !== undefined) return this.#readInThought(token, tag, isQuoted)
     if (this.#parts.kind === 'call') return this.#readInCall(token, tag)
-    return this.#readInText(token, tag, isQuoted || this.#code.isInside, rest)
+    // A backtick that none follows on its line is no code.
+    const isInCode = this.#code.isFenced || (this.#code.hasOpenTick && /^[^\n]*`/.test(rest))
+    return this.#readInText(token, tag, isQuoted || isInCode, rest)
   }
 
   #readInThought(token: Token, tag: string, isQuoted: boolean): boolean {
@@ -268,9 +272,10 @@ class Code {
     return this.#fence !== undefined
   }
 
-  /** In a fence, or behind backticks that are still open on this line. */
-  get isInside(): boolean {
-    return this.isFenced || this.#ticks > 0
+  /** Backticks stand before this on its line that none have ended. */
+  get hasOpenTick(): boolean {
+    this.#settle()
+    return this.#ticks > 0
   }
 
   #see(piece: string, first: string): void {

@@ -53,7 +53,8 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
   const items = separated.map(({ block, ...said }): Item<Attached> => {
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
-    if (type === 'text') return { type, ...toAnswer(said, isCalling), attached }
+    // Half a call is nothing to go back.
+    if (type === 'text') return { type, ...(mayCall ? toAnswer(said, isCalling) : said), attached }
     return { type, attached, calls: mayCall && isWhole ? normaliseCall(block, tools, ids) : [] }
   })
   const added = { type: 'call', calls: written, attached: undefined } as const

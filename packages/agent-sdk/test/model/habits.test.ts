@@ -1,8 +1,16 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import type { AgentModel } from '@meup/agent-sdk'
+import { Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test } from 'vitest'
-import { completion, delta, events, saying, serveModel } from '../../../../test/support/model-server.js'
+import {
+  completion,
+  delta,
+  events,
+  type ModelReply,
+  saying,
+  serveModel,
+} from '../../../../test/support/model-server.js'
 import argumentForms from '../fixtures/model-habits/arguments.json' with { type: 'json' }
 import callForms from '../fixtures/model-habits/calls-as-text.json' with { type: 'json' }
 import finishReasons from '../fixtures/model-habits/finish-reasons.json' with { type: 'json' }
@@ -106,6 +114,59 @@ test.for([
   here.desk.tool('keep', { input }, () => 'kept')
   expect(await here.ask()).toBe(answer)
   expect(getToolCalls(here)).toEqual([{ name: 'keep', arguments: { it: value } }])
+})
+
+test.for([
+  '<tool_call>\n{"name": "desk__add", "arg',
+  '[TOOL_CALLS]desk__add[ARGS]{"a":',
+  '<invoke name="desk__add">',
+])('half a call as text does not go back to a model that is stopped: %s', async (half) => {
+  async function* body(): AsyncGenerator<string> {
+    yield events(...inPieces(`Adding.\n${half}`).map((each) => delta(each)))
+    await new Promise(() => {})
+  }
+  const replies: ModelReply[] = [{ body: body() }, { body: speaking(answer) }]
+  const { baseURL, requests } = await serveModel(replies)
+  await using here = await stage([], { model: 'm', baseURL, live: true })
+  await here.ana.chat('What is 2 + 3?', { to: ['bot'] })
+  await here.heard.until(({ kind }) => kind === Kind.chatDelta)
+  await here.ana.chat('Quickly!', { to: ['bot'] })
+  await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
+  expect(requests[1]?.body.messages[2]).toMatchObject({ role: 'assistant', content: 'Adding.\n' })
+})
+
+test('two hundred calls at once are made, each once', async () => {
+  const all = Array.from({ length: 200 }, (_, index) => index)
+  const tool_calls = all.map((index) => ({
+    index,
+    id: `c${index}`,
+    function: { name: 'desk__add', arguments: `{"a":${index},"b":1}` },
+  }))
+  const { baseURL, requests } = await serveModel([
+    { body: completion('tool_calls', { tool_calls }) },
+    saying(answer),
+  ])
+  await using here = await stage([], { model: 'm', baseURL })
+  expect(await here.ask()).toBe(answer)
+  expect(getToolCalls(here)).toHaveLength(all.length)
+  expect(requests[1]?.body.messages.slice(3).map(({ content }) => content)).toEqual(
+    all.map((index) => `${index + 1}`),
+  )
+})
+
+test('arguments of 1 MiB are made or refused, and the model is told', async () => {
+  const text = 'x'.repeat(2 ** 20)
+  const call = { index: 0, id: 'c', function: { name: 'desk__keep', arguments: JSON.stringify({ text }) } }
+  const { baseURL, requests } = await serveModel([
+    { body: completion('tool_calls', { tool_calls: [call] }) },
+    saying(answer),
+  ])
+  await using here = await stage([], { model: 'm', baseURL })
+  here.desk.tool('keep', { input: Type.Object({ text: Type.String() }) }, ({ text }) => `${text.length}`)
+  expect(await here.ask()).toBe(answer)
+  expect(requests[1]?.body.messages.at(-1)?.content).toMatch(
+    /^The space refused the call: The envelope has \d+ bytes/,
+  )
 })
 
 describe('the name of a tool', () => {
