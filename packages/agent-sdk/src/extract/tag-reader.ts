@@ -288,6 +288,8 @@ class Code {
       this.#mark = first
       this.#length = piece.length
     } else if (first === '\n') {
+      // Models begin fences within a line as well.
+      if (this.#ticks >= 3) this.#fence = { mark: '`', length: this.#ticks }
       this.#isLineBlank = true
       this.#ticks = 0
     } else if (beyondMarks.test(piece)) this.#isLineBlank = false

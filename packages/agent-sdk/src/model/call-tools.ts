@@ -87,8 +87,10 @@ function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | 
 /** Arguments whose numbers are sent with the digits that the model wrote. */
 function withNumbers(args: Call['args'], json: string): Call['args'] {
   if (areNumbersExact(json)) return args
-  const members = splitJson(json).filter(([name]) => Object.hasOwn(args, name))
-  const given = [...new Map(members)].map(([name, value]) => `${JSON.stringify(name)}:${value}`)
+  const members = new Map(splitJson(json))
+  const given = Object.entries(args).map(
+    ([name, value]) => `${JSON.stringify(name)}:${members.get(name) ?? JSON.stringify(value)}`,
+  )
   return sendVerbatim(args, `{${given.join(',')}}`)
 }
 

@@ -187,6 +187,13 @@ export const tagCases: readonly TagCase[] = [
   c('a tag behind a stray backtick', 'It`s\u00a0so. <think>a\nb</think>c', 'a\nb', 'It`s\u00a0so. c'),
   c('a tag behind a stray backtick, without an end', 'It`s so. <think>a', 'a', 'It`s so. ', cut),
   c('a control token behind a stray backtick', 'It`s 5.<eos>', null, 'It`s 5.'),
+  c(
+    'a tag after a fence that begins within a line',
+    `So:${fence}js\nf()\n${fence}\n<think>a</think>b`,
+    'a',
+    `So:${fence}js\nf()\n${fence}\nb`,
+  ),
+  same('a tag in a fence that begins within a line', `So:${fence}xml\n<think>a</think>\n${fence}\nb`),
   same('a tag between quotation marks', 'It writes "<think>" and “</think>”.'),
   c('a beginning without an end in a sentence', 'Use <think> for that', null, 'Use <think> for that', late),
   same('a tag in backticks at the beginning', '`<think>` begins and `</think>` ends it'),
