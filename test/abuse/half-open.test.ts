@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { start, temporaryFile } from '../../packages/gateway/test/support.js'
 import { verifiedIds } from '../support/chain.js'
 import { expectNoGap } from '../support/crowd.js'
+import { proxy } from '../support/proxy.js'
 import { times } from '../support/soak.js'
-import { stoppingProxy } from '../support/stopping-proxy.js'
 
 /** How often the line is cut. */
 const rounds = times(2, 20)
@@ -36,14 +36,14 @@ test(
       store: await sqliteStore({ path }),
       heartbeatMs: 200,
     })
-    const proxy = await stoppingProxy(Number(new URL(url).port))
-    const far = await enter('ana', proxy.url)
+    await using line = await proxy(Number(new URL(url).port))
+    const far = await enter('ana', line.url)
     const near = await enter('ben', url)
     const accepted: { id: string; seq?: number }[] = []
 
     for (let round = 1; round <= rounds; round++) {
       accepted.push(await far.space.chat(`round ${round}`))
-      const reset = proxy.stop()
+      const reset = line.stop()
       // On the dead line: nobody hears it, and it is not taken for accepted.
       const unheard = Array.from({ length: perRound }, (_, number) => far.space.chat(`unheard ${number}`))
       accepted.push(

@@ -13,8 +13,8 @@ import { commandLine, startMeup } from '../support/cli.js'
 import { type Accepted, expectInLog, metricOf } from '../support/crowd.js'
 import { drivePage } from '../support/driven-page.js'
 import { completion, delta, events, type ModelReply, serveModel } from '../support/model-server.js'
+import { proxy } from '../support/proxy.js'
 import { times } from '../support/soak.js'
-import { stoppingProxy } from '../support/stopping-proxy.js'
 import { openPane } from '../support/tmux.js'
 
 const runMs = Number(process.env.CHAOS_SECONDS ?? times(180, 1800)) * 1000
@@ -48,9 +48,9 @@ test(
     const port = Number(new URL(up.url).port)
 
     // The people: a page and a terminal behind a line that can die, and a frontend.
-    const proxy = await stoppingProxy(port)
+    await using line = await proxy(port)
     const page = await drivePage(chromium)
-    await page.goTo(`${proxy.url}/#/s/chaos`)
+    await page.goTo(`${line.url}/#/s/chaos`)
     await page.type('input[name=token]', tokenOf(folder, 'ana'))
     await page.click('button[type=submit]')
     await page.shows('live')
@@ -151,7 +151,7 @@ test(
       'coding agent unreadable': () => outcomes.follow('odd updates', ask(coder(), oddUpdates)),
       'coding agent flood': () => outcomes.follow('coder floods', ask(coder(), '[["flood",20000]]')),
       'coding agent exit': () => outcomes.follow('coder exits', ask(coder(), '[["exit",3]]')),
-      'page silence': () => void proxy.stop(),
+      'page silence': () => void line.stop(),
       'terminal stop': () => pause(pidOf(folder, 'ben'), 3000),
       'AG-UI client abort': () => outcomes.follow('frontend leaves', frontend.leave('pong')),
       'gateway stop': async () => {

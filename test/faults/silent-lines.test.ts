@@ -3,7 +3,7 @@ import { serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { commandLine, spawnMeup, temporaryFolder } from '../support/cli.js'
-import { frozenProxy } from '../support/frozen-proxy.js'
+import { proxy } from '../support/proxy.js'
 import { openPane } from '../support/tmux.js'
 
 /** So long after its last sign of life a line may be taken for alive, and so much longer it takes on a busy machine. */
@@ -21,7 +21,7 @@ test('a proxy that stops forwarding is noticed within a minute by every client, 
   })
   const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
   onTestFinished(() => served.close())
-  const line = await frozenProxy(Number(new URL(served.url).port))
+  await using line = await proxy(Number(new URL(served.url).port))
   const enter = async (url: string, id: string) => {
     const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: testToken(id) })
     onTestFinished(() => space.close())

@@ -119,7 +119,7 @@ export const admission: readonly Mutant[] = [
     function: 'Trust.forget',
     replace: 'this.#onForgotten(gone)',
     by: '',
-    tests: ['packages/gateway/test/proposal-ends.test.ts'],
+    tests: ['packages/gateway/test/call-fixtures.test.ts'],
   },
   // Of a hidden run the thoughts in nested contexts are shown.
   {

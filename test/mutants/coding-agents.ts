@@ -31,7 +31,7 @@ export const codingAgents: readonly Mutant[] = [
   {
     package: acp,
     function: 'onUpdate',
-    replace: `skipped.add('unreadable', \`session/update: \${getMessage(error)}\`)`,
+    replace: "onUnreadable('session/update', error)",
     by: 'throw error',
     tests: ['packages/acp/test/messages.test.ts'],
   },

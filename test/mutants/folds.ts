@@ -90,7 +90,7 @@ export const folds: readonly Mutant[] = [
   {
     // What one has rejected is offered to nobody.
     package: views,
-    function: 'Proposals.#reduce',
+    function: 'ProposalViews.#reduce',
     replace: 'change.by === this.#viewer()',
     by: 'true',
     tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],
@@ -115,7 +115,7 @@ export const folds: readonly Mutant[] = [
     // A question stays open whose call is over.
     package: views,
     function: 'Calls.#onResponse',
-    replace: 'this.#endElicitations(by, answered, envelope, body)',
+    replace: 'this.#endElicitations(by, answered, envelope)',
     by: '',
     tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/observer/test/elicitations.test.ts'],
   },

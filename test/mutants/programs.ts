@@ -7,7 +7,7 @@ export const programs: readonly Mutant[] = [
   // A program that is connected to another gateway counts as gone.
   {
     package: gateway,
-    function: 'Presence.#isConnected',
+    function: 'Presence.isConnected',
     replace: ' || this.elsewhere.has(participant, session)',
     by: '',
     tests,
@@ -15,7 +15,7 @@ export const programs: readonly Mutant[] = [
   // The runs of all programs of a participant end with one of them.
   {
     package: gateway,
-    function: 'Presence.#endWork',
+    function: 'OpenWork.endOf',
     replace: 'left.session === session',
     by: 'left.session !== undefined',
     tests,
@@ -23,7 +23,7 @@ export const programs: readonly Mutant[] = [
   // Calls end though another program of the participant may answer them.
   {
     package: gateway,
-    function: 'Presence.#endWork',
+    function: 'OpenWork.endOf',
     replace: 'other.session !== session',
     by: 'false',
     tests,
@@ -39,7 +39,7 @@ export const programs: readonly Mutant[] = [
   // A run over HTTP ends while its owner thinks on.
   {
     package: gateway,
-    function: 'Presence.#abandon',
+    function: 'OpenWork.#abandon',
     replace: 'Date.parse(left.lastAt) + abandonAfterMs - clock.now()',
     by: '0',
     tests: ['packages/gateway/test/programs.test.ts'],

@@ -108,7 +108,7 @@ export const resume: readonly Mutant[] = [
     // Whom a crash cut off is present for ever.
     package: gateway,
     function: 'Presence.reconcile',
-    replace: 'for (const id of present) if (!this.#isThere(id)) this.#try(left(id))',
+    replace: 'for (const id of present) if (!this.isThere(id)) this.#space.tryEmit(left(id))',
     by: '',
     tests: ['packages/gateway/test/presence.test.ts', 'packages/gateway/test/failure.test.ts'],
   },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { startMeup, temporaryFolder } from '../support/cli.js'
+import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { findProgram } from '../support/programs.js'
 import { needing } from '../verifies.js'
@@ -13,12 +13,7 @@ const file = join(repositoryRoot, 'deploy/alerts.yaml')
 const rules = (
   parse(readFileSync(file, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] }
 ).groups.flatMap((group) => group.rules)
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-participants:
+const config = `${demoInMemory}participants:
   ana: { kind: human, capabilities: ["*"] }
 `
 

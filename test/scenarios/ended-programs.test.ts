@@ -4,19 +4,14 @@ import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
-import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, demoInMemory, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
 import { enterPage } from '../support/proposals.js'
 import { openPane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-participants:
+const config = `${demoInMemory}participants:
   ana: { kind: human, capabilities: ["*"] }
   bot: { kind: process, command: node, args: [bot.mjs], capabilities: [chat, "reasoning.*"] }
 `
@@ -120,12 +115,7 @@ test(
   }),
 )
 
-const proposing = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-participants:
+const proposing = `${demoInMemory}participants:
   ana: { kind: human, capabilities: ["*"] }
   bot: { kind: agent, capabilities: [chat, mcp.proposal, mcp.withdraw] }
   tool: { kind: agent, capabilities: [mcp.response] }

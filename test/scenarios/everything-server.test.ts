@@ -3,19 +3,14 @@ import { connect } from '@meup/agent-sdk'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { startMeup, temporaryFolder } from '../support/cli.js'
+import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { openClient } from '../support/mcp-clients.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const program = join(repositoryRoot, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-participants:
+const config = `${demoInMemory}participants:
   desktop: { kind: human, capabilities: [{ kind: mcp.request, to: everything }] }
   everything: { kind: mcp, command: node, args: [${JSON.stringify(program)}, stdio] }
 `

@@ -1,19 +1,14 @@
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { startMeup, temporaryFolder } from '../support/cli.js'
+import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { type FillIn, openClient, ways } from '../support/mcp-clients.js'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const library = join(repositoryRoot, 'packages/mcp-bridge/test/fixtures/library-server.mjs')
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-participants:
+const config = `${demoInMemory}participants:
   ana: { kind: human, capabilities: ["*"] }
   desktop: { kind: human, capabilities: [mcp.request] }
   desk: { kind: agent, capabilities: [mcp.response] }

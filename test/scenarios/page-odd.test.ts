@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
 import { enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
-import { stoppingProxy } from '../support/stopping-proxy.js'
+import { proxy } from '../support/proxy.js'
 
 const timeout = 120_000
 
@@ -83,12 +83,12 @@ test(
   withChromium(async (chromium) => {
     const gateway = await openPageGateway()
     const planner = await gateway.enter('planner')
-    const proxy = await stoppingProxy(Number(new URL(gateway.url).port))
+    await using line = await proxy(Number(new URL(gateway.url).port))
     const page = await drivePage(chromium)
-    await enterAs(page, proxy.url, 'ana')
+    await enterAs(page, line.url, 'ana')
     for (let round = 0; round < 4; round++) {
       for (let at = 0; at < 5; at++) await planner.chat(`message ${round}-${at}.`)
-      proxy.stop()()
+      line.cut()
       await planner.chat(`meanwhile ${round}.`)
       await page.shows(`meanwhile ${round}.`)
       await page.shows('live')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { proxy } from '../../packages/agent-sdk/test/support/proxy.js'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
 import { enterAs, openPageGateway } from '../support/page.js'
+import { proxy } from '../support/proxy.js'
 
 test(
   'a page whose line falls silent says so within a minute, keeps what was typed, and shows what it missed once',

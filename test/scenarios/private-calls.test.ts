@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connect, dialWs } from '@meup/agent-sdk'
 import type { McpRequestPayload } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { startMeup, temporaryFolder } from '../support/cli.js'
+import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { openClient } from '../support/mcp-clients.js'
 
@@ -11,12 +11,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const serverFiles = join(repositoryRoot, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
 const camera = join(repositoryRoot, 'packages/mcp-bridge/test/fixtures/camera-server.mjs')
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: memory }
-mcp: { visibility: addressees }
+const config = `${demoInMemory}mcp: { visibility: addressees }
 participants:
   ana: { kind: human, capabilities: [chat, mcp.request] }
   desktop: { kind: human, capabilities: [chat, mcp.request] }

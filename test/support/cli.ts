@@ -70,6 +70,14 @@ export async function upUntil(text: RegExp, cwd: string, env: Record<string, str
   return { code: await ended, ...said }
 }
 
+/** The beginning of a `space.yaml`, up to the participants. */
+export const demoInMemory = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: memory }
+`
+
 /** A program that is `meup`, with its arguments. */
 export const meupCommand = (args: readonly string[]): string[] => [process.execPath, entry, ...args]
 

@@ -134,20 +134,53 @@ export function testFoldFixtures(
     (fixture) => factNames.some((name) => knows[name] && fixture.expect[name]) && !skips(fixture),
   )
   describe(`${reader} reads`, () => {
-    test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))('%s', async (_, fixture) => {
+    async function check(fixture: FoldFixture): Promise<void> {
       const seen = await read(fixture)
       for (const name of factNames) {
         const fields = knows[name]
         if (fields === undefined) continue
         for (const [id, fact] of Object.entries(fixture.expect[name] ?? {})) {
-          const what = `${name}.${id}: ${fixture.description}`
+          const what = `${fixture.name}, ${name}.${id}: ${fixture.description}`
           const there = seen[name]?.[id]
           if (fact === null || forgets(id, fact)) expect(there ?? null, what).toBeNull()
           else expect(there, what).toMatchObject(pick(fact, fields))
         }
       }
+    }
+
+    test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))('%s', async (_, fixture) => {
+      await check(fixture)
+    })
+
+    test('the same with kinds in between that it does not know', async () => {
+      for (const fixture of fixtures) await check(withUnknownKinds(fixture))
+    })
+
+    test('what is left of a log whose beginning is missing', async () => {
+      for (const fixture of fixtures) {
+        for (const at of fixture.envelopes.keys())
+          await read({ ...fixture, envelopes: fixture.envelopes.slice(at + 1) })
+      }
     })
   })
+}
+
+/** The same log with an envelope of an unknown kind after each, which says and refers to the same. */
+function withUnknownKinds(fixture: FoldFixture): FoldFixture {
+  const envelopes = fixture.envelopes.flatMap((envelope) => {
+    const { seq, payload } = envelope
+    if (seq === undefined) return [envelope]
+    const moved = {
+      ...payload,
+      ...(typeof payload.through === 'number' && { through: 2 * payload.through }),
+      ...(typeof payload.seq === 'number' && { seq: 2 * payload.seq - 1 }),
+    }
+    const unknown = { ...envelope, id: `later-${seq}`, seq: 2 * seq, kind: 'later.kind' }
+    return [{ ...envelope, seq: 2 * seq - 1, payload: moved }, unknown]
+  })
+  const { welcome } = fixture
+  const space = welcome && { ...welcome.space, head: 2 * welcome.space.head }
+  return { ...fixture, envelopes, welcome: welcome && space && { ...welcome, space } }
 }
 
 /** A call as fixtures write it. */

@@ -6,10 +6,10 @@ import {
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
-import { readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
+import { FaultLog, readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
 import { type AgentUpdate, readUpdate } from './agent-updates.js'
 import { getMessage } from './approvals.js'
-import { createStream, type Oddity, readPaced } from './message-stream.js'
+import { createStream, readPaced } from './message-stream.js'
 
 /** The version of ACP that is spoken here. */
 const protocolVersion = 1
@@ -71,17 +71,19 @@ export async function startAgent(
     stderr.add(line)
     log(line)
   }).catch((error: unknown) => log(`its stderr cannot be read any more: ${getMessage(error)}`))
-  const skipped = new Skipped(log)
+  const faults = new FaultLog(log, 'agent')
+  const onUnreadable = (method: string, error: unknown): void =>
+    faults.report({ problem: 'it cannot be read', text: `${method}: ${getMessage(error)}` })
   const stream = createStream(stdin, stdout, {
     onUpdate(params) {
       try {
         const { sessionId, update } = readUpdate(params)
         handlers.onUpdate(sessionId, update)
       } catch (error) {
-        skipped.add('unreadable', `session/update: ${getMessage(error)}`)
+        onUnreadable('session/update', error)
       }
     },
-    onOdd: (kind, text) => skipped.add(kind, text),
+    onFault: (problem, text) => faults.report({ problem, text }),
   })
   const connection = client({ name: 'meup' })
     .onRequest(
@@ -89,7 +91,7 @@ export async function startAgent(
       (params: unknown) => params,
       ({ params }) =>
         handlers.onPermission(params).catch((error: unknown) => {
-          skipped.add('unreadable', `session/request_permission: ${getMessage(error)}`)
+          onUnreadable('session/request_permission', error)
           return { outcome: { outcome: 'cancelled' as const } }
         }),
     )
@@ -101,7 +103,7 @@ export async function startAgent(
     (error: unknown) => getMessage(error),
   )
   ended.then(() => {
-    skipped.close()
+    faults.end()
     connection.close()
   }, log)
   // One that says no more cannot be asked, whether it runs or not.
@@ -179,33 +181,5 @@ class LastLines {
 
   toString(): string {
     return this.#lines.length === 0 ? '' : `. Its last lines: ${this.#lines.join(' | ')}`
-  }
-}
-
-const descriptions: Readonly<Record<Oddity, string>> = {
-  'no message': 'its stdout has lines that are no messages',
-  'too long': 'it sends messages that are too long',
-  'no request': 'it answers what it was not asked',
-  unreadable: 'it sends messages that cannot be read',
-}
-
-/** Reports the first skipped message of each kind to the operator, and the count of each kind at the end. */
-class Skipped {
-  readonly #log: (line: string) => void
-  readonly #counts = new Map<Oddity, number>()
-
-  constructor(log: (line: string) => void) {
-    this.#log = log
-  }
-
-  add(kind: Oddity, what: string): void {
-    const count = (this.#counts.get(kind) ?? 0) + 1
-    this.#counts.set(kind, count)
-    if (count === 1) this.#log(`${descriptions[kind]}; they are skipped. The first: ${what}`)
-  }
-
-  close(): void {
-    for (const [kind, count] of this.#counts)
-      if (count > 1) this.#log(`${descriptions[kind]}: ${count} were skipped`)
   }
 }

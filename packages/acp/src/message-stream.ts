@@ -9,37 +9,38 @@ const maxMessageBytes = 8 * 1024 * 1024
 /** Characters of a message that are shown, and of an error. */
 const [maxShownChars, maxErrorChars] = [300, 2000]
 /**
- * What is read of an agent in a second, and at once after it was quiet: messages and KiB together. One that writes faster waits,
- * so that others in this process do not.
+ * Rate and burst at which an agent is read; a message and a KiB are one unit each. A share of the time of this thread, such as `isPaced` of
+ * `readLines` allows, is no substitute: two agents that write without end would take all of it.
  */
 const [unitsPerSecond, maxUnits] = [5000, 20_000]
-/** Requests of an agent that wait for their answer, or for the agent to read it. With more nothing is read of it. */
+/** Requests of an agent that are not answered, or whose answers it has not read. With more of them the agent is not read. */
 const maxUnanswered = 1000
 const NEWLINE = 0x0a
 const internalError = -32603
 
 type Message = Readonly<Record<string, unknown>>
 
-/** Kinds of skipped messages; the first of each kind is reported. */
-export type Oddity = 'no message' | 'too long' | 'no request' | 'unreadable'
-
 interface StreamHandlers {
-  /** `params` of a session update; called in order, as they come: the SDK would refuse those that are newer than itself. */
+  /** Called with the `params` of each session update, in order. The SDK does not see them: it would refuse kinds that it does not know. */
   onUpdate(params: unknown): void
-  /** A message was skipped. */
-  onOdd(kind: Oddity, what: string): void
+  /** Called with what is wrong with a message that is skipped, and the beginning of it. */
+  onFault(problem: string, text: string): void
 }
 
-/** The messages of an agent, one a line, but for session updates. Whatever stands in one line, the next ones are read. */
-export function createStream(stdin: Writable, stdout: Readable, { onUpdate, onOdd }: StreamHandlers): Stream {
-  /** Ids of requests that wait for a response. */
+/** Creates a stream of the messages of an agent, one per line, without its session updates. An invalid line is skipped. */
+export function createStream(
+  stdin: Writable,
+  stdout: Readable,
+  { onUpdate, onFault }: StreamHandlers,
+): Stream {
+  /** Ids of requests to the agent that it has not answered. */
   const asked = new Set<unknown>()
   let unanswered = 0
   let onAnswered = (): void => {}
   const read = (line: string): Message | undefined => {
     const message = parse(line)
     if (message === undefined) {
-      if (line.trim() !== '') onOdd('no message', show(line))
+      if (line.trim() !== '') onFault('it is no JSON-RPC', show(line))
       return undefined
     }
     if (typeof message.method === 'string') {
@@ -48,11 +49,11 @@ export function createStream(stdin: Writable, stdout: Readable, { onUpdate, onOd
       return undefined
     }
     if (asked.delete(message.id)) return toResponse(message)
-    onOdd('no request', show(line))
+    onFault('it answers no request', show(line))
     return undefined
   }
   async function* readAll(): AsyncGenerator<AnyMessage> {
-    const onTooLong = (): void => onOdd('too long', `more than ${maxMessageBytes} bytes in one line`)
+    const onTooLong = (): void => onFault('it is too long', `more than ${maxMessageBytes} bytes in one line`)
     for await (const line of readLines(readPaced(stdout), { ...limit, onTooLong, onDropped: readDropped })) {
       const message = read(line)
       if (message === undefined) continue

@@ -92,7 +92,7 @@ describe('what coding agents do', () => {
     expect(await ask(['junk', 'Loading…'], ['junk', '{"a":1}'], ['request', 'fs/read_text_file'])).toBe(
       '-32601',
     )
-    expect(lines.filter((line) => line.includes('no messages'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('no JSON-RPC'))).toHaveLength(1)
   })
 
   test('ten thousand pieces of text become one answer', async () => {

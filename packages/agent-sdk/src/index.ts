@@ -51,6 +51,7 @@ export type {
 } from './client/management.js'
 export type { Pause } from './client/pauses.js'
 export {
+  type OpenProposal,
   type Progress,
   type Proposal,
   type ProposalDraft,
@@ -62,7 +63,6 @@ export {
 export {
   type ApproveOptions,
   getAlwaysCapability,
-  type OpenProposal,
   type Proposals,
   type ProposalsEvents,
   type ProposedRequest,

@@ -3,10 +3,10 @@ export { dialBrowser } from './adapters/browser-ws.js'
 export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
 export { freshId } from './client/fresh-id.js'
+export type { OpenProposal } from './client/proposal.js'
 export {
   escapePattern,
   getAlwaysCapability,
-  type OpenProposal,
   type ProposedRequest,
 } from './client/proposals.js'
 export type { Dial, DialRequest } from './client/transport.js'

@@ -42,32 +42,12 @@ describe('the participants that a client knows', () => {
     await eventually(() => expect(stateOf(ana, 'bot')).toEqual({ status: 'away' }))
   })
 
-  test('are paused and resumed', async () => {
-    await using here = await cast()
-    const { ana } = here
-    await ana.pause(['bot'], { reason: 'lunch' })
-    expect(stateOf(ana, 'bot')).toEqual({ status: 'away', paused: { by: 'ana', reason: 'lunch' } })
-    await ana.resume(['bot'])
-    expect(stateOf(ana, 'bot')).toEqual({ status: 'away' })
-  })
-
   test('are paused for so long, without any envelope that ends it', async () => {
     await using here = await cast()
     const { ana } = here
     await ana.pause(['bot'], { timeoutSeconds: 0.5 })
     expect(stateOf(ana, 'bot')).toMatchObject({ paused: { by: 'ana' } })
     await eventually(() => expect(stateOf(ana, 'bot')).toEqual({ status: 'away' }))
-  })
-
-  test('are kicked, until they are invited again', async () => {
-    await using here = await cast()
-    const { ana, join } = here
-    await join('bot')
-    await ana.kick('bot', { reason: 'loops' })
-    const kicked = { by: 'ana', reason: 'loops' }
-    await eventually(() => expect(stateOf(ana, 'bot')).toEqual({ status: 'away', kicked }))
-    await ana.invite('bot', [])
-    expect(stateOf(ana, 'bot')).toEqual({ status: 'away' })
   })
 
   test('are known to be paused and kicked by who comes later', async () => {
@@ -80,16 +60,5 @@ describe('the participants that a client knows', () => {
       paused: { by: 'ana' },
       kicked: { by: 'ana' },
     })
-  })
-
-  test('have programs that fail', async () => {
-    await using here = await cast()
-    const { ana, gateway, join } = here
-    const program = { state: 'restarting', count: 4 } as const
-    gateway.setProgram('test', 'bot', program)
-    await eventually(() => expect(stateOf(ana, 'bot')).toEqual({ status: 'away', program }))
-    expect(stateOf(await join('ana'), 'bot')).toEqual({ status: 'away', program })
-    gateway.setProgram('test', 'bot', undefined)
-    await eventually(() => expect(stateOf(ana, 'bot')).toEqual({ status: 'away' }))
   })
 })

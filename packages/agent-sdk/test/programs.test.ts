@@ -153,25 +153,6 @@ describe('a program that another one replaces', () => {
   })
 })
 
-test('a proposal says that its program has ended, and may be approved', async () => {
-  const { join, ana } = await here()
-  const bot = await join('bot', 's1')
-  const other = await join('other')
-  other.tool('act', {}, () => 'done')
-  const ids: string[] = []
-  ana.proposals.on('proposal', ({ id }) => ids.push(id))
-  const draft = { to: 'other', method: 'tools/call', params: { name: 'act', arguments: {} } }
-  const proposal = await bot.propose(draft)
-  proposal.outcome.catch(() => {}) // Nobody waits for it.
-  await eventually(() => expect(ids).toHaveLength(1))
-  const [id = ''] = ids
-  expect(ana.proposals.get(id)).toMatchObject({ session: 's1' })
-  expect(ana.proposals.get(id)).not.toHaveProperty('programEnded')
-  bot.close()
-  await eventually(() => expect(ana.proposals.get(id)?.programEnded).toBe(true))
-  expect(await ana.proposals.approve(id)).toMatchObject({ content: [{ text: 'done' }] })
-})
-
 describe('the session of a process', () => {
   const where = { url: 'http://127.0.0.1:1', space: 'demo', token: 'x', transcripts: '/tmp' }
 

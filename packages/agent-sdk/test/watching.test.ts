@@ -246,18 +246,4 @@ describe('who is there', () => {
     await waiting
     await expect(here.ana.whenPresent(['bob'])).rejects.toMatchObject({ code: 'closed' })
   })
-
-  test('is not taken from what is replayed of earlier days', async () => {
-    await using here = await couple()
-    const cid = await here.space.join('cid')
-    cid.close()
-    const heard = recordEnvelopes(here.ana)
-    await heard.until((e) => e.kind === 'system.presence' && e.payload.event === 'leave')
-    const late = await here.space.join('bob', { after: 0 })
-    const statuses = new Set<unknown>()
-    late.on('envelope', () => statuses.add(presence(late).cid))
-    const replayed = recordEnvelopes(late)
-    await replayed.until((e) => e.kind === 'system.presence' && e.payload.event === 'leave')
-    expect([...statuses]).toEqual(['away'])
-  })
 })

@@ -35,14 +35,13 @@ describe('who thinks', () => {
       { agent: 'bot', since: 1000, runs: 2, last: 'from aside', isVisible: true },
       { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
     ])
-    activity.onEnvelope(envelope(7, 'reasoning.cancel', 'ana', { context: 'e3' }))
-    expect(activity.thinkers()).toHaveLength(2) // It was asked to, no more.
     activity.onEnvelope(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
     activity.onEnvelope(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
     expect(activity.thinkers()).toMatchObject([{ agent: 'bot', runs: 1 }])
   })
 
   test('is known as well from before one came, and no longer when it is told anew', () => {
+    const space = { head: 0 }
     const contexts = [
       {
         context: 'old',
@@ -53,12 +52,12 @@ describe('who thinks', () => {
       },
       { context: 'ahead', owner: 'aide', reasoningVisible: true, startedAt: new Date(9999).toISOString() },
     ]
-    activity.reset({ contexts } as unknown as WelcomePayload)
+    activity.reset({ contexts, participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([
       { agent: 'bot', since: 400, runs: 1, last: '', isVisible: false },
       { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
     ])
-    activity.reset({ contexts: [] } as unknown as WelcomePayload)
+    activity.reset({ contexts: [], participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([])
   })
 })

@@ -11,16 +11,14 @@ testFoldFixtures('the terminal', {
     const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
     return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')
   },
-  read: async ({ envelopes }) => {
+  read: async ({ envelopes, now }) => {
     const pending = new PendingProposals({ id: 'ana', proposals: {} } as never)
     await pending.read({ async *readLog() {} } as never)
     for (const envelope of envelopes) pending.onEnvelope(envelope as AnyEnvelope)
-    const facts = pending
-      .list(Date.parse(envelopes.at(-1)?.ts ?? ''))
-      .map(({ source, rejections, ...view }) => ({
-        ...{ ...view, from: source.from },
-        rejectedBy: [...new Set(rejections.map(({ by }) => by))],
-      }))
+    const facts = pending.list(now).map(({ source, rejections, ...view }) => ({
+      ...{ ...view, from: source.from },
+      rejectedBy: [...new Set(rejections.map(({ by }) => by))],
+    }))
     return { calls: Object.fromEntries(facts.map((fact) => [fact.id, fact])) }
   },
 })

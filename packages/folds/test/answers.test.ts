@@ -27,31 +27,19 @@ function outcomeOf(...all: Fields[]) {
 const shown = (...all: Fields[]): string[] => outcomeOf(...all).shown
 
 describe('an answer that is being written', () => {
-  test('is what its deltas say, one after the other', () => {
-    const { answers } = outcomeOf(delta(0, 'be', { to: ['ana'] }), delta(1, 'cau'), delta(2, 'se'))
-    expect(answers.list()).toMatchObject([
-      { from: 'bot', trigger: 'q', to: ['ana'], text: 'because', beginning: 1 },
+  test('says for whom it is and how often it has begun, and keeps its place', () => {
+    const to = ['ana']
+    const all = [
+      delta(0, 'I look'),
+      delta(0, 'x', { from: 'ben' }),
+      delta(0, 'be', { to }),
+      delta(1, 'cause'),
+    ]
+    expect(outcomeOf(...all).answers.list()).toMatchObject([
+      { from: 'bot', trigger: 'q', to, text: 'because', beginning: 2 },
+      { from: 'ben', trigger: 'q', text: 'x', beginning: 1 },
     ])
   })
-
-  test('is one for each sender and what it answers', () => {
-    const others = [delta(0, 'other', { from: 'ben' }), delta(0, 'more', { correlationId: 'r' })]
-    expect(shown(delta(0, 'be'), ...others, delta(1, 'cause'))).toEqual(['because', 'other', 'more'])
-  })
-
-  test('says how often it has begun, and keeps its place', () => {
-    const all = [delta(0, 'I look'), delta(0, 'x', { from: 'ben' }), delta(0, 'be'), delta(1, 'cause')]
-    const { answers } = outcomeOf(...all)
-    expect(answers.list()).toMatchObject([{ text: 'because', beginning: 2 }, { text: 'x' }])
-  })
-
-  test.for([[[delta(0, 'a'), delta(1, 'b'), delta(1, 'b')]], [[delta(0, 'a'), delta(-1, 'b')]]])(
-    'shows nothing more where one comes again',
-    ([all = []]) => {
-      expect(shown(...all)).toEqual([])
-      expect(shown(...all, delta(0, 'anew'))).toEqual(['anew'])
-    },
-  )
 
   test('says whether an envelope has changed it', () => {
     expect(outcomeOf(delta(0, 'be'), answer({ from: 'ben' }), answer(), answer()).changes).toEqual([

@@ -120,12 +120,6 @@ test('all of a grant stands, or nothing', () => {
   expect(sorted('mcp.proposal', 'chat')).toMatchObject({ grants: [], others: ['chat'] })
 })
 
-test('two grants of the same both stand, in the order of the log', () => {
-  grant('g', 'ana', ['chat'])
-  grant('h', 'lead', ['chat'])
-  expect(sorted('mcp.proposal', 'chat', 'chat').grants).toEqual(['g', 'h'])
-})
-
 test('of a participant that the file does not name, everything that was not granted is configured', () => {
   configured({ ana: ['*'] })
   grant('g', 'ana', ['chat'])

@@ -1,4 +1,5 @@
 import { defaultGuard, ProposalViews } from '@meup/folds'
+import { GATEWAY } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { call, chat, type Fields, failure, propose, reject, result, toLog, withdraw } from './support/log.js'
 
@@ -9,6 +10,8 @@ const proposal = propose(
   { id: 'p', rationale: 'asked for' },
 )
 const approval = call('user', 'deploy', {}, { id: 'f', correlationId: 'p' })
+
+const space = { from: GATEWAY, kind: 'system.space' }
 
 function view(...log: Fields[]) {
   const fold = new ProposalViews(defaultGuard)
@@ -46,50 +49,19 @@ describe('a proposal', () => {
     ])
   })
 
-  test('may be for several uses', () => {
-    const twice = propose('agent', 'deploy', {}, { id: 'p2', payload: { uses: 2 } })
-    const use = (id: string) => call('user', 'deploy', {}, { id, correlationId: 'p2' })
-    const { fold } = view(twice, use('a'))
-    expect(fold.get('p2')).toMatchObject({ state: 'open', usesLeft: 1, rationale: null })
-    expect(view(twice, use('a'), use('b')).fold.get('p2')).toMatchObject({ state: 'fulfilled', usesLeft: 0 })
+  test('says who has rejected it, when and why', () => {
+    expect(view(reject('user', 'p')).proposal?.rejections).toEqual([
+      { by: 'user', reason: 'unsafe', message: null, ts: '2026-02-21T10:00:01.000Z' },
+    ])
   })
 
-  test('is closed when it is pruned', () => {
-    const pruned = (through: number): Fields => ({
-      from: 'system:gateway',
-      kind: 'system.space',
-      payload: { event: 'pruned', through },
-    })
-    expect(view(pruned(0)).proposal?.state).toBe('open')
-    for (const { proposal: over } of [view(pruned(1)), view(pruned(1), approval)]) {
-      expect(over).toMatchObject({ state: 'withdrawn', withdrawal: { reason: 'pruned' }, fulfilments: [] })
-    }
-  })
-
-  test('is closed when it is erased', () => {
-    const erased = (id: string): Fields => ({
-      from: 'system:gateway',
-      kind: 'system.space',
-      payload: { event: 'erased', seq: 1, id, by: 'user', reason: 'a password' },
-    })
-    expect(view(erased('another')).proposal?.state).toBe('open')
-    expect(view(erased('p'), approval).proposal).toMatchObject({
-      state: 'withdrawn',
-      withdrawal: { reason: 'erased' },
-      fulfilments: [],
-    })
-  })
-
-  test('is rejected by one, and may still be fulfilled by another', () => {
-    expect(view(reject('user', 'p')).proposal).toMatchObject({
-      state: 'open',
-      rejections: [{ by: 'user', reason: 'unsafe', message: null, ts: '2026-02-21T10:00:01.000Z' }],
-    })
-    expect(view(reject('other', 'p'), approval).proposal?.state).toBe('fulfilled')
-    expect(view(reject('user', 'p'), withdraw('agent', 'p')).proposal).toMatchObject({
-      state: 'withdrawn',
-      withdrawal: { by: 'agent', reason: 'no longer needed' },
-    })
+  test.each<[Fields, by: string, reason: string]>([
+    [withdraw('agent', 'p'), 'agent', 'no longer needed'],
+    [{ kind: 'space.kick', from: 'user', payload: { participantId: 'agent' } }, 'user', 'kicked'],
+    [{ ...space, payload: { event: 'pruned', through: 1 } }, GATEWAY, 'pruned'],
+    [{ ...space, payload: { event: 'erased', seq: 1, id: 'p', by: 'user', reason: 'x' } }, GATEWAY, 'erased'],
+  ])('says by whom and why it was withdrawn: %o', (end, by, reason) => {
+    expect(view(end).proposal?.withdrawal).toMatchObject({ by, reason })
   })
 
   test.each([
@@ -116,21 +88,6 @@ describe('a proposal', () => {
     ])
   })
 
-  test('is closed when its proposer is kicked', () => {
-    const kick = (participantId: string) => ({ kind: 'space.kick', from: 'user', payload: { participantId } })
-    expect(view(kick('other')).fold.open()).toHaveLength(1)
-    const { fold, proposal: over } = view(kick('agent'))
-    expect(over).toMatchObject({ state: 'withdrawn', withdrawal: { by: 'user', reason: 'kicked' } })
-    expect(fold.open()).toEqual([])
-  })
-
-  test('is withdrawn', () => {
-    expect(view(withdraw('agent', 'p')).proposal).toMatchObject({
-      state: 'withdrawn',
-      withdrawal: { by: 'agent' },
-    })
-  })
-
   test('expires by the time of the log, or by the time that is asked about', () => {
     const limited = propose(
       'agent',
@@ -149,24 +106,5 @@ describe('a proposal', () => {
     const early = view(limited).fold
     expect(early.open().map(({ id }) => id)).toEqual(['p', 'l'])
     expect(early.open(Date.parse('2026-02-21T10:00:03Z')).map(({ id }) => id)).toEqual(['p'])
-  })
-
-  test('does not expire once it has been fulfilled', () => {
-    const payload = { expiresAt: '2026-02-21T10:00:03Z' }
-    const limited = propose('agent', 'deploy', {}, { id: 'l', payload })
-    const use = call('user', 'deploy', {}, { correlationId: 'l' })
-    const { fold } = view(limited, use, chat('user', 'hm'), chat('user', 'hm'))
-    expect(fold.get('l')?.state).toBe('fulfilled')
-  })
-
-  test('is not concerned by other requests, responses and notifications', () => {
-    const progress = { ...approval, payload: { method: 'notifications/progress' } }
-    const { proposal: open } = view(
-      progress,
-      result('x', 'ok'),
-      reject('user', 'x'),
-      chat('user', 'p', { correlationId: 'p' }),
-    )
-    expect(open).toMatchObject({ state: 'open', fulfilments: [] })
   })
 })

@@ -7,8 +7,11 @@ testFoldFixtures('the gateway', {
   knows: { calls: callFields },
   // Only open proposals can be decided; their ends by time are those that it announces.
   forgets: (_, fact) => !['open', 'answered', 'cancelled'].includes((fact as { state: string }).state),
-  // It reads its own log, and announces the ends by time.
-  skips: ({ name, welcome }) => welcome !== undefined || name === 'a proposal expires by the time of the log',
+  // It reads its own log, announces the ends by time, and decides nothing by elicitations about chats.
+  skips: ({ name, welcome }) =>
+    welcome !== undefined ||
+    name === 'a proposal expires by the time of the log' ||
+    name === 'an elicitation about a chat ends with the answer to that chat',
   read: ({ envelopes }) => {
     const state = new SpaceState()
     for (const envelope of envelopes) state.apply(envelope, encoder.encode(JSON.stringify(envelope)))

@@ -112,20 +112,6 @@ describe('a restart', () => {
     return { ...first, spaces, clock, again }
   }
 
-  test('changes nothing of what was given and taken', async () => {
-    const { lead, ann, again } = await restartable()
-    await lead.accepted(grant('ann', ['work.*', 'capability.grant']))
-    await ann.accepted(grant('ben', ['work.dig']))
-    const { id } = await lead.accepted(grant('ben', ['work.fill']))
-    await lead.accepted(revoke('ben', { grantId: id }))
-    const next = await again()
-    expect(next.ben.welcome.you.capabilities).toEqual(['work.dig'])
-    await next.ben.accepted(act('work.dig'))
-    expect(await codeOf(next.ben, act('work.fill'))).toBe('capability_violation')
-    await next.root.accepted(revoke('ann', { capabilities: ['*'] }))
-    expect(await codeOf(next.ben, act('work.dig'))).toBe('capability_violation')
-  })
-
   test('ends what has expired meanwhile, and tells of it', async () => {
     const { lead, ann, clock, again } = await restartable()
     const expiresAt = new Date(clock.now() + 1000).toISOString()

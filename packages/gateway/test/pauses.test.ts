@@ -152,21 +152,6 @@ describe('a pause', () => {
     await agent.accepted(chat())
   })
 
-  test('takes the place of an earlier one', async () => {
-    const { agent, boss, clock } = await agentAndBoss()
-    await boss.accepted(pause())
-    await boss.accepted(pause({ timeoutSeconds: 1 }))
-    await boss.accepted(pause({ timeoutSeconds: 5 }))
-    clock.advance(4_999)
-    expect(await agent.refused(chat())).toMatchObject({ code: 'participant_paused' })
-    clock.advance(1)
-    await agent.accepted(chat())
-    await boss.accepted(pause({ timeoutSeconds: 1 }))
-    await boss.accepted(pause())
-    clock.advance(3_600_000)
-    expect(await agent.refused(chat())).toMatchObject({ code: 'participant_paused' })
-  })
-
   test('stops all whom it names, also whoever sends it, and so does its end', async () => {
     const { agent, boss, connect } = await agentAndBoss()
     const other = await connect('other')
@@ -183,14 +168,6 @@ describe('a pause', () => {
     await post('boss', resume(['other']))
     expect(await post('other', chat())).toMatchObject({ status: 201 })
     expect(await post('agent', chat())).toMatchObject({ status: 403 })
-  })
-
-  test('that is not there can be ended', async () => {
-    const { agent, boss } = await agentAndBoss()
-    await boss.accepted(resume())
-    await agent.accepted(chat())
-    await boss.accepted(pause())
-    expect(await agent.refused(chat())).toMatchObject({ code: 'participant_paused' })
   })
 
   test('needs a capability, and somebody whom the space knows', async () => {

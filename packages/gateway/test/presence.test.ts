@@ -50,18 +50,6 @@ describe('presence', () => {
     expect(await carol.next(byId(leave.id))).toEqual(leave)
   })
 
-  test('is in the welcome of who comes later', async () => {
-    const { connect } = await start({ participants })
-    const alice = await connect('alice')
-    const status = ({ welcome }: Awaited<ReturnType<typeof connect>>) =>
-      Object.fromEntries(welcome.participants.map(({ id, status }) => [id, status]))
-    const bob = await connect('bob')
-    expect(status(bob)).toEqual({ alice: 'present', bob: 'present', carol: 'away' })
-    await alice.close()
-    await bob.next(presence('leave', 'alice'))
-    expect(status(await connect('carol'))).toEqual({ alice: 'away', bob: 'present', carol: 'present' })
-  })
-
   test('is not needed to be addressed, but to be known is', async () => {
     const { connect, dial } = await start({ participants, guest: { capabilities: ['chat'] } })
     const [alice, guest] = [await connect('alice'), await dial({})]

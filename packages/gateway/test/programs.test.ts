@@ -537,13 +537,4 @@ describe('a proposal whose proposer’s program has ended', () => {
     expect((await as('ana')).welcome.proposals).toMatchObject([{ id: 'p1', programEnded: true }])
     await ana.accepted(approve('p1'))
   })
-
-  test('says nothing of the sort where no session was named', async () => {
-    const { as, ana } = await stage()
-    const ben = await as('ben')
-    await ben.accepted(proposal)
-    await crash(ben)
-    await ana.next(presence('leave', 'ben'))
-    expect((await as('ana')).welcome.proposals).toEqual([expect.not.objectContaining({ programEnded: true })])
-  })
 })

@@ -59,12 +59,6 @@ describe('a request that fulfils a proposal', () => {
     for (const who of [ana, ben]) expect(await who.refused(fulfilment())).toMatchObject(gone)
   })
 
-  test('may come as often as the proposal says', async () => {
-    const { ana, ben } = await proposed({ uses: 3 })
-    for (const who of [ana, ben, ana]) await who.accepted(fulfilment())
-    expect(await ben.refused(fulfilment())).toMatchObject(gone)
-  })
-
   test('comes from whoever may send it, the proposer among them', async () => {
     const { agent, connect } = await proposed({ uses: 2 })
     const viewer = await connect('viewer')
@@ -92,17 +86,6 @@ describe('a request that fulfils a proposal', () => {
     const original = await ana.accepted(fulfilment({ id: 'once' }))
     expect(await ana.accepted(fulfilment({ id: 'once' }))).toEqual(original)
     expect(await ben.refused(fulfilment({ id: 'once' }))).toMatchObject({ code: 'duplicate_id' })
-  })
-
-  test('may fulfil several that ask for the same, and answer something else besides', async () => {
-    const { agent, ana } = await proposed({ uses: 2 })
-    await agent.accepted({ ...proposal(), id: 'plan2' })
-    const all = ['plan', 'question', 'plan2', 'plan']
-    await ana.accepted(fulfilment({ correlationId: all }))
-    expect(await ana.refused(fulfilment({ correlationId: all }))).toMatchObject(gone)
-    // Named twice, it was used once.
-    await ana.accepted(fulfilment())
-    expect(await ana.refused(fulfilment())).toMatchObject(gone)
   })
 
   test('does not use a proposal up when it is refused', async () => {
@@ -205,20 +188,6 @@ describe('what is withdrawn or rejected must be open, all of it', () => {
       expect(await ana.refused({ ...rejection, correlationId })).toMatchObject(gone)
     }
     await ana.accepted(fulfilment())
-  })
-
-  test('several at once', async () => {
-    const { agent, ana, ben } = await proposed()
-    await agent.accepted({ ...proposal(), id: 'plan2' })
-    const correlationId = ['plan', 'plan2']
-    await ana.accepted({ ...rejection, correlationId })
-    for (const id of correlationId) {
-      expect(await ana.refused(fulfilment({ correlationId: id }))).toMatchObject(forbidden)
-    }
-    await agent.accepted({ ...withdrawal, correlationId })
-    for (const id of correlationId) {
-      expect(await ben.refused(fulfilment({ correlationId: id }))).toMatchObject(gone)
-    }
   })
 })
 

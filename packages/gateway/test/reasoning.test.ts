@@ -48,31 +48,6 @@ describe('a context', () => {
     ])
   })
 
-  test('is over when its starter concludes or cancels it', async () => {
-    const { alice, running } = await aliceAndBob()
-    await alice.accepted(begin('one'))
-    await alice.accepted(begin('two'))
-    await alice.accepted(begin('three'))
-    await alice.accepted(conclude('one'))
-    await alice.accepted(cancel('three'))
-    expect(await openContexts(running)).toEqual(['two alice open'])
-  })
-
-  test('takes what is nested in it along; what is nested leaves it open', async () => {
-    const { alice, bob, running } = await aliceAndBob()
-    await alice.accepted(begin('run'))
-    await alice.accepted(begin('a', 'run'))
-    await bob.accepted(begin('b', 'run'))
-    await alice.accepted(begin('deep', 'run/b'))
-    await alice.accepted(conclude('run/a'))
-    expect(await openContexts(running)).toEqual(['run alice open', 'run/b bob open', 'run/b/deep alice open'])
-    await bob.accepted(cancel('run/b'))
-    expect(await openContexts(running)).toEqual(['run alice open'])
-    await bob.accepted(begin('c', 'run'))
-    await alice.accepted(conclude('run'))
-    expect(await openContexts(running)).toEqual([])
-  })
-
   test('is concluded by its starter alone, not even by the owner of the run', async () => {
     const { alice, bob, running } = await aliceAndBob()
     await alice.accepted(begin('run'))
@@ -92,18 +67,6 @@ describe('a context', () => {
     expect(await alice.next(byId(asked.id))).toMatchObject({ from: 'bob', payload: { reason: 'enough' } })
     await alice.accepted(cancel('run/inner'))
     expect(await openContexts(running)).toEqual(['run alice open', 'run/inner bob open'])
-  })
-
-  test('is not opened under a closed or a free path', async () => {
-    const { alice, bob, running } = await aliceAndBob()
-    await alice.accepted(begin('run'))
-    await alice.accepted(conclude('run'))
-    await alice.accepted(begin('late', 'run'))
-    await alice.accepted(begin('free', 'elsewhere/and'))
-    await alice.accepted(begin('below', 'run/unopened'))
-    expect(await openContexts(running)).toEqual([])
-    await bob.accepted(conclude('elsewhere/and/free'))
-    expect(await openContexts(running)).toEqual([])
   })
 
   test('that is over still takes what comes late, and stays over', async () => {

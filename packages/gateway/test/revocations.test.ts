@@ -87,39 +87,6 @@ describe('a revocation', () => {
     await root.until(update('ann', []))
     expect(root.frames.some(update('ben', ['work.fill']))).toBe(true)
   })
-
-  test('leaves what the grantor holds in another way', async () => {
-    const { lead, root, ann, ben } = await open()
-    const { id } = await lead.accepted(grant('ann', ['work.dig', 'capability.grant']))
-    await root.accepted(grant('ann', ['work.dig']))
-    await ann.accepted(grant('ben', ['work.dig']))
-    await lead.accepted(revoke('ann', { grantId: id }))
-    await ben.accepted(act('work.dig'))
-  })
-
-  test('is final: what comes later does not raise what fell', async () => {
-    const { lead, ann, ben } = await open()
-    const all = ['work.dig', 'capability.grant']
-    const { id } = await lead.accepted(grant('ann', all))
-    await ann.accepted(grant('ben', ['work.dig']))
-    await lead.accepted(grant('ann', all)) // Too late for what ann gave before.
-    await lead.accepted(revoke('ann', { grantId: id }))
-    expect(await codeOf(ben, act('work.dig'))).toBe('capability_violation')
-    await ann.accepted(act('work.dig'))
-  })
-})
-
-describe('grants in a cycle', () => {
-  test('do not keep each other alive', async () => {
-    const configured = { ...participants, ann: ['capability.grant', 'play.x'], ben: ['capability.grant'] }
-    const { gateway, ann, ben } = await open({ participants: configured })
-    await ann.accepted(grant('ben', ['play.x']))
-    await ben.accepted(grant('ann', ['play.x']))
-    await reconfigure(gateway, { participants: { ...configured, ann: ['capability.grant'] } })
-    await ben.next(update('ben', ['capability.grant']))
-    expect(await codeOf(ann, act('play.x'))).toBe('capability_violation')
-    expect(await codeOf(ben, act('play.x'))).toBe('capability_violation')
-  })
 })
 
 describe('an answer', () => {
@@ -163,27 +130,5 @@ describe('the operator', () => {
     await ann.next(welcomeWith(['work.dig']))
     await ben.next(welcomeWith(['play.x']))
     await ben.next(update('ann', ['work.dig']))
-  })
-
-  test('takes with what it takes away what was given of it, finally', async () => {
-    const { gateway, lead, ann, root } = await open()
-    await lead.accepted(grant('ann', ['work.dig']))
-    await reconfigure(gateway, { participants: { ...participants, lead: ['capability.grant'] } })
-    expect(await codeOf(ann, act('work.dig'))).toBe('capability_violation')
-    await root.next(update('ann', []))
-    await reconfigure(gateway, { participants })
-    expect(await codeOf(ann, act('work.dig'))).toBe('capability_violation')
-  })
-
-  test('removes with a participant what it gave, and what it was given', async () => {
-    const { gateway, root, lead, ann, post } = await open()
-    await lead.accepted(grant('ann', ['work.dig']))
-    await root.accepted({ id: 'to-lead', ...grant('lead', ['play.x']) })
-    const { lead: _, ...rest } = participants
-    await reconfigure(gateway, { participants: rest })
-    expect(await codeOf(ann, act('work.dig'))).toBe('capability_violation')
-    await reconfigure(gateway, { participants })
-    expect((await post('lead', act('play.x'))).status).toBe(403)
-    expect(await codeOf(root, revoke('lead', { grantId: 'to-lead' }))).toBe('not_found')
   })
 })

@@ -312,37 +312,6 @@ describe('a state from a snapshot', () => {
     expect(copy.contexts.get('run')?.state).toBe('open')
   })
 
-  test('of the formats 8 to 11 has its contexts as before', () => {
-    const startedAt = '2026-01-02T03:04:05.678Z'
-    const said = { envelopes: 2, thoughts: 2, ownerThoughts: 1, contributors: ['ana'], thinkers: ['ben'] }
-    const run = { context: 'run', owner: 'ana', state: 'open', reasoningVisible: false, startedAt }
-    const ended = { context: 'run/in', owner: 'ben', state: 'concluded', reasoningVisible: true, startedAt }
-    const contexts = {
-      opened: [
-        {
-          info: { ...run, hiddenBy: ['ana'] },
-          audience: ['ana', 'ben'],
-          triggers: ['q'],
-          session: 's1',
-          nested: ['run/in'],
-          ...said,
-        },
-        { info: ended, nested: [], ...said },
-      ],
-      closed: ['run/in'],
-      mcpVisibility: 'everyone',
-    }
-    const earlier = { ...JSON.parse(textOf(new SpaceState())), version: 8, contexts }
-    const { contexts: read } = SpaceState.from(Buffer.from(JSON.stringify(earlier)))
-    const hidden = { context: 'run', owner: 'ana', state: 'open', reasoningVisible: false, hiddenBy: ['ana'] }
-    expect(read.open()).toEqual([{ ...hidden, startedAt }])
-    expect(read.of('ana')).toMatchObject([{ context: 'run', session: 's1', lastAt: startedAt }])
-    expect(read.get('run/in')?.state).toBe('concluded')
-    expect([read.hasPrivateRuns, read.audienceAbout('ana', ['q'])]).toEqual([true, ['ana', 'ben']])
-    const ben = { participant: 'ben', readsTargeted: false, readsRefusals: false }
-    expect(read.report(ben).map(({ counts }) => counts.thoughts)).toEqual([1, 1])
-  })
-
   test('of a format that is not known is refused, with advice', () => {
     const newer = JSON.stringify({ ...JSON.parse(textOf(new SpaceState())), version: 1000 })
     expect(() => SpaceState.from(Buffer.from(newer))).toThrow(/format 1000.*gateway that wrote it/)

@@ -150,14 +150,6 @@ describe('a run that is over', () => {
     })
   }
 
-  test('stays hidden while another only asks for its end', async () => {
-    const running = await onlookers()
-    await running.by.accepted(show('run', false))
-    await running.by.accepted(thought('hidden'))
-    await running.ana.accepted({ kind: 'reasoning.cancel', context: 'run' })
-    expect([await found(running, 'ben'), (await state(running)).received]).toEqual([[], false])
-  })
-
   verifies('O21', 'abandoned, is shown as well', async () => {
     const clock = new FakeClock()
     const running = await onlookers({ clock, reasoning: { abandonAfterMs: 1000 } })

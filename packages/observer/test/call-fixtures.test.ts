@@ -5,8 +5,7 @@ testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
   // What can still be decided or answered.
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
-  read: ({ welcome, envelopes }) => {
-    const now = Date.parse(envelopes.at(-1)?.ts ?? '')
+  read: ({ welcome, envelopes, now }) => {
     const model = new SpaceModel()
     if (welcome !== undefined) model.onWelcome(welcome, now)
     model.append(envelopes, now)

@@ -1,6 +1,6 @@
 import { SpaceModel } from '@meup/observer/model'
 import type { Envelope } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
 const elicit = (script: Script, call: Envelope, more: Partial<Envelope> = {}): Envelope =>
@@ -33,62 +33,18 @@ test('what a tool asks about a call of this participant waits, for nobody else',
   expect(shown.map(({ envelope }) => envelope.id)).toEqual([question.id])
 })
 
-describe('what an agent asks about a chat', () => {
-  const chat = (script: Script, to?: string[]): Envelope =>
-    script.say({ from: 'ana', kind: 'chat', payload: { message: 'Deploy it.' }, ...(to && { to }) })
-
-  test('waits for its sender, until the agent answers the chat', () => {
-    const script = new Script()
-    const asked = chat(script)
-    const { id } = elicit(script, asked)
-    const model = script.read()
-    expect(ids(model)).toEqual([id])
-    const answer = { from: 'tools', kind: 'chat', correlationId: asked.id, payload: { message: 'Done.' } }
-    model.append([script.say(answer)], 0)
-    expect(ids(model)).toEqual([])
-  })
-
-  test('is not shown where the chat was to somebody else', () => {
-    const script = new Script()
-    elicit(script, chat(script, ['bob']))
-    expect(ids(script.read())).toEqual([])
-  })
+test('what an agent asks about a chat is not shown where the chat was to somebody else', () => {
+  const script = new Script()
+  const payload = { message: 'Deploy it.' }
+  elicit(script, script.say({ from: 'ana', to: ['bob'], kind: 'chat', payload }))
+  expect(ids(script.read())).toEqual([])
 })
 
-describe('it is over', () => {
-  test.for<[string, (script: Script, call: Envelope, question: Envelope) => Envelope]>([
-    [
-      'when it is answered',
-      (script, _, { id }) =>
-        script.say({ from: 'ana', kind: 'mcp.response', correlationId: id, payload: { result: {} } }),
-    ],
-    ['when the call has its answer', (script, call) => script.answer(call, 'done')],
-    [
-      'when it is taken back',
-      (script, _, { id }) =>
-        script.say({
-          from: 'tools',
-          to: ['ana'],
-          kind: 'mcp.request',
-          correlationId: id,
-          payload: { method: 'notifications/cancelled', params: { requestId: id } },
-        }),
-    ],
-  ])('%s', ([, end]) => {
-    const { script, call, question } = asked()
-    const model = script.read()
-    model.append([end(script, call, question)], 0)
-    expect(ids(model)).toEqual([])
-    expect(model.lists.stream.rows.some((row) => row.type === 'call' && row.isOpenElicitation)).toBe(false)
-    // Where it is looked at as it was, it waits.
-    expect(script.read().elicitations('ana')).toEqual([])
-  })
-
-  test('but not by what somebody else says of it', () => {
-    const { script, question } = asked()
-    script.say({ from: 'eve', kind: 'mcp.response', correlationId: question.id, payload: { result: {} } })
-    expect(ids(script.read())).toEqual([question.id])
-  })
+test('the stream shows that it is over when the call has its answer', () => {
+  const { script, call } = asked()
+  const model = script.read()
+  model.append([script.answer(call, 'done')], 0)
+  expect(model.lists.stream.rows.some((row) => row.type === 'call' && row.isOpenElicitation)).toBe(false)
 })
 
 test.for<[string, Partial<Envelope>]>([

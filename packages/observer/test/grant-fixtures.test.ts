@@ -19,12 +19,12 @@ function listHolders(envelopes: readonly Envelope[]): ParticipantInfo[] {
 
 testFoldFixtures('the page', {
   knows: { grants: ['grantor', 'recipient', 'capabilities'] },
-  read: ({ envelopes }) => {
+  read: ({ envelopes, now }) => {
     const late = new SpaceModel()
     late.append(envelopes.slice(2), 0)
     const grants = new GrantIndex(late.log)
     grants.setEarlier(envelopes.slice(0, 2))
-    const [people, now] = [listHolders(envelopes), Date.parse(envelopes.at(-1)?.ts ?? '')]
+    const people = listHolders(envelopes)
     const given = people.flatMap(({ id }) => grants.getCapabilities(id, people, now)?.grants ?? [])
     return { grants: Object.fromEntries(given.map((grant) => [grant.id, grant])) }
   },

@@ -75,25 +75,3 @@ test('a list of tools in several parts is one list', () => {
       .map(({ name }) => name),
   ).toEqual([...tools.map(({ name }) => name), 'fifth'])
 })
-
-test('who is paused is known until the end of the pause, or until it is resumed', () => {
-  const script = new Script()
-  script.say({
-    from: 'ana',
-    to: ['bot'],
-    kind: 'participant.pause',
-    payload: { reason: 'too fast', timeoutSeconds: 60 },
-  })
-  script.say({ from: 'ana', to: ['eve'], kind: 'participant.pause' })
-  const begin = Date.parse(script.envelopes[0]?.ts ?? '')
-  const pauseAt = (id: string, ms: number) => {
-    const model = script.read()
-    model.moment = begin + ms
-    return model.stateOf(id, 0).paused
-  }
-  expect(pauseAt('bot', 0)).toMatchObject({ by: 'ana', reason: 'too fast' })
-  expect(pauseAt('bot', 60_000)).toBeUndefined()
-  expect(pauseAt('eve', 1e9)).toBeDefined()
-  script.say({ from: 'ana', to: ['eve'], kind: 'participant.resume' })
-  expect(pauseAt('eve', 0)).toBeUndefined()
-})

@@ -167,15 +167,6 @@ describe('people', () => {
       { id: 'ana', isPresent: false, load: 0, isMuted: false },
     ])
   })
-
-  test('of before are history: the welcome knows better', () => {
-    const script = new Script()
-    script.presence('leave', 'bot')
-    const model = new SpaceModel()
-    model.onWelcome(welcome(['bot'], 1), 0)
-    model.append(script.envelopes, 0)
-    expect(model.people).toMatchObject([{ id: 'bot', isPresent: true }])
-  })
 })
 
 describe('what is live', () => {

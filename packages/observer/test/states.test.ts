@@ -7,7 +7,6 @@ const program = (id: string, said: object | null) => ({
   kind: 'system.presence',
   payload: { event: 'update', participant: { id }, program: said },
 })
-const kick = (participantId: string) => ({ from: 'ana', kind: 'space.kick', payload: { participantId } })
 const restarting = { state: 'restarting', count: 4 } as const
 
 const stateOf = (model: SpaceModel, id: string): string => {
@@ -27,20 +26,6 @@ describe('the state of a participant on the page', () => {
     model.onWelcome({ ...welcome([]), participants }, 0)
     expect(stateOf(model, 'bot')).toBe('restarting (4×)')
     expect(stateOf(model, 'eve')).toBe('kicked by ana until 2100-01-01T00:00:00.000Z')
-  })
-
-  test('follows what is logged since, and nothing that is older', () => {
-    const script = new Script()
-    script.say(program('bot', { state: 'failed' }))
-    script.say(kick('eve'))
-    const model = new SpaceModel()
-    model.onWelcome(welcome(['ana', 'bot', 'eve'], 2), 0)
-    model.append(script.envelopes, 0)
-    expect([stateOf(model, 'bot'), stateOf(model, 'eve')]).toEqual(['here', 'here'])
-    model.append([script.say(program('bot', restarting)), script.say(kick('eve'))], 0)
-    expect([stateOf(model, 'bot'), stateOf(model, 'eve')]).toEqual(['restarting (4×)', 'kicked by ana'])
-    model.append([script.say(program('bot', null))], 0)
-    expect(stateOf(model, 'bot')).toBe('here')
   })
 
   test('is that of a past moment in the past', () => {

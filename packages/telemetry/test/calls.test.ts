@@ -152,7 +152,6 @@ describe('a proposal', () => {
 
   test.for<[string, Fields[], string]>([
     ['rejected', [reject('ana', 'p1')], 'rejected'],
-    ['withdrawn', [withdraw('bot', 'p1')], 'withdrawn'],
     ['rejected and then withdrawn', [reject('ana', 'p1'), withdraw('bot', 'p1')], 'rejected'],
     ['approved and failed', [approval, toolError('c1', '')], 'tool_error'],
   ])('that is %s', ([, endings, error]) => {

@@ -73,16 +73,6 @@ describe('what is nested', () => {
       Array(3).fill('demo/bot'),
     )
   })
-
-  test('ends with what it is nested in', () => {
-    const spans = foldSpans([...nested, cancel(gateway, 'run', 'abandoned')])
-    expect(drawn(spans)).toEqual([
-      'invoke_agent bot: abandoned',
-      '  invoke_agent helper: abandoned',
-      '    invoke_agent bot',
-    ])
-    expect(spans.map(({ end }) => end)).toEqual([at(4), at(5), at(5)])
-  })
 })
 
 test.for<[string, Fields, string | undefined]>([
@@ -97,18 +87,6 @@ test.for<[string, Fields, string | undefined]>([
 ])('how %s ends a run', ([, ending, error]) => {
   const [span] = foldSpans([start('bot', '', { id: 'run' }), ending])
   expect(span?.error).toBe(error)
-})
-
-test('what does not end a run is no span: a cancel of somebody else, a late conclusion, a free path', () => {
-  const log = [
-    start('bot', '', { id: 'run' }),
-    cancel('ana', 'run', 'please stop'),
-    conclusion('bot', 'done', { context: 'run' }),
-    conclusion('bot', 'again', { context: 'run' }),
-    thought('bot', '', { context: 'notes/one' }),
-    conclusion('bot', 'over', { context: 'notes/one' }),
-  ]
-  expect(foldSpans(log).map(({ end }) => end)).toEqual([at(3)])
 })
 
 test('the same log gives the same spans, and an envelope that comes twice gives none', () => {

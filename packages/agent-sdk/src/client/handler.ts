@@ -1,6 +1,6 @@
 import type { Calls, ContextStates, Participants, SpaceChanges, SpaceView, WelcomeChanges } from '@meup/folds'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
-import type { OpenProposal } from './proposals.js'
+import type { OpenProposal } from './proposal.js'
 
 /** The facts about the space that a connection keeps. */
 type SpaceFacts = {

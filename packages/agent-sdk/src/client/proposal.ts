@@ -8,6 +8,35 @@ export interface Progress {
   readonly message?: string
 }
 
+/** A proposal that waits for a decision. */
+export interface OpenProposal {
+  readonly id: string
+  readonly seq: number
+  readonly from: string
+  /** When it was made, RFC 3339. */
+  readonly ts: string
+  /** The addressees of the request; absent = everyone. */
+  readonly to?: readonly string[]
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+  /** As received, JSON: parsing changes large numbers. */
+  readonly json: string
+  /** Why its proposer wants it. */
+  readonly rationale?: string
+  readonly context?: string
+  readonly correlationId?: string | readonly string[]
+  readonly parallelGroup?: number
+  readonly expiresAt?: string
+  /** How often it can still be approved. */
+  readonly usesLeft: number
+  /** Who rejected it; others may still approve it. */
+  readonly rejectedBy: readonly string[]
+  /** The program that proposed it; absent = its connection has named none. */
+  readonly session?: string
+  /** That program has ended: nobody waits for the result. */
+  readonly programEnded?: true
+}
+
 /** How a proposal ended. */
 export type Settlement =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }

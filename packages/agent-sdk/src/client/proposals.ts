@@ -14,39 +14,10 @@ import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
-import { pickReasons, readReasons, type Settlement } from './proposal.js'
+import { type OpenProposal, pickReasons, readReasons, type Settlement } from './proposal.js'
 import { getResult, type Requests } from './requests.js'
 import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
-
-/** A proposal that waits for a decision. */
-export interface OpenProposal {
-  readonly id: string
-  readonly seq: number
-  readonly from: string
-  /** When it was made, RFC 3339. */
-  readonly ts: string
-  /** The addressees of the request; absent = everyone. */
-  readonly to?: readonly string[]
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>>
-  /** As received, JSON: parsing changes large numbers. */
-  readonly json: string
-  /** Why its proposer wants it. */
-  readonly rationale?: string
-  readonly context?: string
-  readonly correlationId?: string | readonly string[]
-  readonly parallelGroup?: number
-  readonly expiresAt?: string
-  /** How often it can still be approved. */
-  readonly usesLeft: number
-  /** Who rejected it; others may still approve it. */
-  readonly rejectedBy: readonly string[]
-  /** The program that proposed it; absent = its connection has named none. */
-  readonly session?: string
-  /** That program has ended: nobody waits for the result. */
-  readonly programEnded?: true
-}
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
   /** The reason for the approval; default: none is given [MEUP-13.11]. */

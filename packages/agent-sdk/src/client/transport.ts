@@ -1,6 +1,6 @@
 import type { SafetySettings } from '@meup/safety'
 import { ConnectionError } from './errors.js'
-import type { OpenProposal } from './proposals.js'
+import type { OpenProposal } from './proposal.js'
 import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
 /** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */

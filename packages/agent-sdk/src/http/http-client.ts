@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
-import type { OpenProposal } from '../client/proposals.js'
+import type { OpenProposal } from '../client/proposal.js'
 import { type Query, type RequestOptions, readExportBody, request } from './request.js'
 import type {
   AuditPage,

@@ -7,7 +7,7 @@ import type {
   TurnInfo,
 } from '@meup/folds'
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
-import type { OpenProposal } from '../client/proposals.js'
+import type { OpenProposal } from '../client/proposal.js'
 
 /** Where a space is read, and as whom. */
 export interface HttpTarget {

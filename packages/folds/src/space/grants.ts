@@ -17,7 +17,7 @@ import {
 import { Bounded } from '../bounded.js'
 import type { ParticipantState } from './participants.js'
 
-/** The capabilities of a participant by their origin, and what keeps it from using them. */
+/** The capabilities of a participant by their origin, and the restrictions that keep it from using them. */
 export interface GrantedCapabilities extends ParticipantState {
   readonly id: string
   readonly status: ParticipantInfo['status']
@@ -105,12 +105,12 @@ export interface Configuration {
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-/** The gateway has added the hash of a new token; it adds none where the operator's token is good already. */
+/** The gateway adds the hash of a new token, unless the participant has a token of the operator. */
 export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
 /**
- * The gateway has added the ids of the grants that a revocation by capabilities takes back. Thus a replay compares no
- * patterns, and decides the same under other limits [MEUP-4.15].
+ * The gateway adds the ids of the grants that a revocation by capabilities ends, so that a replay compares no patterns and decides the
+ * same under other limits [MEUP-4.15].
  */
 export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
@@ -126,8 +126,8 @@ const maxConfigurations = 256
 const never = Number.POSITIVE_INFINITY
 
 /**
- * Configured capabilities, and the grants that stand, from the log alone: of participants that the configuration does not
- * name, such as guests, it does not know what they hold.
+ * Configured capabilities and the grants in force, computed from the log alone. What participants hold that the configuration does not
+ * name, such as guests, is unknown.
  */
 export class GrantLog {
   readonly #grants = new Grants<LoggedGrant>({
@@ -136,7 +136,7 @@ export class GrantLog {
   /** By seq. */
   readonly #configurations = new Bounded<Configuration>(maxConfigurations)
   #configuration: Configuration = { participants: {} }
-  /** Grants of those whom an invitation has made participants. */
+  /** Ids of the grants of invited participants, by participant. */
   readonly #invitations = new Map<string, string>()
   /** When the next grant expires, in milliseconds since the epoch. */
   #soonest = never
@@ -144,12 +144,12 @@ export class GrantLog {
   /** Grows with each change. */
   #revision = 0
 
-  /** `false`: the log begins later than the space. */
+  /** `false`: the beginning of the log is missing. */
   get isWhole(): boolean {
     return this.#isWhole !== false
   }
 
-  /** Whether it has changed anything. */
+  /** Returns whether the envelope has changed anything. */
   apply(envelope: Envelope): boolean {
     const { kind, seq = 1, ts, payload } = envelope
     const before = this.#revision
@@ -186,7 +186,7 @@ export class GrantLog {
     return found
   }
 
-  /** What stands at a time, in milliseconds since the epoch, in log order; default: as of the last envelope. */
+  /** The grants in force at a time, in milliseconds since the epoch, in log order; default: at the time of the last envelope. */
   list(now = 0): LoggedGrant[] {
     const standing = this.#grants.list().map(({ isGrounded: _, ...grant }) => grant)
     return standing.filter((grant) => endOf(grant) > now)
@@ -212,7 +212,7 @@ export class GrantLog {
     this.#soonest = Math.min(never, ...grants.map(endOf))
   }
 
-  /** Ends what was to last until this time, one after the other: something else may fall with each. */
+  /** Ends the grants that have expired by this time, in the order of their expiry, since others may fall with each. */
   #advance(now: number): void {
     while (this.#soonest <= now) {
       const end = this.#soonest
@@ -239,7 +239,7 @@ export class GrantLog {
     this.#add(envelope, participantId, invitation)
   }
 
-  /** Earlier gateways have not added ids to capabilities: then the grants of its sender are meant. */
+  /** A revocation by capabilities that an earlier gateway has logged has no ids: it ends the matching grants of its sender. */
   #revoke({ from }: Envelope, { recipient, grantId, capabilities = [], revoked }: LoggedRevoke): void {
     const ids = revoked ?? (grantId === undefined ? undefined : [grantId])
     const isCovered = (grant: LoggedGrant): boolean =>
@@ -247,7 +247,7 @@ export class GrantLog {
     this.#fall((grant) => ids?.includes(grant.id) ?? isCovered(grant))
   }
 
-  /** Participants that it no longer names are gone; those that it names are no longer invited ones. */
+  /** Ends the grants by and to participants that the configuration no longer names, and the invitations of those that it now names. */
   #configure(configuration: Configuration, seq: number): void {
     const before = this.#configuration
     this.#configuration = configuration
@@ -286,27 +286,27 @@ export interface Grant {
   readonly grantor: string
   readonly recipient: string
   readonly capabilities: readonly Capability[]
-  /** What its grantor was configured with alone has proven it: it needs no other proof until that changes [MEUP-4.14]. */
+  /** The configured capabilities of its grantor cover it; it needs no other proof until these change [MEUP-4.14]. */
   readonly isGrounded?: true
 }
 
-/** What grants rest on in the end. */
+/** The configured capabilities, on which all grants rest. */
 interface Ground {
-  /** What the operator gave a participant; `undefined` = that is not known, so that what it gave does not fall. */
+  /** `undefined` = unknown: the grants by such a participant do not fall. */
   configured(participant: string): readonly Capability[] | undefined
 }
 
 /**
- * Units of work for proving what one grantor has given, after it lost something: what takes more falls, so that nobody
- * makes a revocation, or the end of a grant, dear. It is no setting, as a replay must decide the same [MEUP-4.16].
+ * Units of work for proving the grants by one participant after it has lost capabilities. Grants whose proof would take more fall, which
+ * bounds the cost of a revocation. It is a constant because a replay must decide the same [MEUP-4.16].
  */
 const provingWork = 5_000
-/** The same for finding out, when something is given, whether configured capabilities alone prove it. */
+/** Units of work for checking, when a grant is added, whether configured capabilities alone cover it. */
 const groundingWork = 1_000
 
 const lengths = new WeakMap<readonly Capability[], number>()
 
-/** Characters of a list as JSON. */
+/** The length of a list as JSON, in characters. */
 export function measureCapabilities(capabilities: readonly Capability[]): number {
   const length = lengths.get(capabilities) ?? JSON.stringify(capabilities).length
   lengths.set(capabilities, length)
@@ -317,7 +317,7 @@ function notGrounded<Each extends Grant>({ isGrounded, ...grant }: Each): Each {
   return grant as Each
 }
 
-/** Whether what is held provably covers what was given: not where that takes too much, or this version cannot read a pattern. */
+/** Whether the held capabilities provably cover the given ones; `false` if that takes too much work, or this version cannot read a pattern. */
 function prove(
   coverage: Coverage,
   held: readonly (readonly Capability[])[],
@@ -332,11 +332,11 @@ function prove(
   }
 }
 
-/** The grants that stand, in log order, and which of them fall with others. */
+/** The grants in force, in log order. Decides which of them fall with others. */
 export class Grants<Each extends Grant> {
   readonly #ground: Ground
   readonly #standing = new Map<string, Each>()
-  /** Units that it has taken to find out what falls, ever since. */
+  /** Units of work that proofs have taken in total. */
   work = 0
 
   constructor(ground: Ground) {
@@ -351,14 +351,14 @@ export class Grants<Each extends Grant> {
     return this.#standing.get(id)
   }
 
-  /** How many of this grantor stand. */
+  /** The number of grants in force by this grantor. */
   count(grantor: string): number {
     let count = 0
     for (const grant of this.#standing.values()) if (grant.grantor === grantor) count++
     return count
   }
 
-  /** Characters of JSON that stand, but for those of one recipient: of this grantor, and in all. */
+  /** Characters of JSON of the grants in force to others than `recipient`: by this grantor, and in total. */
   textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
     let [own, all] = [0, 0]
     for (const grant of this.#standing.values()) {
@@ -370,7 +370,7 @@ export class Grants<Each extends Grant> {
     return { own, all }
   }
 
-  /** What stands for a recipient. */
+  /** The grants in force for a recipient. */
   to(recipient: string): Each[] {
     return [...this.#standing.values()].filter((grant) => grant.recipient === recipient)
   }
@@ -383,7 +383,7 @@ export class Grants<Each extends Grant> {
     this.#standing.set(grant.id, this.#isGrounded(grant) ? { ...grant, isGrounded: true } : grant)
   }
 
-  /** As it was listed. */
+  /** Restores the result of `list`. */
   restore(grants: readonly Each[]): void {
     for (const grant of grants) this.#standing.set(grant.id, grant)
   }
@@ -398,11 +398,11 @@ export class Grants<Each extends Grant> {
   }
 
   /**
-   * Lets the grants fall that `ends` picks, and with them all that no longer stands without them. `poorer`: who has lost
-   * something else. Gives the recipients of what fell.
+   * Ends the grants for which `ends` is true, and all grants that are not covered without them. `poorer`: participants that have lost
+   * other capabilities. Returns the recipients of the ended grants.
    *
-   * One walk in log order is enough, because a grant rests on what its grantor was given before it, and never on what
-   * came later: so two grants cannot hold each other up, and nothing that was passed can fall after all.
+   * One walk in log order is enough, because a grant rests only on what its grantor was given before it: two grants cannot hold each
+   * other up, and a grant that the walk has passed cannot fall later.
    */
   fall(ends: (grant: Each) => boolean, poorer: Iterable<string> = []): Set<string> {
     const losers = new Set<string>()

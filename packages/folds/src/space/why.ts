@@ -8,13 +8,13 @@ import {
   openedContext,
 } from '@meup/protocol'
 
-/** Steps of a chain, and envelopes that are looked at for all of them. */
+/** Steps of one chain, and envelopes that are examined for all of them. */
 const [maxSteps, maxLooked] = [200, 20_000]
 
-/** What led to an envelope, from what began it to the envelope itself. */
+/** The causes of an envelope, from the first one to the envelope itself. */
 export interface Chain {
   readonly steps: readonly Envelope[]
-  /** Whether there may be more before it: not in this part of the log, or too far back. */
+  /** Whether earlier causes may be missing, because the log lacks them or they are too far back. */
   readonly isCut: boolean
 }
 
@@ -28,9 +28,9 @@ export interface Heading {
   readonly correlationId?: string | readonly string[]
 }
 
-/** How a log is read, limited to what the reader may read of it. */
+/** Access to a log, limited to what its reader may read. */
 export interface ReadableLog<Page = readonly Heading[]> {
-  /** Whether it is there from its beginning, without gaps. */
+  /** Whether the log is complete: from its first envelope on, without gaps. */
   readonly isWhole: boolean
   heading(id: string): Heading | undefined
   get(id: string): Envelope | undefined
@@ -40,7 +40,7 @@ export interface ReadableLog<Page = readonly Heading[]> {
 
 type Lookups = Omit<ReadableLog, 'before'>
 
-/** What led to an envelope, across agents. No steps: the log does not have it. */
+/** Finds the causes of an envelope, across agents. The chain has no steps if the log lacks the envelope. */
 export function explain(log: ReadableLog, id: string): Chain {
   const search = new Search(log).explain(id)
   for (let next = search.next(); ; next = search.next(log.before(next.value))) {
@@ -48,7 +48,7 @@ export function explain(log: ReadableLog, id: string): Chain {
   }
 }
 
-/** The same of a log that is read page by page. */
+/** Does the same as `explain` with a log that is read asynchronously, page by page. */
 export async function explainLogged(
   log: ReadableLog<Promise<readonly Heading[]>>,
   id: string,
@@ -59,7 +59,7 @@ export async function explainLogged(
   }
 }
 
-/** The first text behind a chain that is from nobody of the space: the result of a tool, or a guest. */
+/** The first text from outside the space among the causes: the result of a tool, or what a guest says. */
 export function findOutsideText(log: Pick<ReadableLog, 'heading'>, { steps }: Chain): Heading | undefined {
   const last = steps.at(-1)
   const behind = steps.flatMap((step) => [
@@ -69,13 +69,13 @@ export function findOutsideText(log: Pick<ReadableLog, 'heading'>, { steps }: Ch
   return behind.find(({ kind, from }) => kind === Kind.mcpResponse || from.startsWith(GUEST))
 }
 
-/** Yields a seq to get the page before it. */
+/** A search that yields a seq and is given the page before it. */
 type Reading<Found> = Generator<number, Found, readonly Heading[]>
 
-/** Finds what led to an envelope, and looks at a bounded number of others for it. */
+/** Finds the causes of an envelope, and examines a bounded number of envelopes to do so. */
 class Search {
   readonly #log: Lookups
-  /** The page that was read last, and before which seq it is. */
+  /** The page that was read last, and the seq that it precedes. */
   #page: { readonly before: number; readonly headings: readonly Heading[] } | undefined
   #looked = 0
 
@@ -98,13 +98,13 @@ class Search {
     return { steps: steps.reverse(), isCut: isTooLong || (first !== undefined && this.#isLost(first)) }
   }
 
-  /** Whether it refers to something that is not there. In a whole log, a free path has no start. */
+  /** Whether the log lacks something that it refers to. In a complete log, a context without a start is a free path. */
   #isLost(envelope: Envelope): boolean {
     const { ids, context } = linksOf(envelope)
     return ids.some((id) => this.#look(id) === undefined) || (context !== undefined && !this.#log.isWhole)
   }
 
-  /** The one envelope that an envelope follows from most directly. */
+  /** The most direct cause of an envelope. */
   *#findCause(envelope: Envelope): Reading<Heading | undefined> {
     const { kind, seq = 0 } = envelope
     const { ids, context, from } = linksOf(envelope)
@@ -117,7 +117,7 @@ class Search {
     return step ?? answered[0]
   }
 
-  /** How the run ended whose answer a chat is. */
+  /** The last step of the run whose answer a chat is. */
   *#findConclusion(chat: Envelope, answered: readonly Heading[]): Reading<Heading | undefined> {
     const { from, seq = 0, context } = chat
     const about = new Set(correlations(chat))
@@ -135,14 +135,14 @@ class Search {
     const isKnown = context === undefined && answered.length > 0
     const first = isKnown ? Math.min(...answered.map((each) => each.seq ?? 0)) : 0
     return yield* this.#findBefore(seq, (each) => {
-      // Nothing in a run is before what it is about, or before its start.
+      // A run has no step before what it is about, nor before its start.
       if ((each.seq ?? 0) < first) return 'stop'
       if (each.from === from) return this.#isIn(each, isTheirs)
       return isStart(each) && openedContext(each) === context && 'stop'
     })
   }
 
-  /** What came last in a context, for somebody: a thought, a result, or the start. */
+  /** The last step of a participant in a context, or else in those around it: a thought, a result, or the start. */
   *#findStep(context: string, seq: number, from: string): Reading<Heading | undefined> {
     for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
       const here = place
@@ -155,7 +155,7 @@ class Search {
     return undefined
   }
 
-  /** Whether something may follow from it in such a context. Nothing follows from a call: it does from the result. */
+  /** Whether an envelope can be a cause in a context that `is` accepts. A call cannot; its result can. */
   #isIn(each: Heading, is: (context: string) => boolean): boolean {
     if (isStart(each)) return is(openedContext(each))
     if (isAnswer(each)) {
@@ -168,14 +168,14 @@ class Search {
     return !isCall && each.context !== undefined && is(each.context)
   }
 
-  /** Whether it was said by somebody, or answers what somebody asked. */
+  /** Whether the participant has sent the envelope, or has asked what it answers. */
   #isFor(each: Heading, participant: string): boolean {
     return isAnswer(each)
       ? correlations(each).some((id) => this.#listAskers(id).includes(participant))
       : each.from === participant
   }
 
-  /** Who asked: of a call that was approved, also who proposed it. */
+  /** The sender of a request, and the proposer if the request fulfils a proposal. */
   #listAskers(id: string): string[] {
     const asked = this.#look(id)
     if (asked === undefined) return []
@@ -183,7 +183,7 @@ class Search {
     return [asked.from, ...proposed.filter(({ kind }) => kind === Kind.mcpProposal).map(({ from }) => from)]
   }
 
-  /** The last envelope before a seq that is the one; the search may stop before it. */
+  /** The last envelope before a seq for which `is` returns `true`; `'stop'` ends the search without one. */
   *#findBefore(seq: number, is: (each: Heading) => boolean | 'stop'): Reading<Heading | undefined> {
     for (let before = seq; this.#looked < maxLooked; ) {
       const headings: readonly Heading[] = yield* this.#read(before)
@@ -199,7 +199,7 @@ class Search {
     return undefined
   }
 
-  /** The page before a seq. Most steps are close to each other: the page that was read last may have it. */
+  /** The page before a seq: the last page if it reaches far enough back, since most steps are close to each other. */
   *#read(before: number): Reading<readonly Heading[]> {
     if (this.#page !== undefined && before <= this.#page.before) {
       const rest = this.#page.headings.filter(({ seq = 0 }) => seq < before)
@@ -215,7 +215,7 @@ class Search {
   }
 }
 
-/** What an envelope refers to, and who was at something there. */
+/** The ids and the context that an envelope refers to, and who acted there; a decision refers to what the refused envelope refers to. */
 function linksOf(envelope: Envelope): {
   readonly ids: readonly string[]
   readonly context: string | undefined
@@ -228,7 +228,7 @@ function linksOf(envelope: Envelope): {
   return { ids: correlations(about), context: place, from: to?.[0] ?? '' }
 }
 
-/** A result, a rejection, or what somebody else says to a question. */
+/** Whether it answers something: a result, a rejection, or a chat outside of contexts. */
 const isAnswer = ({ kind, context }: Heading): boolean =>
   kind === Kind.mcpResponse || kind === Kind.mcpReject || (kind === Kind.chat && context === undefined)
 

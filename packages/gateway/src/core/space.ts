@@ -184,6 +184,18 @@ export class Space {
     return this.#admitted
   }
 
+  /** The same if nobody waits for it: a failure is reported to the operator. `Presence.reconcile` logs what is missing after a recovery. */
+  tryEmit(fields: Emitted): void {
+    try {
+      this.emit(fields)
+    } catch (err) {
+      this.logger.warn(
+        { space: this.config.name, from: GATEWAY, kind: fields.kind, err },
+        'could not be logged',
+      )
+    }
+  }
+
   /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
   admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void {
     const seq = ++this.#admitted

@@ -114,7 +114,7 @@ export class Enforcement implements SpaceListener {
 
   delivered(batch: readonly Delivery[] = []): void {
     this.#dismiss()
-    for (const { entry } of batch) if (changesContexts(entry)) this.#presence.onContext(entry)
+    for (const { entry } of batch) if (changesContexts(entry)) this.#presence.openWork.onContext(entry)
     if (this.#space.nextEnd < this.#awaited) this.#wait()
     const renewed = this.#renewed
     if (renewed === undefined) return

@@ -91,7 +91,7 @@ export class SpaceHost {
         payload: { event: 'opened', space: space.config.name, epoch: space.log.epoch },
       })
     }
-    if (isOfEarlierVersion(space.state.configured)) this.presence.abandonAll()
+    if (isOfEarlierVersion(space.state.configured)) this.presence.openWork.abandonAll()
     this.presence.reconcile()
     this.#record(space.config)
     this.#enforcement.renew()

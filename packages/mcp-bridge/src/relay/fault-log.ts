@@ -4,15 +4,18 @@ import type { Fault } from './read-message.js'
 const maxKinds = 100
 
 /**
- * Reports skipped messages of a server to the operator: of each kind the first, with its text, then the count when it reaches
+ * Reports skipped messages of a program to the operator: of each kind the first, with its text, then the count when it reaches
  * 10, 100, 1,000 …, and at the end.
  */
 export class FaultLog {
   readonly #log: (line: string) => void
+  readonly #sender: string
   readonly #counts = new Map<string, { total: number; reported: number }>()
 
-  constructor(log: (line: string) => void) {
+  /** `sender`: what the program is, such as "server". */
+  constructor(log: (line: string) => void, sender: string) {
     this.#log = log
+    this.#sender = sender
   }
 
   report({ problem, text, kind = problem }: Pick<Fault, 'problem' | 'text' | 'kind'>): void {
@@ -22,7 +25,7 @@ export class FaultLog {
       if (count.total === count.reported * 10) this.#reportCount(kind, count)
     } else if (this.#counts.size < maxKinds) {
       this.#counts.set(kind, { total: 1, reported: 1 })
-      this.#log(`skipped a message of the server: ${problem}: ${text}`)
+      this.#log(`skipped a message of the ${this.#sender}: ${problem}: ${text}`)
     }
   }
 
@@ -34,6 +37,6 @@ export class FaultLog {
 
   #reportCount(kind: string, count: { total: number; reported: number }): void {
     count.reported = count.total
-    this.#log(`skipped ${count.total} messages of the server so far: ${kind}`)
+    this.#log(`skipped ${count.total} messages of the ${this.#sender} so far: ${kind}`)
   }
 }

@@ -82,7 +82,7 @@ const invalidRequest = -32600
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const { name, transport, signal, onNotification, onElicitation, onWarning } = options
   let meta: Readonly<Record<string, unknown>> = {}
-  const faults = new FaultLog(onWarning)
+  const faults = new FaultLog(onWarning, 'server')
   const link = createClientLink(transport, onWarning)
   const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const elicitations =

@@ -6,7 +6,9 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string
   /** Cuts every connection that goes through, wherever it stands. */
   cut(): void
-  /** Has every connection fall silent: it stays open, and nothing goes either way any more. New ones do the same until `thaw`. */
+  /** Makes every connection fall silent: it stays open and forwards nothing any more. New ones forward. Returns how to reset the silent ones. */
+  stop(): () => void
+  /** The same, and new connections stay silent until `thaw`. */
   freeze(): void
   thaw(): void
 }
@@ -17,7 +19,7 @@ export interface Pace {
   readonly everyMs: number
 }
 
-/** A bad line to a port of this machine; at an address of its own, unless one is given. */
+/** Starts a proxy to a port of this machine, which can fail; at a port of its own, unless one is given. */
 export async function proxy(port: number, own = 0, pace?: Pace): Promise<Proxy> {
   const sockets = new Set<Socket>()
   let isFrozen = false
@@ -46,12 +48,19 @@ export async function proxy(port: number, own = 0, pace?: Pace): Promise<Proxy> 
   const cut = (): void => {
     for (const socket of sockets) socket.destroy()
   }
-  const freeze = (): void => {
-    isFrozen = true
-    for (const socket of sockets) socket.unpipe().pause()
+  const stop = (): (() => void) => {
+    const silent = [...sockets]
+    for (const socket of silent) socket.unpipe().pause()
+    return () => {
+      for (const socket of silent) socket.destroy()
+    }
   }
   return {
-    freeze,
+    stop,
+    freeze: () => {
+      isFrozen = true
+      stop()
+    },
     thaw: () => {
       isFrozen = false
     },

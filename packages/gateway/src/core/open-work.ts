@@ -1,0 +1,182 @@
+import { programEnded, programEndedReason } from '@meup/folds'
+import { getMember, Kind } from '@meup/protocol'
+import type { Clock } from '../ports/clock.js'
+import type { Entry } from '../ports/envelope-log.js'
+import type { Space } from './space.js'
+import type { OwnContext } from './state/contexts.js'
+
+/** Timers by key. */
+export class Timers {
+  readonly #clock: Clock
+  readonly #running = new Map<string, () => void>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Calls `act` after `ms`, unless a timer of this key runs already. */
+  start(key: string, ms: number, act: () => void): void {
+    if (this.#running.has(key)) return
+    const cancel = this.#clock.after(ms, () => {
+      this.#running.delete(key)
+      act()
+    })
+    this.#running.set(key, cancel)
+  }
+
+  stop(key: string): void {
+    this.#running.get(key)?.()
+    this.#running.delete(key)
+  }
+
+  stopAll(): void {
+    for (const cancel of this.#running.values()) cancel()
+    this.#running.clear()
+  }
+}
+
+/** Who is connected, to this gateway or another one. */
+interface Connected {
+  isThere(participant: string): boolean
+  isConnected(participant: string, session: string): boolean
+}
+
+/** Ends the contexts and calls that participants and their programs leave open [MEUP-2.3, 2.14, 2.15]. */
+export class OpenWork {
+  readonly #space: Space
+  readonly #connected: Connected
+  /** By owners of contexts that no program has opened. */
+  readonly #timers: Timers
+
+  constructor(space: Space, connected: Connected) {
+    this.#space = space
+    this.#connected = connected
+    this.#timers = new Timers(space.clock)
+  }
+
+  /** Takes up again what waits for owners that are away. */
+  resume(): void {
+    for (const owner of new Set(this.#space.state.contexts.open().map((each) => each.owner)))
+      this.endOrphans(owner)
+  }
+
+  /**
+   * Cancels all open contexts without a session. An earlier version has written such a log, which does not say whether the programs that
+   * opened them still run.
+   */
+  abandonAll(): void {
+    const { contexts } = this.#space.state
+    for (const { owner } of contexts.open()) {
+      for (const left of contexts.of(owner)) {
+        if (left.session === undefined) this.#cancel(left, 'abandoned')
+      }
+    }
+  }
+
+  /**
+   * Ends the contexts of a program, and answers its calls if no other program of the participant can. This comes before the log says that
+   * the program has ended, so that whatever fails here is tried again.
+   */
+  endOf(participant: string, session: string): void {
+    const { contexts, programs, calls } = this.#space.state
+    for (const left of contexts.of(participant)) {
+      if (left.session === session) this.#cancel(left, programEndedReason)
+    }
+    for (const other of programs.living(participant)) if (other.session !== session) return
+    for (const call of calls.waitingFor(participant)) this.#answerFor(participant, call)
+  }
+
+  /** Ends the contexts of an owner whose programs have ended, and waits for an owner that is away and has opened some without a program. */
+  endOrphans(owner: string): void {
+    const { contexts, programs } = this.#space.state
+    let isExpected = false
+    for (const left of contexts.of(owner)) {
+      if (left.session === undefined) isExpected = true
+      else if (!programs.isLiving(owner, left.session)) this.#cancel(left, programEndedReason)
+    }
+    if (isExpected && !this.#connected.isThere(owner)) this.#expect(owner)
+  }
+
+  /**
+   * Handles a start or a cancel after its delivery. A context that was opened over HTTP may have an owner without a connection; an owner
+   * that is not connected cannot act on a request to stop.
+   */
+  onContext({ kind, from, context }: Entry): void {
+    if (this.#space.isFollower) return
+    if (kind === Kind.reasoningStart && !this.#connected.isThere(from)) this.#expect(from)
+    else if (kind === Kind.reasoningCancel && context !== undefined) this.#stop(context)
+  }
+
+  /** The contexts of an owner that is back do not end. */
+  onArrival(owner: string): void {
+    this.#timers.stop(owner)
+  }
+
+  /** Stops the timers; `resume` starts them again. */
+  close(): void {
+    this.#timers.stopAll()
+  }
+
+  /** Ends a context at the request of anybody, if its program is not connected and cannot do so itself [MEUP-2.4]. */
+  #stop(context: string): void {
+    const opened = this.#space.state.contexts.get(context)
+    if (opened === undefined) return
+    const { owner, session } = opened
+    const isThere =
+      session === undefined ? this.#connected.isThere(owner) : this.#connected.isConnected(owner, session)
+    if (!isThere) this.#cancel(opened, session === undefined ? 'abandoned' : programEndedReason)
+  }
+
+  /** An owner that stays away, and sends nothing over HTTP, abandons its contexts [MEUP-2.3]. */
+  #expect(owner: string, ms = this.#space.config.reasoning.abandonAfterMs): void {
+    this.#timers.start(owner, ms, () => this.#abandon(owner))
+  }
+
+  #abandon(owner: string): void {
+    const { state, config, clock } = this.#space
+    const { abandonAfterMs } = config.reasoning
+    if (this.#connected.isThere(owner)) return
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const left of state.contexts.of(owner)) {
+      if (left.session !== undefined) continue
+      const waitMs = Date.parse(left.lastAt) + abandonAfterMs - clock.now()
+      if (waitMs <= 0) this.#cancel(left, 'abandoned')
+      else nextMs = Math.min(nextMs, waitMs)
+    }
+    if (nextMs <= abandonAfterMs) this.#expect(owner, nextMs)
+  }
+
+  /** The cancel refers to what the run is about, and has the audience of the run [MEUP-2.13]. */
+  #cancel({ context }: Pick<OwnContext, 'context'>, reason: string): void {
+    const { state, ids } = this.#space
+    if (state.contexts.get(context)?.state !== 'open') return
+    const audience = state.contexts.runAudience(context)
+    const { correlationId } = ids.findOrigin(context.slice(context.lastIndexOf('/') + 1)) ?? {}
+    this.#space.tryEmit({
+      kind: Kind.reasoningCancel,
+      context,
+      ...(audience && { to: [...audience] }),
+      ...(correlationId !== undefined && { correlationId: copyOf(correlationId) }),
+      payload: { reason },
+    })
+  }
+
+  /** Answers a call for an addressee whose program has ended [MEUP-2.15]. */
+  #answerFor(participant: string, call: string): void {
+    const asked = this.#space.ids.findEntry(call)
+    if (asked === undefined) return
+    const { from, context, body } = asked
+    const id = getMember(getMember(body, 'payload') ?? new Uint8Array(), 'id')
+    const error = JSON.stringify(programEnded(participant))
+    this.#space.tryEmit({
+      kind: Kind.mcpResponse,
+      to: [from],
+      correlationId: call,
+      ...(context !== undefined && { context }),
+      payload: `{"jsonrpc":"2.0","id":${id === undefined ? 'null' : Buffer.from(id)},"error":${error}}`,
+    })
+  }
+}
+
+const copyOf = (ids: string | readonly string[]): string | string[] =>
+  typeof ids === 'string' ? ids : [...ids]
