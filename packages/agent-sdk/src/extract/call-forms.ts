@@ -1,3 +1,4 @@
+import { controls, wordControls } from './control-tokens.js'
 import { isFilled, record } from './json.js'
 import { findJsonEnd, parseJson, splitJson } from './json-text.js'
 
@@ -103,7 +104,7 @@ export const callForms: readonly CallForm[] = [
     of: 'gpt-oss',
     begins: ['<|channel|>commentary to=', '<|channel|>analysis to=', '<|start|>assistant to='],
     read: nameThenJson(
-      /(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? to=(?<name>[^\s<]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*/y,
+      /(?:<\|channel\|>\w+)?\s*to=(?<name>[^\s<]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*/y,
       /<\|call\|>/y,
     ),
   },
@@ -171,16 +172,15 @@ export const callForms: readonly CallForm[] = [
   },
 ]
 
-/** What stands around calls: marks of their beginnings and ends. */
+/** What stands around calls: marks of their beginnings and ends, and control tokens. */
 const around = new RegExp(
   [
     String.raw`\s+|[,;]`,
     `</?${prefix}(?:tool_calls?|function_calls|toolcall)>`,
     String.raw`<\|/?tool_calls?(?:_section)?(?:_begin|_end)?\|?>|<tool_call\|>`,
     '<｜tool▁calls?▁(?:begin|end)｜>',
-    String.raw`\[/?TOOL_CALLS\]|<\|python_tag\|>|<\|(?:START|END)_ACTION\|>|<\|e[o0][tm]_id\|>`,
-    String.raw`<\|(?:im_end|end|call|return|endoftext|END_OF_TURN_TOKEN)\|>|<｜end▁of▁sentence｜>`,
-    '</s>|<eos>|<end_of_turn>|<turn\\|>',
+    String.raw`\[/?TOOL_CALLS\]|<\|python_tag\|>|<\|(?:START|END)_ACTION\|>`,
+    ...[...controls, ...wordControls].map((token) => token.replace(/[|[\]~]/g, '\\$&')),
   ].join('|'),
   'iy',
 )

@@ -1,4 +1,5 @@
 import { callForms } from './call-forms.js'
+import { answerHeaders, controls, ends, wordControls } from './control-tokens.js'
 
 /**
  * What a model writes that is not text: the beginning or end of a thought, the beginning of a call, what controls the
@@ -43,43 +44,8 @@ const thoughts: readonly (readonly [open: string, close: string])[] = [
 /** Marks of thoughts that may be elements of any document. */
 const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
 
-/** In the format of gpt-oss a message has a header, and an end that answers have as well as thoughts. */
+/** How a thought begins in the format of gpt-oss. */
 const analysis = '<|channel|>analysis<|message|>'
-const answerHeaders = [
-  '<|start|>assistant',
-  '<|channel|>final<|message|>',
-  '<|channel|>commentary<|message|>',
-]
-const ends = ['<|end|>', '<|return|>']
-
-/** What controls a conversation, and leaks where a server does not know the end of a turn of its model. */
-const controls = [
-  ...answerHeaders,
-  ...ends,
-  ...['<|call|>', '<|begin_of_solution|>', '<|end_of_solution|>', '<|start_response|>', '<|end_response|>'],
-  ...['<|im_start|>assistant', '<|im_start|>', '<|im_end|>', '<|assistant|>', '<|user|>', '<|observation|>'],
-  ...[
-    '<|begin_of_text|>',
-    '<|end_of_text|>',
-    '<|endoftext|>',
-    '<|eot_id|>',
-    '<|eom_id|>',
-    '<|eot|>',
-    '<|eom|>',
-  ],
-  ...['<|start_header_id|>assistant<|end_header_id|>', '<|end_of_turn|>', '<|end_of_turn_token|>'],
-  ...[
-    '<|turn>model',
-    '<turn|>',
-    '<start_of_turn>model',
-    '<end_of_turn>',
-    '[e~[',
-    ']~b]ai',
-    '<|chatbot_token|>',
-  ],
-  ...['<｜begin▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<｜assistant｜>', '<｜user｜>'],
-]
-const wordControls = ['<s>', '</s>', '<bos>', '<eos>', '<pad>', '<unk>', '[/inst]', '[eos]']
 
 /** Closing tags of thoughts whose opening tag the model's template wrote and the response does not hold. */
 export const anyCloser: ReadonlySet<string> = new Set([

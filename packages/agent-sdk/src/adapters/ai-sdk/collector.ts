@@ -192,10 +192,10 @@ export class Collector {
     const { inputTokens: input = 0, outputTokens: output = 0, outputTokenDetails } = usage
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
-    const ending = (reason && readEnding(reason)) ?? endings[finishReason]
+    const ending = readEnding(reason ?? '') ?? endings[finishReason]
     // A stream that ends without saying why was cut off on its way.
-    const isUnsure = ending === undefined && finishReason === 'other' && reason !== undefined
-    this.#end = isUnsure ? 'unsure' : ends[ending || 'failed']
+    const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
+    this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
 
   /** An event in a form that `ai` does not expect is read by other means. Rethrows all other errors, but that the end is missing. */
