@@ -1,12 +1,12 @@
 import { customAlphabet } from 'nanoid'
+import type { SpaceTool } from '../agent/tool-choice.js'
 import { readTextCalls, type TextCall } from '../extract/call-forms.js'
 import { parseJson, parseWithDigits, readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
 import type { WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
-import type { OfferedTool } from './toolbox.js'
 
-export type Tools = ReadonlyMap<string, Pick<OfferedTool, 'name' | 'inputSchema'>>
+export type Tools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
 
 /** A call as its provider gives it. */
 interface GivenCall {
