@@ -201,7 +201,7 @@ test.for<[name: string, script: Parameters<typeof scriptedModel>[0], answer: Reg
   [
     'dies half-way',
     () => [{ text: 'It' }, { end: 'broken' }],
-    /^I could not answer: scripted broke off the answer of script without a finish reason: It$/,
+    /^I could not answer: script of scripted broke off its answer without a finish reason: It$/,
   ],
   ['answers nothing', [[{ reasoning: 'Hm.' }]], /^I could not answer: the model gave no answer/],
   ['is overloaded', [[{ error: new Error('Overloaded') }]], /^I could not answer: .*Overloaded/],

@@ -264,15 +264,15 @@ const [maxHalfChars, maxReasonChars] = [300, 40]
 /** The text of a last step. Throws `NoAnswerError` where there is none to give. */
 function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {
   const { end, reason } = step
+  const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`
   const answer = step.text.trim()
   const named = reason === undefined ? '' : `"${cut(onOneLine(reason), maxReasonChars)}"`
   const half = answer && `: ${cut(answer, maxHalfChars)}`
   if (end === 'broken') {
     const how = named === '' ? 'without a finish reason' : `with ${named}`
-    throw new NoAnswerError(`${provider} broke off the answer of ${model} ${how}${half || '; ask again'}`)
+    throw new NoAnswerError(`${title} broke off its answer ${how}${half || '; ask again'}`)
   }
-  if (end === 'filtered')
-    throw new NoAnswerError(`${provider} withheld the answer of ${model}${named && ` with ${named}`}`)
+  if (end === 'filtered') throw new NoAnswerError(`${title} withheld its answer${named && ` with ${named}`}`)
   if (answer === '') throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
   if (end === 'unsure') return `${answer}${isUnsure(named)}`
   return end === 'length' ? `${answer}${isCut}` : answer

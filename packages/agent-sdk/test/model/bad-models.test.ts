@@ -110,7 +110,7 @@ describe('a server', () => {
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
 const broken = `the model's answer broke off`
-const unfinished = '* broke off the answer of qwen3 without a finish reason; ask again'
+const unfinished = 'qwen3 at * broke off its answer without a finish reason; ask again'
 const nonsense = `the model's provider sent what makes no sense`
 
 function* forever(...pieces: readonly string[]): Generator<string> {

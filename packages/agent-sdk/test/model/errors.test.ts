@@ -60,12 +60,12 @@ describe('an answer that is none', () => {
     [
       'breaks off',
       [{ text: 'I would' }, { end: 'broken' }],
-      'I could not answer: scripted broke off the answer of script without a finish reason: I would',
+      'I could not answer: script of scripted broke off its answer without a finish reason: I would',
     ],
     [
       'is withheld',
       [{ text: 'Boom' }, { end: 'content-filter' }],
-      'I could not answer: scripted withheld the answer of script with "content-filter"',
+      'I could not answer: script of scripted withheld its answer with "content-filter"',
     ],
   ])('%s', async ([, step, answer]) => {
     await using here = await stage([step], { settings: { maxRetries: 0 } })
@@ -88,7 +88,7 @@ describe('an answer that is none', () => {
       const step: Deed[] = [...inputs.map((input) => ({ call: 'desk__add', input })), { end: 'broken' }]
       await using here = await stage([step, step])
       expect(await here.ask()).toBe(
-        'I could not answer: scripted broke off the answer of script without a finish reason; ask again',
+        'I could not answer: script of scripted broke off its answer without a finish reason; ask again',
       )
       expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
       expect(here.model.requests).toHaveLength(2)

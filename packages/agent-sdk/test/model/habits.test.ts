@@ -236,7 +236,7 @@ describe('an answer that ends', () => {
 
   test.for(finishReasons.refused)('with %s was withheld', async (reason) => {
     expect((await asked(ending(reason))).text).toBe(
-      `I could not answer: * withheld the answer of m with "${reason}"`,
+      `I could not answer: m at * withheld its answer with "${reason}"`,
     )
   })
 
@@ -245,7 +245,7 @@ describe('an answer that ends', () => {
     async (reason) => {
       expect((await asked(ending(reason), speaking(answer))).text).toBe(answer)
       const { text, requests } = await asked(ending(reason), ending(reason))
-      expect(text).toBe(`I could not answer: * broke off the answer of m with "${reason}": It is due, unless`)
+      expect(text).toBe(`I could not answer: m at * broke off its answer with "${reason}": It is due, unless`)
       expect(requests[1]?.body.messages).toEqual(requests[0]?.body.messages)
     },
   )
@@ -280,7 +280,7 @@ describe('an answer that ends', () => {
     const again = await asked(body, speaking(answer))
     expect(again.text).toBe(answer)
     const { text } = await asked(body, body)
-    expect(text).toMatch(/^I could not answer: \* broke off the answer of m with/)
+    expect(text).toMatch(/^I could not answer: m at \* broke off its answer with/)
   })
 
   test.for([

@@ -26,7 +26,7 @@ const halfCall = [
 ].join('')
 
 describe('over the wire of a provider', () => {
-  const unfinished = 'anthropic broke off the answer of claude-sonnet-4-5 without a finish reason; ask again'
+  const unfinished = 'claude-sonnet-4-5 of anthropic broke off its answer without a finish reason; ask again'
   const nonsense = "the model's provider sent what makes no sense"
   test.for<[name: string, answer: string, why: string]>([
     ['a stream that breaks off in a thought', halfThought, unfinished],
