@@ -78,6 +78,16 @@ test.for(textsAboutCalls)('a text about calls is no call: $name', async ({ text 
   expect(requests).toHaveLength(1)
 })
 
+test('a call that a later text follows, after a thought, is no call', async () => {
+  const call = '<tool_call>{"name": "desk__add", "arguments": {"a": 2, "b": 3}}</tool_call>'
+  const deltas = [{ content: `Like so: ${call}` }, { reasoning_content: 'Hm' }, { content: ' and wait.' }]
+  const { baseURL, requests } = await serveModel([{ body: completion('stop', ...deltas) }])
+  await using here = await stage([], { model: 'm', baseURL })
+  expect(await here.ask()).toBe(`Like so: ${call} and wait.`)
+  expect(getToolCalls(here)).toEqual([])
+  expect(requests).toHaveLength(1)
+})
+
 test.for([
   '<tool_call>{"name": "get_weather", "arguments": {"city": "Ulm"}}</tool_call>',
   '[TOOL_CALLS]get_weather[ARGS]{"city": "Ulm"}',
