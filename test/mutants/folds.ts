@@ -66,8 +66,8 @@ export const folds: readonly Mutant[] = [
   {
     // What the proposer makes of a fulfilment seems to be another turn.
     package: views,
-    function: 'Assigner.request',
-    replace: 'if (isBack) this.#causes.renew(toKey(proposer, id), home)',
+    function: 'Assigner.#request',
+    replace: 'if (isBack) this.#causes.renew(toKey(proposer, id), data.home)',
     by: '',
     tests: ['packages/folds/test/assign.test.ts', 'packages/folds/test/proposed-calls.test.ts'],
   },

@@ -7,7 +7,7 @@ export class Bounded<Value> {
   readonly #weigh: (value: Value) => number
   readonly #entries = new Map<string, { readonly value: Value; readonly weight: number }>()
   #weight = 0
-  readonly #oldest = new Oldest(this.#entries)
+  #oldest: Oldest<string> | undefined
 
   constructor(capacity: number, weigh: (value: Value) => number = () => 1) {
     this.#capacity = capacity
@@ -27,21 +27,20 @@ export class Bounded<Value> {
 
   /** A key that is there keeps its place in the order. */
   set(key: string, value: Value): void {
-    const weight = this.#weigh(value)
-    this.#weight += weight - (this.#entries.get(key)?.weight ?? 0)
-    this.#entries.set(key, { value, weight })
-    if (this.#weight > this.#capacity) this.#shrink()
+    this.#put(key, value, this.#entries.get(key)?.weight ?? 0)
   }
 
   /** Makes it the newest, with the weight it has now. */
   renew(key: string, value: Value): void {
     this.delete(key)
-    this.set(key, value)
+    this.#put(key, value, 0)
   }
 
   /** Whether it was there. */
   delete(key: string): boolean {
-    this.#weight -= this.#entries.get(key)?.weight ?? 0
+    const known = this.#entries.get(key)
+    if (known === undefined) return false
+    this.#weight -= known.weight
     return this.#entries.delete(key)
   }
 
@@ -62,7 +61,15 @@ export class Bounded<Value> {
     for (const [key, value] of entries) this.set(key, value)
   }
 
+  #put(key: string, value: Value, replaced: number): void {
+    const weight = this.#weigh(value)
+    this.#weight += weight - replaced
+    this.#entries.set(key, { value, weight })
+    if (this.#weight > this.#capacity) this.#shrink()
+  }
+
   #shrink(): void {
+    this.#oldest ??= new Oldest(this.#entries)
     while (this.#weight > this.#capacity && this.#entries.size > 1) this.delete(this.#oldest.next() ?? '')
   }
 }

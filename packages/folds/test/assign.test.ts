@@ -164,6 +164,50 @@ describe('an envelope belongs to turns', () => {
     expect(rolesIn([...log, reject('user', 'p')]).at(-1)).toEqual([[1, 'settle']])
   })
 
+  test('or to none, where a proposal expires that is fulfilled, or is pruned', () => {
+    const payload = { uses: 2, expiresAt: '2026-02-21T10:00:03.500Z' }
+    const proposal = propose('agent', 'deploy', {}, { ...inRun, id: 'p', payload })
+    const fulfilment = call('user', 'deploy', {}, { id: 'f', correlationId: 'p' })
+    const log = [question, opening, proposal]
+    expect(rolesIn([...log, fulfilment, chat('user', 'and?')]).at(-1)).toEqual([])
+    const pruned = { kind: 'system.space', from: 'system:gateway', payload: { event: 'pruned', through: 3 } }
+    const open = propose('agent', 'deploy', {}, { ...inRun, id: 'p' })
+    expect(rolesIn([question, opening, open, pruned]).at(-1)).toEqual([])
+  })
+
+  test('after a snapshot of an earlier version, which has less of each call', () => {
+    const expiresAt = '2026-02-21T10:00:06.500Z'
+    const log = toLog([
+      question,
+      opening,
+      search,
+      propose('agent', 'deploy', {}, { ...inRun, id: 'p', payload: { expiresAt } }),
+      result('c1', 'ok'),
+      chat('user', 'and?'),
+      chat('user', 'and?'),
+      chat('user', 'and?'),
+    ])
+    const [before, after] = [new Assigner(session.epoch), new Assigner(session.epoch)]
+    for (const envelope of log.slice(0, 4)) before.assign(envelope)
+    const place = { home: 1, settles: [1], from: 'agent', jsonRpcId: null }
+    const calls = [
+      { id: 'c1', isProposal: false, ...place },
+      { id: 'p', isProposal: true, ...place },
+    ]
+    const asked = { calls, deadlines: [['p', Date.parse(expiresAt)]] as const }
+    after.restore(JSON.parse(JSON.stringify({ ...before.snapshot(), asked })))
+    for (const envelope of log.slice(4)) expect(after.assign(envelope)).toEqual(before.assign(envelope))
+  })
+
+  test('to a turn, where a call is cancelled that has been answered', () => {
+    const payload = { method: 'notifications/cancelled', params: { requestId: 'c1' } }
+    const late: Fields = { kind: 'mcp.request', from: 'agent', payload }
+    expect(rolesIn([question, opening, search, result('c1', 'ok'), late]).at(-1)).toEqual([
+      [1, 'settle'],
+      [2, 'takeBack'],
+    ])
+  })
+
   test('once for each row of steps that follow each other, with their numbers and phases', () => {
     const aside = call('other', 'shell', {}, { ...inRun, id: 'c2', to: ['tools'] })
     const log = [

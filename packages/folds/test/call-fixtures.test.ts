@@ -1,5 +1,6 @@
 import { Calls, defaultGuard, Participants, ProposalViews, SpaceView } from '@meup/folds'
-import { expect } from 'vitest'
+import type { Envelope } from '@meup/protocol'
+import { expect, test } from 'vitest'
 import { callFact, callFields, testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of calls', {
@@ -32,4 +33,19 @@ testFoldFixtures('the fold of proposals', {
     }))
     return { calls: Object.fromEntries(facts.map((fact) => [fact.id, fact])) }
   },
+})
+
+test('the latest call with a JSON-RPC id is the one that is cancelled, also after a snapshot', () => {
+  const calls = new Calls<true>({ reduce: () => true })
+  const request = { ts: '2026-01-01T00:00:00.000Z', from: 'ana', kind: 'mcp.request' } as const
+  const apply = (id: string, seq: number, fields: Partial<Envelope>): void =>
+    void calls.apply({ protocol: 'meup/v0.3', ...request, id, seq, payload: { id: 1 }, ...fields })
+  apply('open', 1, {})
+  apply('answered', 2, {})
+  apply('answer', 3, { kind: 'mcp.response', from: 'tool', correlationId: 'answered' })
+  const restored = new Calls<true>({ reduce: () => true })
+  restored.restore(calls.snapshot())
+  const payload = { method: 'notifications/cancelled', params: { requestId: 1 } }
+  const cancellation: Envelope = { protocol: 'meup/v0.3', ...request, id: 'cancel', seq: 4, payload }
+  for (const each of [calls, restored]) expect(each.findCancelled(cancellation)?.id).toBe('answered')
 })

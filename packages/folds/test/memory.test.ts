@@ -151,7 +151,6 @@ describe('the memory of what is assigned to turns is bounded', () => {
       triggered: 20_000,
       numbers: 10_000,
       calls: 20_000,
-      deadlines: 10_000,
     }
     expect(counts()).toEqual(bounds)
     play(20_600, 20_900)

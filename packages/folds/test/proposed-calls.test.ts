@@ -49,6 +49,30 @@ describe('a proposal of a turn', () => {
     expect(foldDecisions([...beginning, limited, ...later(2)])[0]?.outcome).toBe('rejected')
   })
 
+  test.for<[string, Fields]>([
+    ['its proposer is kicked', { kind: 'space.kick', from: 'user', payload: { participantId: 'agent' } }],
+    [
+      'it is erased',
+      {
+        kind: 'system.space',
+        from: 'system:gateway',
+        payload: { event: 'erased', seq: 3, id: 'p', kind: 'mcp.proposal', by: 'user' },
+      },
+    ],
+  ])('is rejected when %s, and its job is done', ([, end]) => {
+    expect(outcomes(end)).toEqual(['rejected'])
+    const { jobs } = foldTurns([propose('agent', 'deploy', {}, { id: 'p' }), end])
+    expect(jobs).toMatchObject([{ state: 'completed', decisions: [{ outcome: 'rejected' }] }])
+  })
+
+  test('for two uses waits for the answer of the first, also after it has expired', () => {
+    const payload = { ...proposal.payload, uses: 2, expiresAt: '2026-02-21T10:00:04.500Z' }
+    const log = [...beginning, { ...proposal, payload }, approval]
+    for (const text of ['hm', 'well']) log.push(thought('agent', text, { context: 'r' }))
+    expect(foldDecisions(log)[0]?.outcome).toBeNull()
+    expect(foldDecisions([...log, result('f', 'done')])[0]?.outcome).toBe('success')
+  })
+
   test('expires at the next envelope of anybody', () => {
     const limited = { ...proposal, payload: { ...proposal.payload, expiresAt: '2026-02-21T10:00:03.500Z' } }
     const others: Fields[] = [

@@ -5,6 +5,7 @@ import {
   call,
   cancel,
   conclusion,
+  elicit,
   type Fields,
   failure,
   refused,
@@ -313,6 +314,23 @@ describe('a tool call', () => {
     const log = [question, opening, search, result('c1', 'ok'), failure('c1', 'no', 'other')]
     expect(foldDecisions(log)).toMatchObject([{ outcome: 'success' }])
     expect(foldTurns(log).events).toHaveLength(1)
+  })
+
+  test('that was refused stays so, whoever uses its id', () => {
+    const denied = refused('agent', { context: 'r', attemptedId: 'x', attemptedTool: 'shell' })
+    const theirs = call('other', 'shell', {}, { ...inRun, id: 'x' })
+    expect(foldDecisions([question, opening, denied, theirs, result('x', 'ok')])).toMatchObject([
+      { tool_name: 'shell', outcome: 'rejected' },
+    ])
+  })
+
+  test('that asks about a call is over with that call', () => {
+    const asked = call('boss', 'book', {}, { id: 'b', to: ['agent'] })
+    const asks = elicit('agent', 'b', 'boss', { id: 'x' })
+    const { turns } = foldTurns([asked, asks, result('b', 'booked', 'agent')])
+    expect(turns).toMatchObject([
+      { state: 'completed', reasoning: { tool_decisions: [{ outcome: 'rejected', cancelled: 'answered' }] } },
+    ])
   })
 
   test('is no notification', () => {

@@ -207,6 +207,15 @@ describe('a turn as Markdown tells why', () => {
     expect(getParagraphs([proposed], {}, '2026-02-21T12:00:00Z')).toEqual([asked, expired])
   })
 
+  test('no expiry of a proposal that somebody has rejected or fulfilled', () => {
+    const payload = { uses: 2, expiresAt: '2026-02-21T11:00:00Z' }
+    const proposed = propose('agent', 'drop', {}, { payload })
+    for (const decision of [reject('ann', 'e1'), call('ann', 'drop', {}, { correlationId: 'e1' })]) {
+      const written = getParagraphs([proposed, decision], {}, '2026-02-21T12:00:00Z')
+      expect(written.filter((paragraph) => paragraph.includes('nobody decided'))).toEqual([])
+    }
+  })
+
   test('what was limited, withheld or reviewed, however often', () => {
     const all = [
       refused('agent', {

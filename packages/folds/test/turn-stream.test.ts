@@ -240,6 +240,11 @@ describe('a call that gets no result has a decision:', () => {
   test.for<[what: string, log: readonly Fields[], decision: string]>([
     ['rejected, by whom and why', [proposal, reject('boss', 'p')], 'rejected p boss unsafe'],
     ['withdrawn by its proposer', [proposal, withdraw('agent', 'p')], 'withdrawn p no longer needed'],
+    [
+      'closed by a kick',
+      [proposal, { kind: 'space.kick', from: 'boss', payload: { participantId: 'agent' } }],
+      'withdrawn p kicked',
+    ],
     ['expired', [expiring, thought('agent', 'hm', inRun), thought('agent', 'well', inRun)], 'expired p'],
     [
       'refused by the gateway',

@@ -1,5 +1,4 @@
-import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
-import type { Bounded } from '../bounded.js'
+import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import { defaultGuard, type Guard, guarded } from '../redact.js'
 import { head, isBlank, isObject } from '../text.js'
 
@@ -51,35 +50,6 @@ export function getCancellation({
 
 /** `guardedToolName` with the default guard. */
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
-
-interface Cancellable {
-  /** `null` or absent where it has none. */
-  readonly jsonRpcId?: string | null | undefined
-  readonly isProposal: boolean
-}
-
-/**
- * Finds the call that its asker cancels with this notification. The notification names the request by its envelope id, by its
- * own `correlationId`, or by its JSON-RPC id (then the latest with that id). `undefined` = none of the calls.
- */
-export function findCancelledCall<Call extends Cancellable>(
-  envelope: Envelope,
-  calls: Pick<Bounded<Call>, 'get' | 'snapshot'>,
-  getAsker: (call: Call) => string,
-): { readonly key: string; readonly call: Call; readonly reason: unknown } | undefined {
-  const cancellation = getCancellation(envelope.payload)
-  if (cancellation === undefined) return undefined
-  const { requestId, reason } = cancellation
-  const isOwn = (call: Call): boolean => getAsker(call) === envelope.from
-  for (const key of [requestId, ...correlations(envelope)]) {
-    const call = calls.get(key)
-    if (call !== undefined && isOwn(call)) return { key, call, reason }
-  }
-  const named = calls
-    .snapshot()
-    .findLast(([, call]) => call.jsonRpcId === requestId && !call.isProposal && isOwn(call))
-  return named && { key: named[0], call: named[1], reason }
-}
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 /** `blocked` concerns a text, and after `review` the call went on. */

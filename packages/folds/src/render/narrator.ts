@@ -10,23 +10,18 @@ import {
 import { Bounded } from '../bounded.js'
 import { describeRight, type RightSources } from '../capabilities/right.js'
 import { isInside } from '../contexts/context-view.js'
-import { Deadlines } from '../deadlines.js'
 import { describe, sentence } from '../describe.js'
 import { getEnding } from '../ending.js'
 import { inertMarkdown, quoteFurtherLines } from '../markdown.js'
-import {
-  findCancelledCall,
-  getParameters,
-  guardedToolName,
-  isNotification,
-  isToolCall,
-} from '../mcp/calls.js'
+import { getCancellation, getParameters, guardedToolName, isNotification, isToolCall } from '../mcp/calls.js'
 import { isProgramEnd, programEndedText } from '../mcp/program-ended.js'
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
+import { maxCalls } from '../turns/asked-calls.js'
 import { cancelledText } from '../turns/ending-text.js'
 import type { TurnState } from '../turns/record.js'
 import { outcomeText } from './outcome.js'
@@ -36,18 +31,14 @@ const [maxArgumentsChars, maxResultChars] = [200, 500]
 const withheld = '(withheld)'
 
 /** A call or a proposal. */
-interface Call {
-  readonly id: string
-  readonly from: string
+interface WrittenCall {
   readonly tool: string
-  readonly isProposal: boolean
-  readonly jsonRpcId: string | null
   readonly expiresAt: unknown
   readonly context: string | undefined
-  /** Whether it has no outcome. */
-  isOpen: boolean
-  /** Why it was cancelled, may be empty; `null` = it was not. */
-  cancelled: string | null
+  /** What has ended it, as far as paragraphs say; `null` = it has no outcome. */
+  readonly end: CallChange<WrittenCall>['what'] | null
+  /** Why it was cancelled with its context or turn, may be empty; `null` = it was not. */
+  readonly cancelled: string | null
 }
 
 interface NarratorOptions {
@@ -61,9 +52,10 @@ export class Narrator {
   readonly #agent: string | undefined
   readonly #guard: Guard
   readonly #rights: RightSources | undefined
-  readonly #calls = new Bounded<Call>(20_000)
-  /** Deadlines of open proposals. */
-  readonly #deadlines = new Deadlines()
+  readonly #calls = new Calls<WrittenCall>({
+    store: new RecentCalls(maxCalls),
+    reduce: (change, envelope) => this.#reduce(change, envelope),
+  })
   /** Starters by context. */
   readonly #owners = new Bounded<string>(10_000)
   #context: string | undefined
@@ -80,18 +72,21 @@ export class Narrator {
 
   /** The paragraphs of an envelope, after those of proposals that expired before it. */
   write(envelope: Envelope): string[] {
-    const before = this.expired(Date.parse(envelope.ts))
+    const before = this.#writeExpired(this.#calls.apply(envelope))
     const place = this.#writeHeading(envelope)
     return [...before, ...[...place, ...this.#paragraphs(envelope)].map(inertMarkdown)]
   }
 
-  /** Paragraphs of the proposals that have expired by `now` (milliseconds). */
-  expired(now: number): string[] {
-    return this.#deadlines.due(now).flatMap((id) => {
-      const call = this.#settle(id)
-      if (call === undefined) return []
-      const when = onOneLine(String(call.expiresAt))
-      return [inertMarkdown(`${call.tool} expired at ${when}, nobody decided${link('approval', id)}`)]
+  /** Paragraphs of the proposals that have expired by `time` (RFC 3339). */
+  expired(time: string): string[] {
+    return this.#writeExpired(this.#calls.expire(time))
+  }
+
+  #writeExpired(changes: readonly CallChange<WrittenCall>[]): string[] {
+    return changes.flatMap(({ what, call: { id, data } }) => {
+      if (what !== 'expired' || data.end !== 'expired') return []
+      const when = onOneLine(String(data.expiresAt))
+      return [inertMarkdown(`${data.tool} expired at ${when}, nobody decided${link('approval', id)}`)]
     })
   }
 
@@ -99,12 +94,27 @@ export class Narrator {
   unanswered(state: TurnState): string[] {
     const [here, yet] = [this.#agent === undefined ? ' here' : '', state === 'running' ? ' yet' : '']
     if (state === 'cancelled') this.#cancelOpen(this.#reason)
-    return [...this.#calls.values()]
-      .filter(({ isOpen, isProposal, cancelled }) => isOpen && (!isProposal || cancelled !== null))
-      .map(({ id, tool, isProposal, cancelled }) => {
+    return [...this.#calls.all()]
+      .filter((call) => call.data.end === null && (!isProposal(call) || call.data.cancelled !== null))
+      .sort((one, other) => one.seq - other.seq)
+      .map(({ id, kind, data: { tool, cancelled } }) => {
         const end = cancelled === null ? `no answer${here}${yet}` : cancelledText(cancelled)
-        return inertMarkdown(`${tool} -> ${end}${link(isProposal ? 'approval' : 'tool_call', id)}`)
+        return inertMarkdown(`${tool} -> ${end}${link(kind === 'proposal' ? 'approval' : 'tool_call', id)}`)
       })
+  }
+
+  /** The first end counts; a proposal that was cancelled with its turn is over before it expires. */
+  #reduce({ what, call: { data } }: CallChange<WrittenCall>, { context, payload }: Envelope): WrittenCall {
+    if (what === 'asked')
+      return {
+        tool: this.#toolIn(payload),
+        expiresAt: payload.expiresAt,
+        context,
+        end: null,
+        cancelled: null,
+      }
+    const isEnd = what !== 'program ended' && (what !== 'expired' || data.cancelled === null)
+    return isEnd && data.end === null ? { ...data, end: what } : data
   }
 
   /** The heading of a nested context, where the section moves to another context. */
@@ -201,45 +211,47 @@ export class Narrator {
     const isOpened = this.#owners.get(context) !== undefined || this.#owners.get(root) !== undefined
     this.#cancelOpen(reason, (call) =>
       isOpened
-        ? isInside(context, call.context)
-        : call.from === from && call.context !== undefined && contextRoot(call.context) === root,
+        ? isInside(context, call.data.context)
+        : call.from === from && call.data.context !== undefined && contextRoot(call.data.context) === root,
     )
   }
 
   /** Marks open calls as cancelled. */
-  #cancelOpen(reason: unknown, isMeant: (call: Call) => boolean = () => true): void {
-    this.#reason = this.#clean(reason)
-    for (const call of this.#calls.values()) {
-      if (!call.isOpen || !isMeant(call)) continue
-      call.cancelled ??= this.#reason
-      this.#deadlines.delete(call.id)
+  #cancelOpen(reason: unknown, isMeant: (call: Call<WrittenCall>) => boolean = () => true): void {
+    const cancelled = this.#clean(reason)
+    this.#reason = cancelled
+    for (const call of [...this.#calls.open()]) {
+      const { id, data } = call
+      if (data.end === null && data.cancelled === null && isMeant(call))
+        this.#calls.setData(id, { ...data, cancelled })
     }
   }
 
   #notification(envelope: Envelope): string {
     const { from, payload } = envelope
-    const named = findCancelledCall(envelope, this.#calls, (call) => call.from)
-    if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
-    const { key, call, reason } = named
+    const call = this.#calls.findCancelled(envelope)
+    if (call === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
+    const reason = getCancellation(payload)?.reason
     // Cancelling the request that the agent answers cancels the turn.
     if (this.#agent !== undefined && call.from !== this.#agent) this.#cancelOpen(reason)
-    this.#settle(key)
-    return `${from} cancels ${call.tool}${link('tool_call', key)}${because(this.#clean(reason))}`
+    return `${from} cancels ${call.data.tool}${link('tool_call', call.id)}${because(this.#clean(reason))}`
   }
 
   /** A request that fulfils a proposal is written as an approval, without its arguments: the proposal has them. */
   #request(envelope: Envelope): string {
     const { id, from, to, ts, payload } = envelope
-    const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
-    const tool = this.#remember(envelope, false)
+    const [proposal] = correlations(envelope)
+      .flatMap((about) => this.#calls.get(about) ?? [])
+      .filter(isProposal)
+    const tool = this.#getTool(id)
     const reason = formatReason(envelope, proposal !== undefined || isToolCall(payload))
     // The turn of the caller says which right let the call pass; the turn of the tool does not repeat it.
     const isInTurnOfTool = proposal === undefined && to?.includes(this.#agent ?? '') === true
     const why = isInTurnOfTool ? reason : `${reason}${this.#rightOf(envelope)}`
     if (proposal === undefined)
       return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
-    const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
-    return `${from} ${deed} ${tool} at ${ts}${link('approval', proposal)}${why}${link('tool_call', id)}`
+    const deed = proposal.from === from ? 'carries out' : 'approves'
+    return `${from} ${deed} ${tool} at ${ts}${link('approval', proposal.id)}${why}${link('tool_call', id)}`
   }
 
   #rightOf(request: Envelope): string {
@@ -249,17 +261,15 @@ export class Narrator {
 
   #proposal(envelope: Envelope): string {
     const { id, from, to, payload } = envelope
-    const tool = this.#remember(envelope, true)
-    this.#deadlines.set(id, payload.expiresAt)
     const who = from === this.#agent ? '' : `${from} `
     const expiry = typeof payload.expiresAt === 'string' ? ` · until ${onOneLine(payload.expiresAt)}` : ''
     const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${formatReason(envelope, isToolCall(payload))}${expiry}`
-    return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${tool}${asked}${link('approval', id)}`
+    return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${this.#getTool(id)}${asked}${link('approval', id)}`
   }
 
   #response({ from, payload }: Envelope, about: string): string {
     const { outcome, text, size } = readResult(payload, this.#guard)
-    const call = this.#settle(about)
+    const call = this.#calls.get(about)
     const [said, length] = isBlank(text) ? [outcomeText({ outcome, size }), ''] : shortResult(text)
     const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
     const who = isAnswer ? `${from} answers ` : ''
@@ -268,7 +278,6 @@ export class Narrator {
   }
 
   #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
-    this.#settle(about)
     const deed = kind === Kind.mcpReject ? 'rejects' : 'withdraws'
     const why = [reason, message].map((text) => this.#clean(text)).filter((text) => text !== '')
     return `${from} ${deed} ${this.#getTool(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
@@ -297,29 +306,12 @@ export class Narrator {
     return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
   }
 
-  #remember({ id, from, context, payload }: Envelope, isProposal: boolean): string {
-    const tool = this.#toolIn(payload)
-    const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
-    const { expiresAt } = payload
-    const fresh = { isOpen: true, cancelled: null }
-    this.#calls.set(id, { id, from, tool, isProposal, jsonRpcId, expiresAt, context, ...fresh })
-    return tool
-  }
-
-  /** Marks a call as ended. */
-  #settle(id: string): Call | undefined {
-    this.#deadlines.delete(id)
-    const call = this.#calls.get(id)
-    if (call !== undefined) call.isOpen = false
-    return call
-  }
-
   #toolIn(payload: Envelope['payload']): string {
     return onOneLine(guardedToolName(payload, this.#guard))
   }
 
   #getTool(id: string): string {
-    return this.#calls.get(id)?.tool ?? 'a call'
+    return this.#calls.get(id)?.data.tool ?? 'a call'
   }
 
   #argumentsIn(payload: Envelope['payload']): string {

@@ -107,7 +107,7 @@ const formatHeading = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn
 /** A heading, and the paragraphs below it. */
 class Section {
   readonly #narrator: Narrator
-  readonly #until: number
+  readonly #until: string | undefined
   #start: readonly string[]
   #isEmpty = true
 
@@ -118,7 +118,7 @@ class Section {
     about: { agent?: string; context?: string },
   ) {
     this.#narrator = new Narrator(guard, { ...about, ...(rights && { rights }) })
-    this.#until = until === undefined ? Number.NaN : Date.parse(until)
+    this.#until = until
     this.#start = [heading, ...first]
   }
 
@@ -127,7 +127,8 @@ class Section {
   }
 
   end(state: TurnState): string {
-    const rest = [...this.#narrator.expired(this.#until), ...this.#narrator.unanswered(state)]
+    const expired = this.#until === undefined ? [] : this.#narrator.expired(this.#until)
+    const rest = [...expired, ...this.#narrator.unanswered(state)]
     return this.#add(rest.length === 0 && this.#isEmpty ? [emptyTurn] : rest)
   }
 

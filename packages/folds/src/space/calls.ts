@@ -1,9 +1,12 @@
 import {
   correlations,
   type Envelope,
+  erasedMethod,
+  GATEWAY,
   getErasure,
   type KickPayload,
   Kind,
+  PROTOCOL,
   type PresencePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
@@ -24,18 +27,18 @@ export interface Call<Data> {
   readonly kind: CallKind
   readonly seq: number
   readonly from: string
-  /** Absent where an earlier version has kept the call. */
-  readonly method?: string
+  /** Absent where it is erased, or where an earlier version has kept the call. */
+  readonly method?: string | undefined
   /** Absent = everyone. */
-  readonly to?: readonly string[]
+  readonly to?: readonly string[] | undefined
   /** The program of the sender; absent = its connection has named none. */
-  readonly session?: string
+  readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
-  readonly jsonRpcId?: string
+  readonly jsonRpcId?: string | undefined
   /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
   readonly about: readonly string[]
   /** When a proposal ends by itself, in milliseconds since the epoch. */
-  readonly expiresAt?: number
+  readonly expiresAt?: number | undefined
   readonly state: CallState
   /** How often a proposal can still be fulfilled. */
   readonly usesLeft: number
@@ -95,6 +98,7 @@ export interface CallsOptions<Data, Raw = undefined> {
 
 /** Rejections of one proposal, and open elicitations about one call, that are remembered. */
 const [maxRejections, maxElicitations] = [1000, 100]
+const none: readonly string[] = []
 
 /** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
 export const proposalKinds: readonly string[] = [
@@ -198,6 +202,21 @@ export class Calls<Data, Raw = undefined> {
     return this.#changes
   }
 
+  /** Ends the proposals that have expired by `time` (RFC 3339), where no envelope of that time is at hand. */
+  expire(time: string): readonly CallChange<Data>[] {
+    return this.apply({ protocol: PROTOCOL, id: '', ts: time, from: GATEWAY, kind: '', payload: {} })
+  }
+
+  /** Forgets what only the body of a call tells. */
+  erase(id: string): void {
+    const call = this.get(id)
+    if (call === undefined) return
+    const { method: _, jsonRpcId = '', expiresAt: __, ...kept } = call
+    const key = keyOf(call.from, jsonRpcId)
+    if (this.#byJsonRpcId.get(key) === id) this.#byJsonRpcId.delete(key)
+    this.#store.update(kept)
+  }
+
   /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
   closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
@@ -211,53 +230,68 @@ export class Calls<Data, Raw = undefined> {
 
   /** Adds the calls of a snapshot. */
   restore(calls: Iterable<Call<Data>>): void {
-    for (const call of calls) this.#keep(call)
+    const kept = [...calls]
+    for (const call of kept) this.#keep(call)
+    // A snapshot has the open calls after those that are over.
+    for (const call of kept.sort((one, other) => one.seq - other.seq)) this.#renewJsonRpcId(call)
   }
 
   #keep(call: Call<Data>): void {
     this.#store.add(call)
-    const { id, from, kind, jsonRpcId, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
+    const { id, kind, state, about, expiresAt = Number.POSITIVE_INFINITY } = call
     if (kind === 'elicitation' && state === 'open') {
       for (const each of about) {
         const others = this.#elicitations.get(each) ?? []
         this.#elicitations.renew(each, [...others, id].slice(-maxElicitations))
       }
     }
-    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
+    this.#renewJsonRpcId(call)
     if (state === 'open') this.#soonest = Math.min(this.#soonest, expiresAt)
+  }
+
+  #renewJsonRpcId({ id, from, kind, jsonRpcId }: Call<Data>): void {
+    if (kind !== 'proposal' && jsonRpcId !== undefined) this.#byJsonRpcId.renew(keyOf(from, jsonRpcId), id)
   }
 
   #ask(kind: CallKind, envelope: Envelope, raw: Raw | undefined): void {
     const { id, seq = 0, from, to, session, payload } = envelope
-    const { method, uses, expiresAt } = payload
-    const jsonRpcId = kind === 'proposal' ? undefined : readJsonRpcId(payload.id)
+    const { uses, expiresAt } = payload
+    const isProposal = kind === 'proposal'
+    // One literal, since there are many calls: spreads would take longer than all else.
     const call: Omit<Call<Data>, 'data'> = {
-      ...{ id, kind, seq, from },
-      ...(typeof method === 'string' && { method }),
-      ...(to && { to }),
-      ...(session !== undefined && { session }),
-      ...(jsonRpcId !== undefined && { jsonRpcId }),
+      id,
+      kind,
+      seq,
+      from,
+      method: readMethod(payload),
+      to,
+      session,
+      jsonRpcId: isProposal ? undefined : readJsonRpcId(payload.id),
       about: correlations(envelope),
       // A time that cannot be read is long past.
-      ...(kind === 'proposal' && typeof expiresAt === 'string' && { expiresAt: Date.parse(expiresAt) || 0 }),
+      expiresAt: isProposal && typeof expiresAt === 'string' ? Date.parse(expiresAt) || 0 : undefined,
       state: 'open',
       usesLeft: typeof uses === 'number' ? uses : 1,
-      ...{ answeredBy: [], rejectedBy: [], programEnded: false },
+      answeredBy: none,
+      rejectedBy: none,
+      programEnded: false,
     }
-    const change = { what: 'asked', call: call as Call<Data> } as const
+    const change = { what: 'asked', call: call as MutableCall<Data> } as const
     const data = this.#reduce(change, envelope, raw)
     if (data === undefined) return
-    const kept = { ...call, data }
-    this.#keep(kept)
-    this.#changes.push({ what: 'asked', call: kept })
+    change.call.data = data
+    this.#keep(change.call)
+    this.#changes.push(change)
   }
 
   #onRequest(envelope: Envelope, raw: Raw | undefined): void {
+    const requested = readMethod(envelope.payload)
     for (const proposal of this.#openProposals(envelope)) {
-      if ((proposal.method ?? envelope.payload.method) !== envelope.payload.method) continue
+      const { method = requested } = proposal
+      if (method !== (requested ?? method)) continue
       const usesLeft = Math.max(proposal.usesLeft - 1, 0)
-      const fields = { usesLeft, state: usesLeft === 0 ? 'fulfilled' : 'open' } as const
-      this.#change(proposal, fields, { what: 'fulfilled', by: envelope.from }, envelope)
+      const state = usesLeft === 0 ? 'fulfilled' : 'open'
+      this.#change({ ...proposal, usesLeft, state }, { what: 'fulfilled', by: envelope.from }, envelope)
     }
     if (!isNotification(envelope.payload)) {
       this.#ask(isElicitation(envelope.payload) ? 'elicitation' : 'call', envelope, raw)
@@ -287,11 +321,11 @@ export class Calls<Data, Raw = undefined> {
       if (call === undefined || call.kind === 'proposal' || call.to?.includes(by) === false) continue
       const answeredBy = call.answeredBy.includes(by) ? call.answeredBy : [...call.answeredBy, by]
       const state = call.state === 'open' ? 'answered' : call.state
-      this.#change(call, { answeredBy, state }, { what: 'answered', by }, envelope)
+      this.#change({ ...call, answeredBy, state }, { what: 'answered', by }, envelope)
       for (const proposal of call.about) {
         const carriedOut = this.get(proposal)
         if (carriedOut?.kind === 'proposal')
-          this.#change(carriedOut, {}, { what: 'carried out', request: id }, envelope)
+          this.#change({ ...carriedOut }, { what: 'carried out', request: id }, envelope)
       }
     }
     this.#endElicitations(by, answered, envelope)
@@ -301,7 +335,7 @@ export class Calls<Data, Raw = undefined> {
     const { from: by } = envelope
     for (const call of this.#openProposals(envelope)) {
       const rejectedBy = [...new Set([...call.rejectedBy, by])].slice(0, maxRejections)
-      this.#change(call, { rejectedBy }, { what: 'rejected', by }, envelope)
+      this.#change({ ...call, rejectedBy }, { what: 'rejected', by }, envelope)
     }
   }
 
@@ -316,22 +350,23 @@ export class Calls<Data, Raw = undefined> {
     const { ended } = envelope.payload as PresencePayload
     const expired = ended?.what === 'proposal' ? this.get(ended.id) : undefined
     if (expired?.kind === 'proposal' && expired.state === 'open')
-      this.#change(expired, { state: 'expired' }, { what: 'expired' }, envelope)
+      this.#change({ ...expired, state: 'expired' }, { what: 'expired' }, envelope)
     const { participant, session } = getEndedSession(envelope) ?? {}
     if (session === undefined) return
     for (const call of [...this.#store.open()]) {
       if (call.kind === 'proposal' && call.from === participant && call.session === session)
-        this.#change(call, { programEnded: true }, { what: 'program ended' }, envelope)
+        this.#change({ ...call, programEnded: true }, { what: 'program ended' }, envelope)
     }
   }
 
   #expire(envelope: Envelope): void {
+    if (this.#soonest === Number.POSITIVE_INFINITY) return
     const now = Date.parse(envelope.ts)
     if (!(this.#soonest <= now)) return
     this.#soonest = Number.POSITIVE_INFINITY
     for (const call of [...this.#store.open()]) {
       const { expiresAt = Number.POSITIVE_INFINITY } = call
-      if (expiresAt <= now) this.#change(call, { state: 'expired' }, { what: 'expired' }, envelope)
+      if (expiresAt <= now) this.#change({ ...call, state: 'expired' }, { what: 'expired' }, envelope)
       else this.#soonest = Math.min(this.#soonest, expiresAt)
     }
   }
@@ -347,7 +382,7 @@ export class Calls<Data, Raw = undefined> {
   }
 
   #withdraw(call: Call<Data>, why: WithdrawalCause, envelope: Envelope): void {
-    this.#change(call, { state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope)
+    this.#change({ ...call, state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope)
   }
 
   /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
@@ -359,11 +394,13 @@ export class Calls<Data, Raw = undefined> {
   }
 
   #cancel(call: Call<Data>, reason: unknown, envelope: Envelope): void {
-    this.#change(call, { state: 'cancelled' }, { what: 'cancelled', reason }, envelope)
+    this.#change({ ...call, state: 'cancelled' }, { what: 'cancelled', reason }, envelope)
   }
 
   #elicitedAbout(id: string): Call<Data>[] {
-    const open = (this.#elicitations.get(id) ?? []).flatMap((each) => this.get(each) ?? []).filter(isOpen)
+    const known = this.#elicitations.get(id)
+    if (known === undefined) return []
+    const open = known.flatMap((each) => this.get(each) ?? []).filter(isOpen)
     if (open.length > 0)
       this.#elicitations.set(
         id,
@@ -373,20 +410,21 @@ export class Calls<Data, Raw = undefined> {
     return open
   }
 
+  /** `call`: as it is now, in an object of its own. */
   #change(
-    call: Call<Data>,
-    fields: Partial<Call<Data>>,
+    call: MutableCall<Data>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
     envelope: Envelope,
   ): void {
-    const changed: Call<Data> = { ...call, ...fields }
-    const data = this.#reduce({ ...what, call: changed }, envelope, undefined)
-    const kept = data === undefined ? changed : { ...changed, data }
-    this.#store.update(kept)
-    this.#changes.push({ ...what, call: kept })
+    const change = { ...what, call }
+    const data = this.#reduce(change, envelope, undefined)
+    if (data !== undefined) call.data = data
+    this.#store.update(call)
+    this.#changes.push(change)
   }
 
   #openProposals(envelope: Envelope): Call<Data>[] {
+    if (envelope.correlationId === undefined) return []
     return [...new Set(correlations(envelope))].flatMap((id) => {
       const call = this.get(id)
       return call?.kind === 'proposal' && call.state === 'open' ? [call] : []
@@ -394,7 +432,13 @@ export class Calls<Data, Raw = undefined> {
   }
 }
 
+type MutableCall<Data> = Call<Data> & { data: Data }
+
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
+/** `undefined`: it is erased. */
+const readMethod = ({ method }: Envelope['payload']): string | undefined =>
+  typeof method === 'string' && method !== erasedMethod ? method : undefined
 
 const readJsonRpcId = (id: unknown): string | undefined =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
@@ -429,8 +473,10 @@ export class RecentCalls<Data> implements CallStore<Data> {
 
   update(call: Call<Data>): void {
     if (isOpen(call)) this.#open.set(call.id, call)
-    else if (!this.#open.delete(call.id)) this.#over.set(call.id, call)
-    else this.#over.renew(call.id, call)
+    else {
+      this.#open.delete(call.id)
+      this.#over.set(call.id, call)
+    }
   }
 
   open(): Iterable<Call<Data>> {
@@ -442,5 +488,7 @@ export class RecentCalls<Data> implements CallStore<Data> {
     yield* this.#open.values()
   }
 }
+
+export const isProposal = ({ kind }: Pick<Call<unknown>, 'kind'>): boolean => kind === 'proposal'
 
 const isOpen = ({ state }: { readonly state: CallState }): boolean => state === 'open'

@@ -11,13 +11,14 @@ import {
   Kind,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { getAttempt, isElicitation, isNotification, isRefusedCall } from '../mcp/calls.js'
+import { getAttempt, isElicitation, isRefusedCall } from '../mcp/calls.js'
 import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
-import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
+import { type AskedCallsSnapshot, type CallPlace, maxCalls, movePlace, restoreCalls } from './asked-calls.js'
 import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
 
 interface Trigger {
@@ -61,7 +62,10 @@ export class Assigner {
   readonly #triggers = new Bounded<Trigger>(20_000)
   readonly #triggered = new Bounded<readonly OpenTurn[]>(20_000)
   readonly #numbers = new Bounded<number>(10_000)
-  readonly #calls = new AskedCalls()
+  readonly #calls = new Calls<CallPlace>({
+    store: new RecentCalls(maxCalls),
+    reduce: (change, envelope) => this.#onCall(change, envelope),
+  })
   readonly #marking = new Marking()
   readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
@@ -84,8 +88,7 @@ export class Assigner {
     if (seq === undefined || seq <= this.seq) return nothing
     this.seq = seq
     if (ts > this.#latest) this.#latest = ts
-    for (const { settles } of this.#calls.expired(ts))
-      for (const turn of settles) this.#marking.end(turn, Role.expire)
+    this.#calls.apply(envelope)
     const effect = effects[kind]
     if (effect !== undefined) effect(this, envelope)
     else if (isThought(kind)) this.thought(envelope)
@@ -106,54 +109,22 @@ export class Assigner {
     for (const trigger of correlations(envelope)) this.#takeBack(trigger, envelope.from)
   }
 
-  request(envelope: Envelope): void {
-    const { id, from, payload } = envelope
-    if (isNotification(payload)) {
-      this.#cancel(envelope)
-      return
-    }
-    // Who is asked about a call goes on with what it called for.
-    if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
-    const proposals = this.#calls.fulfilled(envelope)
-    for (const { from: proposer, home } of proposals) {
-      // What the proposer does about the request belongs to the turn that proposed.
-      const isBack = envelope.to?.includes(proposer) && home.heading.agent === proposer
-      if (isBack) this.#causes.renew(toKey(proposer, id), home)
-    }
-    const known = this.#findTurn(envelope)
-    const home = known ?? proposals[0]?.home ?? this.#beginJob(envelope)
-    const isOwn = home.heading.agent === from && (known !== undefined || home.heading.jobId === id)
-    const settles = proposals.flatMap((proposal) => proposal.settles)
-    for (const turn of settles) this.#marking.mark(turn, Role.fulfil)
-    this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
-    this.#calls.add(envelope, { home, settles: isOwn ? [...settles, home] : settles, isProposal: false })
-  }
-
-  proposal(envelope: Envelope): void {
-    const home = this.#findTurn(envelope) ?? this.#beginJob(envelope)
-    const isOwn = home.heading.agent === envelope.from
-    this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
-    this.#marking.step(home, 'waiting_approval')
-    this.#calls.add(envelope, { home, settles: isOwn ? [home] : [], isProposal: true })
+  /** Its asker cancels a call, which may have been answered before; what it asked for is taken back. */
+  cancellation(envelope: Envelope): void {
+    const call = this.#calls.findCancelled(envelope)
+    if (call === undefined) return
+    for (const turn of call.data.settles) this.#marking.end(turn, Role.settle)
+    this.#takeBack(call.id, envelope.from)
   }
 
   response(envelope: Envelope): void {
     const phase = getOutcome(envelope.payload) === 'error' ? 'error' : 'execute'
-    for (const { home, settles } of this.#calls.answered(envelope)) {
-      for (const turn of settles) this.#marking.end(turn, Role.settle)
-      this.#marking.step(home, phase, Role.home)
-    }
-    const turn = this.#findAnsweringTurn({ ...envelope, from: getAnswerer(envelope) })
+    for (const { data } of this.#findCalls(envelope)) this.#marking.step(data.home, phase, Role.home)
+    const turn = this.#findAnsweringTurn(envelope, getAnswerer(envelope))
     if (turn?.heading.inputSource !== Kind.mcpRequest) return
     const { trigger } = turn.heading
     const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
     if (isAnswer) this.#marking.mark(turn, Role.answer)
-  }
-
-  /** A proposal is rejected, or withdrawn. */
-  refusal(envelope: Envelope): void {
-    for (const { isProposal, settles } of this.#calls.answered(envelope))
-      if (isProposal) for (const turn of settles) this.#marking.end(turn, Role.settle)
   }
 
   start(envelope: Envelope): void {
@@ -230,7 +201,7 @@ export class Assigner {
     const triggered = this.#triggered
       .snapshot()
       .map(([key, several]) => [key, several.map(getNumber)] as const)
-    const asked = this.#calls.snapshot(getNumber)
+    const calls = this.#calls.snapshot().map((call) => ({ ...call, data: movePlace(call.data, getNumber) }))
     return {
       seq: this.seq,
       latest: this.#latest,
@@ -243,7 +214,7 @@ export class Assigner {
       triggers: this.#triggers.snapshot(),
       triggered,
       numbers: this.#numbers.snapshot(),
-      asked,
+      asked: { calls },
     }
   }
 
@@ -267,14 +238,49 @@ export class Assigner {
     for (const [key, turn] of snapshot.contexts) this.#contexts.set(key, turnAt(turn))
     for (const [key, turn] of snapshot.causes) this.#causes.set(key, turnAt(turn))
     for (const [key, several] of snapshot.triggered) this.#triggered.set(key, several.map(turnAt))
-    this.#calls.restore(asked, turnAt)
+    this.#calls.restore(restoreCalls(asked).map((call) => ({ ...call, data: movePlace(call.data, turnAt) })))
   }
 
-  #cancel(notification: Envelope): void {
-    const call = this.#calls.findCancelledCall(notification)
-    if (call === undefined) return
-    for (const turn of call.settles) this.#marking.end(turn, Role.settle)
-    this.#takeBack(call.id, notification.from)
+  #onCall(change: CallChange<CallPlace>, envelope: Envelope): CallPlace {
+    const { call } = change
+    if (change.what === 'asked')
+      return call.kind === 'proposal' ? this.#propose(envelope) : this.#request(call, envelope)
+    const { data } = call
+    if (change.what === 'fulfilled') return { ...data, isFulfilled: true }
+    const role = getEndRole(change)
+    if (role !== 0) for (const turn of data.settles) this.#marking.end(turn, role)
+    return data
+  }
+
+  #request({ id, from }: Call<unknown>, envelope: Envelope): CallPlace {
+    // Who is asked about a call goes on with what it called for.
+    if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
+    const proposals = this.#findCalls(envelope).filter(isProposal)
+    for (const { from: proposer, data } of proposals) {
+      // What the proposer does about the request belongs to the turn that proposed.
+      const isBack = envelope.to?.includes(proposer) && data.home.heading.agent === proposer
+      if (isBack) this.#causes.renew(toKey(proposer, id), data.home)
+    }
+    const known = this.#findTurn(envelope)
+    const home = known ?? proposals[0]?.data.home ?? this.#beginJob(envelope)
+    const isOwn = home.heading.agent === from && (known !== undefined || home.heading.jobId === id)
+    const settles = proposals.flatMap(({ data }) => data.settles)
+    for (const turn of settles) this.#marking.mark(turn, Role.fulfil)
+    this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
+    return { home, settles: isOwn ? [...settles, home] : settles }
+  }
+
+  #propose(envelope: Envelope): CallPlace {
+    const home = this.#findTurn(envelope) ?? this.#beginJob(envelope)
+    const isOwn = home.heading.agent === envelope.from
+    this.#marking.mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
+    this.#marking.step(home, 'waiting_approval')
+    return { home, settles: isOwn ? [home] : [] }
+  }
+
+  /** The calls that this envelope refers to. */
+  #findCalls(envelope: Envelope): Call<CallPlace>[] {
+    return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
   /** Ends the turns that the trigger began, if `asker` sent it. */
@@ -295,8 +301,10 @@ export class Assigner {
   /** A question about a call. Of an erased one it is known that it goes to the caller alone. */
   #isQuestion(request: Envelope): boolean {
     const { payload, correlationId } = request
-    if (payload.method === erasedMethod) return this.#calls.asksCaller(request)
-    return isElicitation(payload) && correlationId !== undefined
+    if (payload.method !== erasedMethod) return isElicitation(payload) && correlationId !== undefined
+    const [only, ...others] = request.to ?? []
+    const calls = this.#findCalls(request).filter((call) => !isProposal(call))
+    return others.length === 0 && calls.some(({ from }) => from === only)
   }
 
   /** Remembers a chat or a request, since a turn may begin with an answer to it. */
@@ -346,9 +354,8 @@ export class Assigner {
   }
 
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
-  #findAnsweringTurn(envelope: Envelope): OpenTurn | undefined {
-    const { from, correlationId } = envelope
-    if (correlationId === undefined) return undefined
+  #findAnsweringTurn(envelope: Envelope, from = envelope.from): OpenTurn | undefined {
+    if (envelope.correlationId === undefined) return undefined
     const causes = correlations(envelope)
     for (const cause of causes) {
       const turn = this.#causes.use(toKey(from, cause))
@@ -356,7 +363,7 @@ export class Assigner {
     }
     for (const cause of causes) {
       const trigger = this.#findTrigger(from, cause)
-      if (trigger !== undefined) return this.#begin(envelope, trigger)
+      if (trigger !== undefined) return this.#begin({ ...envelope, from }, trigger)
     }
     return undefined
   }
@@ -384,11 +391,17 @@ export class Assigner {
     const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
     const turn = ++this.#last
-    const beginning = { turn, id, agent, number, seq, startedAt }
-    const heading: Beginning =
-      trigger === undefined
-        ? { ...beginning, jobId, inputSource: 'job', trigger: null }
-        : { ...beginning, jobId: null, inputSource: trigger.kind, trigger: trigger.seq }
+    const heading: Beginning = {
+      turn,
+      id,
+      agent,
+      number,
+      jobId: trigger === undefined ? jobId : null,
+      inputSource: trigger?.kind ?? 'job',
+      trigger: trigger?.seq ?? null,
+      seq,
+      startedAt,
+    }
     const begun: OpenTurn = { heading, steps: 0, open: 0, touched: 0 }
     this.#marking.begin(begun)
     if (trigger === undefined || number === null) return begun
@@ -404,15 +417,29 @@ const toPathKey = (agent: string, path: string): string => toKey(agent, `/${cont
 
 const toKey = (name: string, id: string): string => `${name} ${id}`
 
+/** The role of what ends a call; 0: it changes nothing in a turn. */
+function getEndRole(change: CallChange<CallPlace>): number {
+  switch (change.what) {
+    case 'answered':
+    case 'cancelled':
+    case 'rejected':
+      return Role.settle
+    case 'withdrawn':
+      // What is pruned is in no turn any more.
+      return change.why === 'pruned' ? 0 : Role.settle
+    case 'expired':
+      // The end of a fulfilled proposal is the answer to its request.
+      return change.call.data.isFulfilled ? 0 : Role.expire
+  }
+  return 0
+}
+
 /** Handlers by kind; all other kinds of reasoning are thoughts. */
 const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) => void>> = {
   [Kind.chat]: (assigner, envelope) => assigner.chat(envelope),
   [Kind.chatCancel]: (assigner, envelope) => assigner.chatCancel(envelope),
-  [Kind.mcpRequest]: (assigner, envelope) => assigner.request(envelope),
-  [Kind.mcpProposal]: (assigner, envelope) => assigner.proposal(envelope),
+  [Kind.mcpRequest]: (assigner, envelope) => assigner.cancellation(envelope),
   [Kind.mcpResponse]: (assigner, envelope) => assigner.response(envelope),
-  [Kind.mcpReject]: (assigner, envelope) => assigner.refusal(envelope),
-  [Kind.mcpWithdraw]: (assigner, envelope) => assigner.refusal(envelope),
   [Kind.reasoningStart]: (assigner, envelope) => assigner.start(envelope),
   [Kind.reasoningConclusion]: (assigner, envelope) => assigner.close(envelope),
   [Kind.reasoningCancel]: (assigner, envelope) => assigner.close(envelope),

@@ -31,11 +31,6 @@ export interface End {
   readonly isAnswer: boolean
 }
 
-const fresh = {
-  ...{ outcome: null, size: null, cancelled: null },
-  ...{ isAnswered: false, isReported: false, isCurrent: true },
-}
-
 /** The tool calls of a turn, in the order of dispatch. */
 export class Decisions {
   /** The latest 1,000, including replaced ones (`isCurrent` is `false`). */
@@ -60,23 +55,32 @@ export class Decisions {
   }
 
   /** Adds a call. A retry under the id of a refused call replaces that one. */
-  dispatch({ label, request, ...call }: Dispatch): void {
-    const replaced = this.#latest.get(call.id)
+  dispatch({ label, id, source, toolName, rationale, parameters, request }: Dispatch): void {
+    const replaced = this.#latest.get(id)
     if (replaced !== undefined) replaced.isCurrent = false
     const batch = this.#batchFor(label)
     const members = this.#getMembers(batch)
     const parallelGroup = this.#groupIn(members)
-    const decision = {
+    const decision: ToolDecision = {
       number: this.#dispatched++,
-      ...call,
+      id,
+      source,
+      toolName,
+      rationale,
+      parameters,
       request: request ?? null,
-      ...fresh,
-      batch,
+      outcome: null,
+      size: null,
+      cancelled: null,
       parallelGroup,
+      batch,
+      isAnswered: false,
+      isReported: false,
+      isCurrent: true,
     }
     this.list.push(decision)
     members.push(decision)
-    this.#latest.set(call.id, decision)
+    this.#latest.set(id, decision)
     this.#pending++
     if (this.list.length <= max.decisions) return
     const over = this.list.findIndex((each) => !isPending(each))

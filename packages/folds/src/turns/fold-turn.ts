@@ -1,27 +1,11 @@
-import {
-  contextRoot,
-  correlations,
-  type DecisionPayload,
-  type Envelope,
-  Kind,
-  openedContext,
-} from '@meup/protocol'
-import { Bounded } from '../bounded.js'
+import { contextRoot, type DecisionPayload, type Envelope, Kind, openedContext } from '@meup/protocol'
 import { isInside } from '../contexts/context-view.js'
-import { Deadlines } from '../deadlines.js'
 import { getEnding } from '../ending.js'
-import {
-  findCancelledCall,
-  getAttempt,
-  getCancellation,
-  getParameters,
-  guardedToolName,
-  isNotification,
-  isRefusedCall,
-} from '../mcp/calls.js'
+import { getAttempt, getCancellation, getParameters, guardedToolName, isRefusedCall } from '../mcp/calls.js'
 import { measure, readResult } from '../mcp/result.js'
 import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Quoted, type Source } from '../source.js'
+import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { getMessage, getRationale, inlineJson, isWithheld } from '../text.js'
 import { maxCalls } from './asked-calls.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
@@ -48,15 +32,15 @@ export interface TurnOptions {
   readonly guard?: Guard | undefined
 }
 
-/** A request or a proposal of the turn. `settles`: the decisions that its answer ends. */
-interface Call {
-  readonly from: string
-  readonly isProposal: boolean
-  readonly jsonRpcId: string | null
-  readonly settles: readonly string[]
+/** A request or a proposal of the turn. */
+interface CallInTurn {
   readonly tool: string
   /** `undefined` if the log does not name the right that let it pass. */
   readonly request: Envelope | undefined
+  /** Whether it is a decision of the turn: others may use the id of one that the gateway refused. */
+  readonly isDispatched: boolean
+  /** A request has fulfilled the proposal: its answer is the end. */
+  readonly isFulfilled?: true
 }
 
 /** Characters of the parameters of a request that triggered the turn. */
@@ -72,23 +56,31 @@ export class FoldedTurn {
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new Decisions()
-  readonly #calls = new Bounded<Call>(maxCalls)
-  readonly #deadlines = new Deadlines()
+  readonly #calls = new Calls<CallInTurn>({
+    store: new RecentCalls(maxCalls),
+    reduce: (change, envelope) => this.#onCall(change, envelope),
+  })
   /** Open contexts in it, also those of other participants. */
   readonly #contexts = new Set<string>()
   /** Roots of the free paths that its agent works in. */
   readonly #free = new Set<string>()
+  /** Of the envelope that is applied. */
+  #roles = 0
   #ts = ''
   #hasEnded = false
 
   /** `trigger`: the envelope that it answers; absent if it is pruned or the reader may not read it. */
   constructor(beginning: Beginning, { space, epoch, guard = defaultGuard }: TurnOptions, trigger?: Envelope) {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
-    const identity = { id, sessionId: epoch, threadId: `${space}/${agent}`, agent, turnNumber, jobId }
     this.#guard = guard
     const asked = trigger === undefined ? null : { source: getSource(trigger), text: this.#question(trigger) }
     this.record = {
-      ...identity,
+      id,
+      sessionId: epoch,
+      threadId: `${space}/${agent}`,
+      agent,
+      turnNumber,
+      jobId,
       inputSource,
       startedAt,
       trigger: asked,
@@ -106,16 +98,15 @@ export class FoldedTurn {
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
+    this.#roles = roles
     this.#ts = ts
     this.#hasEnded = false
-    if (roles & Role.expire) this.#expire(ts)
     if (roles & Role.free) this.#takeUp(envelope)
+    this.#calls.apply(envelope)
     if (kind === Kind.chat) this.#chat(envelope, roles)
     else if (kind === Kind.chatCancel) this.#takeBack(roles, payload.reason)
-    else if (kind === Kind.mcpRequest && isNotification(payload)) this.#cancel(envelope, roles)
-    else if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#call(envelope, roles)
+    else if (kind === Kind.mcpRequest) this.#takeBack(roles, getCancellation(payload)?.reason)
     else if (kind === Kind.mcpResponse) this.#response(envelope, roles)
-    else if (kind === Kind.mcpReject || kind === Kind.mcpWithdraw) this.#refusal(envelope, roles)
     else if (kind === Kind.reasoningStart) this.#start(envelope, roles)
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
@@ -131,8 +122,8 @@ export class FoldedTurn {
   }
 
   /** The guarded tool name of a request or a proposal of the turn, and the request if the log says which right let it pass. */
-  findCall(id: string): Pick<Call, 'tool' | 'request'> | undefined {
-    return this.#calls.get(id)
+  findCall(id: string): CallInTurn | undefined {
+    return this.#calls.get(id)?.data
   }
 
   /** Whether a proposal in it may expire. */
@@ -143,7 +134,7 @@ export class FoldedTurn {
   /** Ends the proposals that have expired by `ts`; no envelope of the turn does that. */
   expire(ts: string): void {
     if (!this.#decisions.arePending) return
-    this.#expire(ts)
+    this.#calls.expire(ts)
     this.#rest()
   }
 
@@ -190,48 +181,51 @@ export class FoldedTurn {
     this.#abandon(this.#unanswered('cancelled', reason))
   }
 
-  /** An asker cancels a call, or the trigger of the turn. */
-  #cancel(envelope: Envelope, roles: number): void {
-    const named = findCancelledCall(envelope, this.#calls, ({ from }) => from)
-    if (roles & Role.settle && named) this.#settle(named.call, this.#unanswered('cancelled', named.reason))
-    this.#takeBack(roles, getCancellation(envelope.payload)?.reason)
+  #onCall(change: CallChange<CallInTurn>, envelope: Envelope): CallInTurn {
+    const { call } = change
+    switch (change.what) {
+      case 'asked':
+        return this.#call(call, envelope)
+      case 'fulfilled':
+        return { ...call.data, isFulfilled: true }
+      case 'answered':
+        this.#settle(call, { ...measure(envelope.payload), isAnswer: true })
+        break
+      case 'cancelled':
+        this.#settle(call, this.#unanswered('cancelled', change.reason))
+        break
+      case 'rejected':
+      case 'withdrawn':
+        this.#settleCall(call, rejected)
+        break
+      case 'expired':
+        if (!call.data.isFulfilled) this.#settleCall(call, rejected)
+    }
+    return call.data
   }
 
-  /** A request or a proposal. The answer to a request that fulfils a proposal ends both. */
-  #call(envelope: Envelope, roles: number): void {
-    const { id, from, kind, parallelGroup: label, context, payload } = envelope
-    const isProposal = kind === Kind.mcpProposal
-    const fulfilled = isProposal ? [] : correlations(envelope).filter((each) => this.#isProposal(each))
-    for (const each of fulfilled) this.#deadlines.delete(each)
-    const settles = fulfilled.flatMap((each) => this.#calls.get(each)?.settles ?? [])
+  #call(call: Call<unknown>, envelope: Envelope): CallInTurn {
+    const { id } = call
+    const { parallelGroup: label, context, payload } = envelope
     const toolName = this.#toolIn(payload)
     const request = envelope.allowedBy === undefined ? undefined : envelope
-    if (request !== undefined) for (const each of settles) this.#decisions.accept(each, request)
-    if (roles & Role.dispatch) {
+    if (request !== undefined && !isProposal(call))
+      for (const each of this.#findProposals(call))
+        if (each.data.isDispatched) this.#decisions.accept(each.id, request)
+    const isDispatched = (this.#roles & Role.dispatch) !== 0
+    if (isDispatched) {
       const parameters = getParameters(payload)
       const [source, rationale] = [getSource(envelope), getRationale(envelope)]
       this.#dispatch({ id, source, toolName, rationale, parameters, request, label }, context)
-      settles.push(id)
     }
-    const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
-    this.#calls.set(id, { from, isProposal, jsonRpcId, settles, tool: toolName, request })
-    if (isProposal) this.#deadlines.set(id, payload.expiresAt)
+    return { tool: toolName, request, isDispatched }
   }
 
-  /** Ends the calls that it answers; in the turn of the responder it is the answer. */
+  /** In the turn of the responder it is the answer. */
   #response(envelope: Envelope, roles: number): void {
-    const { outcome, size } = measure(envelope.payload)
-    if (roles & Role.settle)
-      for (const call of this.#answered(envelope)) this.#settle(call, { outcome, size, isAnswer: true })
     if (!(roles & Role.answer)) return
-    const { text } = readResult(envelope.payload, this.#guard)
-    const source = getSource(envelope)
-    this.#answer({ source, text }, outcome === 'error' ? 'error' : 'completed')
-  }
-
-  #refusal(envelope: Envelope, roles: number): void {
-    if (!(roles & Role.settle)) return
-    for (const call of this.#answered(envelope)) if (call.isProposal) this.#settle(call, rejected)
+    const { outcome, text } = readResult(envelope.payload, this.#guard)
+    this.#answer({ source: getSource(envelope), text }, outcome === 'error' ? 'error' : 'completed')
   }
 
   #start(envelope: Envelope, roles: number): void {
@@ -324,15 +318,14 @@ export class FoldedTurn {
     this.#decisions.dispatch(call)
   }
 
-  #expire(ts: string): void {
-    for (const id of this.#deadlines.due(Date.parse(ts))) {
-      const call = this.#calls.get(id)
-      if (call !== undefined) this.#settle(call, rejected)
-    }
+  /** Ends a request, and the proposals that it fulfils. */
+  #settle(call: Call<CallInTurn>, end: End): void {
+    for (const proposal of this.#findProposals(call)) this.#settleCall(proposal, end)
+    this.#settleCall(call, end)
   }
 
-  #settle({ settles }: Call, end: End): void {
-    for (const id of settles) this.#settleOne(id, end)
+  #settleCall({ id, data }: Call<CallInTurn>, end: End): void {
+    if (data.isDispatched) this.#settleOne(id, end)
   }
 
   #settleOne(id: string, end: End): void {
@@ -358,12 +351,8 @@ export class FoldedTurn {
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending
   }
 
-  #answered(envelope: Envelope): Call[] {
-    return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
-  }
-
-  #isProposal(id: string): boolean {
-    return this.#calls.get(id)?.isProposal === true
+  #findProposals({ about }: Call<unknown>): Call<CallInTurn>[] {
+    return about.flatMap((id) => this.#calls.get(id) ?? []).filter(isProposal)
   }
 
   #toolIn(payload: Envelope['payload']): string {

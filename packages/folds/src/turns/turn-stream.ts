@@ -244,6 +244,8 @@ class AgentTurn {
       if (kind === Kind.mcpWithdraw) return { state: 'withdrawn', ...why }
     }
     if (cancelled !== null) return { state: 'cancelled', reason: cancelledText(cancelled) }
+    const gone = withdrawals[kind]
+    if (gone !== undefined) return { state: 'withdrawn', reason: gone }
     return { state: outcome === 'rejected' ? 'expired' : 'abandoned' }
   }
 
@@ -274,5 +276,11 @@ class AgentTurn {
 
 /** Roles of envelopes that begin calls, approve or end them. */
 const callRoles = endingRoles | Role.dispatch | Role.fulfil
+
+/** Why the gateway closes a proposal, by what it says then. */
+const withdrawals: Readonly<Record<string, string>> = {
+  [Kind.spaceKick]: 'kicked',
+  [Kind.systemSpace]: 'erased',
+}
 
 const isProposal = ({ source }: ToolDecision): boolean => source.kind === Kind.mcpProposal
