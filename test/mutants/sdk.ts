@@ -182,6 +182,46 @@ export const sdk: readonly Mutant[] = [
     by: '[source.from',
     tests: ['packages/agent-sdk/test/model/memory.test.ts'],
   },
+  // What a model thinks in a call that it only spoke of is shown.
+  {
+    package: agentSdk,
+    function: 'TagReader.#readInCall',
+    replace: 'if (!this.#parts.looksCalled) this.#parts.textWasThought()',
+    by: '',
+    tests: ['packages/agent-sdk/test/extract/tags.test.ts', 'packages/agent-sdk/test/model/habits.test.ts'],
+  },
+  // A thought that its template begins is shown while it is written.
+  {
+    package: agentSdk,
+    function: 'Liveness.constructor',
+    replace: 'live ?? baseURL === undefined',
+    by: 'live ?? true',
+    tests: ['packages/agent-sdk/test/model/unseen-thoughts.test.ts'],
+  },
+  // An answer that shows a call of a tool makes it.
+  {
+    package: agentSdk,
+    function: 'findWritten',
+    replace: 'isAtEnd ?',
+    by: 'true ?',
+    tests: ['packages/agent-sdk/test/model/habits.test.ts'],
+  },
+  // A name that may be two tools is one of them.
+  {
+    package: agentSdk,
+    function: 'findTool',
+    replace: 'alike.length === 1',
+    by: 'alike.length > 0',
+    tests: ['packages/agent-sdk/test/model/habits.test.ts'],
+  },
+  // A long number is rounded on its way from a model to a tool.
+  {
+    package: agentSdk,
+    function: 'withNumbers',
+    replace: 'areNumbersExact(json)',
+    by: 'true',
+    tests: ['packages/agent-sdk/test/model/exact-numbers.test.ts'],
+  },
   // Signed thoughts are lost, without which the provider refuses the next request.
   {
     package: agentSdk,

@@ -6,7 +6,7 @@ export interface ModelReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** In pieces; one that never ends is read as long as somebody listens. */
-  readonly body: string | Iterable<string>
+  readonly body: string | Iterable<string | Uint8Array> | AsyncIterable<string>
   /** The connection breaks after the body, or stays open with nothing more to come. */
   readonly end?: 'cut' | 'open'
 }
@@ -44,7 +44,7 @@ export async function serveModel(
     const reply = (typeof script === 'function' ? script(body, index) : script[index]) ?? unscripted
     const type = (reply.status ?? 200) < 300 ? 'text/event-stream' : 'application/json'
     response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers })
-    for (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body) {
+    for await (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body) {
       if (response.destroyed) return
       // Lets others have their turn, too.
       await new Promise((resolve) => response.write(piece, resolve))

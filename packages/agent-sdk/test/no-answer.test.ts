@@ -200,8 +200,8 @@ describe('the asker of a turn reads why there is no answer, where the agent', ()
 test.for<[name: string, script: Parameters<typeof scriptedModel>[0], answer: RegExp]>([
   [
     'dies half-way',
-    [[{ text: 'It' }, { end: 'broken' }]],
-    /^I could not answer: the model's answer broke off: It$/,
+    () => [{ text: 'It' }, { end: 'broken' }],
+    /^I could not answer: script of scripted broke off its answer without a finish reason: It$/,
   ],
   ['answers nothing', [[{ reasoning: 'Hm.' }]], /^I could not answer: the model gave no answer/],
   ['is overloaded', [[{ error: new Error('Overloaded') }]], /^I could not answer: .*Overloaded/],

@@ -61,9 +61,32 @@ function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResult
 
 function toJson(envelope: object): string {
   const { payload, ...fields } = envelope as { payload?: unknown }
-  if (!(payload instanceof Verbatim)) return JSON.stringify(envelope)
-  return `${JSON.stringify(fields).slice(0, -1)},"payload":${payload.json}}`
+  const json = payload instanceof Verbatim ? payload.json : withExactArguments(payload)
+  return json === undefined ? JSON.stringify(envelope) : addMember(JSON.stringify(fields), 'payload', json)
 }
+
+/** JSON of the arguments of calls, where it says more than their values. */
+const exact = new WeakMap<object, string>()
+
+/** Has the arguments of a call sent as this JSON, whose numbers their values do not hold. Gives the arguments. */
+export function sendVerbatim<Arguments extends object>(args: Arguments, json: string): Arguments {
+  exact.set(args, json)
+  return args
+}
+
+/** A request or proposal of a call with such arguments; `undefined` = it has none. */
+function withExactArguments(payload: unknown): string | undefined {
+  if (!isObject(payload) || !isObject(payload.params)) return undefined
+  const { arguments: args, ...params } = payload.params
+  const json = isObject(args) ? exact.get(args) : undefined
+  if (json === undefined) return undefined
+  const request = JSON.stringify({ ...payload, params: undefined })
+  return addMember(request, 'params', addMember(JSON.stringify(params), 'arguments', json))
+}
+
+/** JSON of an object, with one member more. */
+const addMember = (object: string, name: string, json: string): string =>
+  `${object.slice(0, -1)}${object === '{}' ? '' : ','}"${name}":${json}}`
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean

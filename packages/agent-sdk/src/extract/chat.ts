@@ -40,6 +40,7 @@ export function readMessage(message: Json, collector: Collector): void {
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
   collector.reasoning('thinking', string(message.thinking) ?? '')
   readContent(message.content, collector)
+  readContent(message.refusal, collector)
   readCalls(message.tool_calls ?? message.toolCalls ?? soleCall(message), collector)
 }
 
@@ -54,14 +55,14 @@ function readContent(content: unknown, collector: Collector): void {
 }
 
 /** Mistral and Cohere put thoughts into the content. Mistral's are made of parts again. */
-function readPart({ type, thinking, text }: Json, collector: Collector): void {
+function readPart({ type, thinking, text, refusal }: Json, collector: Collector): void {
   if (typeof thinking === 'string') collector.thought('thinking', thinking)
   else if (thinking !== undefined) {
     for (const part of records(thinking)) collector.thought('thinking', string(part.text) ?? '')
   } else if (typeof text === 'string') {
     if (type === 'thinking' || type === 'reasoning') collector.thought('thinking', text)
     else collector.text(text)
-  }
+  } else if (typeof refusal === 'string') collector.text(refusal)
 }
 
 /** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */

@@ -1,12 +1,11 @@
 import type { Extraction, Format, Source, StreamEvent, ToolCall } from './extraction.js'
+import { readEnding } from './finish-reasons.js'
 import { isFilled, record } from './json.js'
+import { parseJson, readArguments } from './json-text.js'
 import type { Piece } from './tag-parts.js'
 import { TagReader } from './tag-reader.js'
+import { cutName } from './tag-tokens.js'
 import { readUsage } from './usage.js'
-
-/** How providers say that they stopped before the model was done. */
-const cutOff =
-  /length|max_(?:output_)?tokens|context_window|error|failed|incomplete|cancel|timeout|safety|filter/i
 
 /** Collects the parts of a response. The readers of the provider formats call its methods in the order of the response. */
 export class Collector {
@@ -120,14 +119,17 @@ export class Collector {
     const isEmpty = !this.#isAnswered && this.#thoughts.isEmpty && this.#opaque.length === 0
     if (isEmpty && this.#calls.size === 0 && this.#tokens === undefined) return null
     const { origin = this.#sealed, text: reasoning = null } = this.#thoughts.best ?? {}
-    const isCut = this.#finish === undefined ? this.#isThinking && !isWhole : cutOff.test(this.#finish)
+    const isCut =
+      this.#finish === undefined
+        ? this.#isThinking && !isWhole
+        : (readEnding(this.#finish) ?? 'whole') !== 'whole'
     const isTruncated = tagged?.isTruncated === true || (this.#endsInThought && isCut)
     const isRedacted = this.#isRedacted || (reasoning === null && this.#sealed !== undefined)
     return {
       reasoning,
       format: origin === undefined ? 'parsed' : places[origin].format,
       source: origin === undefined ? (this.#tokens ? 'usage' : 'none') : places[origin].source,
-      text: tagged?.text ?? '',
+      text: tagged === undefined ? '' : tagged.text + tagged.called,
       toolCalls: this.#calls.all,
       opaque: this.#opaque,
       ...(isRedacted && { redacted: true }),
@@ -145,7 +147,7 @@ export class Collector {
     for (const { type, text } of pieces) {
       if (type === 'reasoning') this.#add('tags', text, 0)
       else {
-        this.#events.push({ type, text })
+        this.#events.push({ type: 'text', text })
         this.#answers()
       }
     }
@@ -232,7 +234,7 @@ class ToolCalls {
 
   /** Calls without a name are left out: they cannot be made. */
   get all(): ToolCall[] {
-    return this.#drafts.filter(isNamed).map(asCall)
+    return this.#drafts.filter(isNamed).flatMap(readCalls)
   }
 
   /** Providers number calls as they please: the same number may stand for another call. */
@@ -251,7 +253,7 @@ class ToolCalls {
     const drafts = key === undefined ? this.#drafts : [this.#byKey.get(key)]
     const closed = drafts.filter((draft) => draft !== undefined).filter(({ isClosed }) => !isClosed)
     for (const draft of closed) draft.isClosed = true
-    return closed.filter(isNamed).map(asCall)
+    return closed.filter(isNamed).flatMap(readCalls)
   }
 
   #begin(key: string | number): Draft {
@@ -263,32 +265,24 @@ class ToolCalls {
 }
 
 /**
- * A call begins with its name. Some servers make up an id for each part, and some repeat the name in each; where there are
- * no ids at all, a call is over when its arguments are.
+ * A call begins with its name. Some servers make up an id for each part, and some repeat the name in each; where the id is the
+ * same, or there is none, a call is over when its arguments are and others begin.
  */
-function isOther(known: Draft, { id, name }: CallPart): boolean {
+function isOther(known: Draft, { id, name, json }: CallPart): boolean {
   if (!isFilled(name)) return false
-  if (isFilled(id)) return known.id !== '' && id !== known.id
-  return known.id === '' && known.name !== '' && isJson(known.json)
+  if (isFilled(id) && id !== known.id) return known.id !== ''
+  if (!isFilled(id) && known.id !== '') return false
+  return known.name !== '' && isWhole(known.json) && (known.id === '' || /^\s*\{/.test(json ?? ''))
 }
 
-const isJson = (json: string): boolean => json !== '' && typeof parsed(json) !== 'string'
+const isWhole = (json: string): boolean => json !== '' && parseJson(json) !== undefined
 
 const isNamed = ({ name }: Draft): boolean => name !== ''
 
-const asCall = ({ id, name, json, value }: Draft): ToolCall => ({
-  id,
-  name,
-  arguments: value === undefined ? parsed(json) : value,
-})
-
-function parsed(json: string): unknown {
-  if (json.trim() === '') return {}
-  try {
-    return JSON.parse(json)
-  } catch {
-    return json
-  }
+/** As a rule this is one call. */
+const readCalls = ({ id, name, json, value }: Draft): ToolCall[] => {
+  const all = value === undefined ? readArguments(json).map((each) => parseJson(each) ?? each) : [value]
+  return all.map((given) => ({ id, name: cutName(name), arguments: given }))
 }
 
 /** Where reasoning can be found. Where a response has it in several places, the first of them is taken. */

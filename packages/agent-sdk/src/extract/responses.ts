@@ -6,6 +6,7 @@ const texts = new Map([
   ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],
   ['response.reasoning_text', { kind: 'reasoning_text', at: 'content_index' }],
   ['response.output_text', { kind: 'text', at: 'content_index' }],
+  ['response.refusal', { kind: 'text', at: 'content_index' }],
   ['response.function_call_arguments', { kind: 'arguments', at: '' }],
 ] as const)
 type Kind = 'summary' | 'reasoning_text' | 'text' | 'arguments'
@@ -46,7 +47,8 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
 
   function appendParts(item: string, kind: Kind, parts: unknown): void {
     if (!Array.isArray(parts)) return
-    for (const [at, part] of records(parts).entries()) appendMissing(item, kind, at, part.text)
+    for (const [at, part] of records(parts).entries())
+      appendMissing(item, kind, at, part.text ?? part.refusal)
   }
 
   function endItem(key: string, item: Json): void {
@@ -81,7 +83,8 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
     const place = texts.get(type.replace(/\.(?:delta|done)$/, '') as never)
     if (place !== undefined) {
       const at = chunk[place.at]
-      if (type.endsWith('.done')) appendMissing(key, place.kind, at, chunk.text ?? chunk.arguments)
+      if (type.endsWith('.done'))
+        appendMissing(key, place.kind, at, chunk.text ?? chunk.refusal ?? chunk.arguments)
       else append(key, place.kind, at, string(chunk.delta) ?? '')
     } else if (type === 'response.created') {
       responses++

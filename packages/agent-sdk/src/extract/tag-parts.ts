@@ -10,11 +10,13 @@ interface Part {
   closer: string
 }
 
-/** What was read of a text: thoughts and answer by turns. Some of it turns out to be the other, later on. */
+/** What was read of a text: thoughts, answer and calls by turns. Some of it turns out to be another, later on. */
 export class Parts {
   readonly #all: Part[] = []
   readonly #trim = new Trim()
   #given: Piece[] = []
+  /** What was said of a call. It is given out when nothing more can come that makes something else of it. */
+  #heldCall = ''
   #last: Part
 
   constructor(kind: Kind) {
@@ -24,6 +26,16 @@ export class Parts {
   /** Of the last part. */
   get isBlank(): boolean {
     return this.#last.isBlank
+  }
+
+  /** Of the last part. */
+  get kind(): Kind {
+    return this.#last.kind
+  }
+
+  /** Whether the last part, which looked like a call, ends as calls do. */
+  get looksCalled(): boolean {
+    return /[>\])}]\s*$/.test(this.#last.raw)
   }
 
   /** Of the last part, in characters. */
@@ -43,7 +55,12 @@ export class Parts {
   say(raw: string): void {
     this.#last.raw += raw
     this.#last.isBlank &&= raw.trim() === ''
-    this.#given.push(...this.#trim.say(raw))
+    if (this.#last.kind === 'call') this.#heldCall += raw
+    else this.#given.push(...this.#trim.say(raw))
+  }
+
+  beginCall(): void {
+    this.#last = this.#begin('call', false, '')
   }
 
   /** `opener`: the tag, if it may be that the text only speaks of it. */
@@ -52,18 +69,22 @@ export class Parts {
   }
 
   beginText(closer: string): void {
+    this.#giveCall()
     this.#last.closer = closer
     this.#last = this.#begin('text', true, '')
   }
 
-  /** The text was a thought, or more of the thought before it. */
-  textWasThought(): void {
+  /** The text was a thought, or more of the thought before it; `false` = there was none before it. */
+  textWasThought(): boolean {
     const [before, text] = [this.#all.at(-2), this.#last]
+    if (text.kind === 'call') this.#trim.begin('reasoning', false)
+    this.#giveCall()
     text.kind = 'reasoning'
-    if (before?.kind !== 'reasoning') return
+    if (before?.kind !== 'reasoning') return false
     before.raw += before.closer + text.raw
     this.#all.pop()
     this.#last = before
+    return true
   }
 
   /** The thought ended before: what follows on the tag between the two places is text. */
@@ -73,10 +94,12 @@ export class Parts {
     this.#begin('text', true, '').raw = raw.slice(to)
   }
 
-  /** The tag that began the thought was only spoken of; `false` = it certainly began it. */
+  /** The tag that began the thought was only spoken of within a sentence; `false` = it certainly began it. */
   thoughtWasText(): boolean {
     const thought = this.#last
-    if (thought.opener === '') return false
+    const before = this.#all.at(-2)?.raw ?? ''
+    const isSpokenOf = /[^\s.!?:;…]\s$/u.test(before) && /^[ ,.;)][^\n]*$/.test(thought.raw)
+    if (thought.opener === '' || !isSpokenOf) return false
     thought.kind = 'text'
     thought.raw = thought.opener + thought.raw
     return true
@@ -84,20 +107,29 @@ export class Parts {
 
   /** What can be given out since the last time. */
   drain(isLast: boolean): Piece[] {
+    if (isLast) this.#giveCall()
     const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
     this.#given = []
     return given
   }
 
-  /** All of it, as it turned out to be. */
-  joinTexts(): Record<Kind, string> {
+  /** All of it, as it turned out to be. A call is what nothing but blanks and thoughts follow. */
+  joinTexts(): { readonly reasoning: string; readonly text: string; readonly called: string } {
     const trim = new Trim()
-    for (const { kind, raw, isAfterTag } of this.#all) {
-      trim.begin(kind, isAfterTag)
+    const end = this.#all.findLastIndex(({ kind, isBlank }) => kind === 'text' && !isBlank)
+    let isCalled = false
+    for (const [index, { kind, raw, isAfterTag }] of this.#all.entries()) {
+      isCalled ||= kind === 'call' && index > end
+      trim.begin(kind === 'reasoning' ? kind : isCalled ? 'call' : 'text', isAfterTag)
       trim.say(raw)
     }
     trim.end()
-    return { reasoning: trim.reasoning, text: trim.text }
+    return { reasoning: trim.reasoning, text: trim.text, called: trim.call }
+  }
+
+  #giveCall(): void {
+    if (this.#heldCall !== '') this.#given.push(...this.#trim.say(this.#heldCall))
+    this.#heldCall = ''
   }
 
   #begin(kind: Kind, isAfterTag: boolean, opener: string): Part {
@@ -108,7 +140,7 @@ export class Parts {
   }
 }
 
-type Kind = 'reasoning' | 'text'
+type Kind = 'reasoning' | 'text' | 'call'
 
 export interface Piece {
   readonly type: Kind
@@ -122,6 +154,7 @@ export interface Piece {
 class Trim {
   reasoning = ''
   text = ''
+  call = ''
   #kind: Kind = 'text'
   /** White space that counts only if more follows. */
   #waiting = ''
@@ -144,7 +177,7 @@ class Trim {
   /** Nothing follows: white space that is the whole text is given out. */
   end(): Piece[] {
     if (this.#kind === 'reasoning' || this.#waiting === '') return []
-    return this.#give('text', this.#waiting)
+    return this.#give(this.#kind, this.#waiting)
   }
 
   #think(raw: string): Piece[] {
@@ -169,7 +202,7 @@ class Trim {
       return []
     }
     this.#endsBlank = text.trimEnd().length < text.length
-    return this.#give('text', this.#waiting + text)
+    return this.#give(this.#kind, this.#waiting + text)
   }
 
   #give(type: Kind, text: string): Piece[] {

@@ -1,37 +1,49 @@
 import { Parts, type Piece } from './tag-parts.js'
-import { anyCloser, loneClosers, nextPlace, type OpenToken, type Token, tokenAt } from './tag-tokens.js'
+import { anyCloser, nextPlace, type Token, tokenAt } from './tag-tokens.js'
 
 export interface TagTexts {
   readonly reasoning: string
   readonly text: string
+  /** What the text ends in, from the mark of a tool call on. */
+  readonly called: string
   /** The last thought has no end. */
   readonly isTruncated: boolean
 }
 
+/** What is waited for to see whether a control token ends the text, and whether backticks end on their line: in characters. */
+const [maxBlankChars, maxLineChars] = [64, 400]
+
 /**
- * Separates thoughts in tags from the answer while the text streams in, in pieces of any size. A tag counts at the beginning
- * of the text, or after an earlier thought; in code it is text.
+ * Separates thoughts in tags, calls and control tokens from the answer while the text streams in, in pieces of any size. A mark
+ * counts wherever it stands, but not in code or alone between quotation marks: there it is text.
  *
- * Three things are known late, and correct what was streamed: that the text was a thought without an opening tag, that a
- * thought ended within a code fence that was never closed, and that a tag within a line was only mentioned.
+ * Known late, and corrected then, is that the text was a thought without an opening tag, that a thought ended within a code fence
+ * that was never closed, that a tag within a sentence was only mentioned, and that what looked like a call was not one.
  */
 export class TagReader {
   readonly #parts: Parts
+  readonly #findsCalls: boolean
   #code = new Code()
   /** What may be the beginning of a tag. */
   #held = ''
   /** What ends the present thought; `undefined` = this is no thought. */
   #closers: ReadonlySet<string> | undefined
-  /** A tag has counted, so that others count as well. */
+  /** A tag has counted, so that those count as well that may be markup. */
   #counts: boolean
+  #isUnmarked = false
   /** The present text speaks of thoughts that begin. */
   #isMentioned = false
-  /** The last thought was ended by a tool call. */
-  #isCalling = false
+  /** What ends the thought that the present call was begun in. */
+  #outer: ReadonlySet<string> | undefined
   /** An end of the present thought within a fence. */
   #spare: { readonly from: number; readonly to: number } | undefined
 
-  constructor({ prefilled }: { readonly prefilled: boolean }) {
+  /** Without `findsCalls`, marks of calls are text. */
+  constructor({
+    prefilled,
+    findsCalls = true,
+  }: { readonly prefilled: boolean; readonly findsCalls?: boolean }) {
+    this.#findsCalls = findsCalls
     this.#parts = new Parts(prefilled ? 'reasoning' : 'text')
     this.#counts = prefilled
     this.#closers = prefilled ? anyCloser : undefined
@@ -53,9 +65,11 @@ export class TagReader {
   /** To be called once. */
   end(): TagTexts {
     this.flush()
+    const isHalfCall = this.#outer !== undefined && !this.#parts.looksCalled
+    if (isHalfCall) this.#parts.textWasThought()
     const isOpen = this.#closers !== undefined && !this.#parts.isEmpty
     if (isOpen && this.#spare !== undefined) this.#parts.thoughtEndedAt(this.#spare.from, this.#spare.to)
-    const isTruncated = isOpen && this.#spare === undefined && !this.#parts.thoughtWasText()
+    const isTruncated = isHalfCall || (isOpen && this.#spare === undefined && !this.#parts.thoughtWasText())
     return { ...this.#parts.joinTexts(), isTruncated }
   }
 
@@ -64,26 +78,28 @@ export class TagReader {
     return this.#parts.thoughts
   }
 
+  /** Some text was a thought that began without a mark: it was given out as text. */
+  get isUnmarked(): boolean {
+    return this.#isUnmarked
+  }
+
   #read(text: string, isLast: boolean): void {
     let from = 0
     let at = nextPlace(text, 0)
     while (at >= 0) {
-      const token = tokenAt(text, at)
-      if (token === 'unsure' && !isLast) break
-      if (token === undefined || token === 'unsure') {
+      const token = tokenAt(text, at, isLast)
+      if (token === 'unsure') break
+      if (token === undefined) {
         at = nextPlace(text, at + 1)
         continue
       }
       this.#say(text.slice(from, at))
       from = at
-      const end = at + token.length
-      // Whether it is in backticks depends on what follows.
-      if (this.#code.isAfterTick && end === text.length && !isLast) break
+      const end = at + token.name.length
+      const rest = text.slice(end)
+      if (!isLast && this.#dependsOn(token, rest)) break
       const tag = text.slice(at, end)
-      const isQuoted = this.#code.isAfterTick && text[end] === '`'
-      const isMarkup =
-        this.#closers === undefined ? this.#readInText(token, tag) : this.#readInThought(token, tag, isQuoted)
-      if (!isMarkup) this.#say(tag)
+      if (!this.#apply(token, tag, rest)) this.#say(tag)
       from = end
       at = nextPlace(text, from)
     }
@@ -98,15 +114,36 @@ export class TagReader {
     this.#code.see(raw)
   }
 
-  /** Does what a tag says; `false` = it says nothing, it is text. */
+  /** Whether it cannot be told what the token is before more follows. */
+  #dependsOn({ type, isWord }: Token, rest: string): boolean {
+    if (rest === '' && this.#quote !== undefined) return true
+    const isInText = this.#closers === undefined && this.#parts.kind === 'text'
+    if (isInText && this.#code.hasOpenTick && !/[`\n]/.test(rest) && rest.length < maxLineChars) return true
+    return type === 'control' && isWord && rest.trim() === '' && rest.length < maxBlankChars
+  }
+
+  /** The mark that ends a quotation here. The last words of a thought may be quoted, as may be the first of an answer. */
+  get #quote(): string | undefined {
+    return this.#closers === undefined ? this.#code.quote : this.#code.tick
+  }
+
+  /** Does what a token says; `false` = it says nothing, it is text. */
+  #apply(token: Token, tag: string, rest: string): boolean {
+    if (token.type === 'call' && !this.#findsCalls) return false
+    const isQuoted = this.#quote !== undefined && rest.startsWith(this.#quote)
+    if (this.#closers !== undefined) return this.#readInThought(token, tag, isQuoted)
+    if (this.#parts.kind === 'call') return this.#readInCall(token, tag)
+    // A backtick that none follows on its line is no code.
+    const isInCode = this.#code.isFenced || (this.#code.hasOpenTick && /^[^\n]*`/.test(rest))
+    return this.#readInText(token, tag, isQuoted || isInCode, rest)
+  }
+
   #readInThought(token: Token, tag: string, isQuoted: boolean): boolean {
     if (token.type === 'open') return this.#opensAgain(token)
     if (isQuoted) return false
     const isFenced = this.#code.isFenced
     if (token.type === 'call') {
-      if (isFenced) return false
-      this.#beginText('')
-      this.#isCalling = true
+      if (!isFenced) this.#beginCall()
       return false
     }
     if (!this.#closers?.has(token.name)) return false
@@ -118,57 +155,70 @@ export class TagReader {
   }
 
   /** A model may begin what its template has begun already. */
-  #opensAgain({ closers }: OpenToken): boolean {
+  #opensAgain({ closers }: Token): boolean {
     if (!this.#parts.isBlank) return false
     this.#closers = closers
     return true
   }
 
-  /** As `#readInThought`. */
-  #readInText(token: Token, tag: string): boolean {
-    if (token.type === 'call') return false
-    const isBeginning = !this.#counts && this.#parts.isBlank
-    const mayCount = isBeginning || (this.#counts && !this.#code.isInside)
+  /** The end of the thought that a call was begun in: where more than calls came before it, the thought went on. */
+  #readInCall(token: Token, tag: string): boolean {
+    if (!this.#outer?.has(token.name)) return false
+    if (!this.#parts.looksCalled) this.#parts.textWasThought()
+    this.#beginText(tag)
+    return true
+  }
+
+  #readInText(token: Token, tag: string, isMentioned: boolean, rest: string): boolean {
+    const { isBlank } = this.#parts
+    const isEdge = isBlank || (token.type === 'control' ? rest.trim() === '' : this.#code.isLineBlank)
+    const counts = !isMentioned && (!token.isWord || isEdge || (token.type === 'open' && this.#counts))
     if (token.type === 'open') {
-      if (mayCount) this.#beginThought(token, tag)
+      if (counts) this.#beginThought(token, tag)
       else this.#isMentioned = true
-      return mayCount
+      return counts
     }
-    if (isBeginning) {
-      this.#beginText(tag)
-      return true
+    if (token.type === 'close') {
+      if (isMentioned) return false
+      return isBlank && !this.#counts ? this.#beginText(tag) : this.#endsUnmarked(tag)
     }
-    if (token.type === 'wrapper') return mayCount
-    return loneClosers.has(token.name) && !this.#code.isInside && this.#endsUnmarked(tag)
+    if (token.type === 'call' && counts) this.#beginCall()
+    return token.type === 'control' && counts
   }
 
   /** A closing tag without an opening one: the text before it was a thought. */
   #endsUnmarked(tag: string): boolean {
     if (this.#isMentioned) return false
-    if (this.#isCalling || this.#parts.isBlank) return true
-    this.#parts.textWasThought()
-    this.#beginText(tag)
+    if (this.#parts.isBlank) return true
+    this.#isUnmarked ||= !this.#parts.textWasThought()
+    return this.#beginText(tag)
+  }
+
+  #beginThought({ closers }: Token, tag: string): void {
+    const isWithinLine = !this.#parts.isBlank && !this.#code.isLineBlank
+    this.#parts.beginThought(isWithinLine ? tag : '')
+    this.#beginPart(closers)
+  }
+
+  #beginText(closer: string): true {
+    this.#parts.beginText(closer)
+    this.#beginPart(undefined)
     return true
   }
 
-  #beginThought({ closers }: OpenToken, tag: string): void {
-    const isWithinLine = !this.#parts.isBlank && !this.#code.isLineBlank
-    this.#parts.beginThought(isWithinLine ? tag : '')
+  #beginCall(): void {
+    const outer = this.#closers
+    this.#parts.beginCall()
+    this.#beginPart(undefined)
+    this.#outer = outer
+  }
+
+  #beginPart(closers: ReadonlySet<string> | undefined): void {
     this.#closers = closers
-    this.#beginPart()
-  }
-
-  #beginText(closer: string): void {
-    this.#parts.beginText(closer)
-    this.#closers = undefined
-    this.#beginPart()
-  }
-
-  #beginPart(): void {
     this.#counts = true
     this.#code = new Code()
     this.#isMentioned = false
-    this.#isCalling = false
+    this.#outer = undefined
     this.#spare = undefined
   }
 }
@@ -176,6 +226,15 @@ export class TagReader {
 const pieces = /\n|`+|~+|[^\n`~]+/g
 /** What may stand before a fence on its line: the marks of quotes and lists. */
 const beyondMarks = /[^\s>*+\-.\d)]/
+
+const quotes = new Map([
+  ['"', '"'],
+  ["'", "'"],
+  ['“', '”'],
+  ['‘', '’'],
+  ['„', '“'],
+  ['«', '»'],
+])
 
 /** Knows where a text, as it comes, is code in the eyes of Markdown. */
 class Code {
@@ -186,13 +245,21 @@ class Code {
   /** Length of the run that opened code on this line; 0 = none. */
   #ticks = 0
   #isLineBlank = true
+  #last = ''
 
   see(text: string): void {
+    this.#last = text.slice(-1)
     for (const [piece] of text.matchAll(pieces)) this.#see(piece, piece.charAt(0))
   }
 
-  get isAfterTick(): boolean {
-    return this.#mark === '`'
+  /** What follows if what stands here is in backticks; `undefined` = none stands before it. */
+  get tick(): string | undefined {
+    return this.#mark === '`' ? '`' : undefined
+  }
+
+  /** As `tick`, also of quotation marks. */
+  get quote(): string | undefined {
+    return this.tick ?? quotes.get(this.#last)
   }
 
   /** Nothing but marks stands before this on its line. */
@@ -205,9 +272,10 @@ class Code {
     return this.#fence !== undefined
   }
 
-  /** In a fence, or behind backticks that are still open on this line. */
-  get isInside(): boolean {
-    return this.isFenced || this.#ticks > 0
+  /** Backticks stand before this on its line that none have ended. */
+  get hasOpenTick(): boolean {
+    this.#settle()
+    return this.#ticks > 0
   }
 
   #see(piece: string, first: string): void {
@@ -220,6 +288,8 @@ class Code {
       this.#mark = first
       this.#length = piece.length
     } else if (first === '\n') {
+      // Models begin fences within a line as well.
+      if (this.#ticks >= 3) this.#fence = { mark: '`', length: this.#ticks }
       this.#isLineBlank = true
       this.#ticks = 0
     } else if (beyondMarks.test(piece)) this.#isLineBlank = false

@@ -1,85 +1,85 @@
-/** What a model writes that is not text: the beginning or end of a thought, what wraps an answer, a tool call. */
-export type Token =
-  | OpenToken
-  /** `name` is in lower case. */
-  | { readonly type: 'close' | 'wrapper' | 'call'; readonly length: number; readonly name: string }
+import { callForms } from './call-forms.js'
+import { answerHeaders, controls, ends, wordControls } from './control-tokens.js'
 
-export interface OpenToken {
-  readonly type: 'open'
-  readonly length: number
-  /** Any of these ends it. */
+/**
+ * What a model writes that is not text: the beginning or end of a thought, the beginning of a call, what controls the
+ * conversation.
+ */
+export interface Token {
+  readonly type: 'open' | 'close' | 'call' | 'control'
+  /** In lower case. */
+  readonly name: string
+  /** Of a beginning: any of these ends it. */
   readonly closers: ReadonlySet<string>
+  /**
+   * It may be markup of any document as well. Such a beginning counts at the beginning of a line, or after another thought; such a
+   * control token counts where the text begins or ends.
+   */
+  readonly isWord: boolean
 }
 
-const named = [
-  'think',
-  'thinking',
-  'reason',
-  'reasoning',
-  'thought',
-  'budget:thinking',
-  'mm:think',
-  'seed:think',
-]
-const pairs: readonly (readonly [open: string, close: string])[] = [
-  ...named.map((name) => [`<${name}>`, `</${name}>`] as const),
+const tags = (...names: readonly string[]): (readonly [string, string])[] =>
+  names.map((name) => [`<${name}>`, `</${name}>`])
+
+/** Marks of thoughts that are nothing else, wherever they stand. */
+const thoughts: readonly (readonly [open: string, close: string])[] = [
+  ...tags(
+    'think',
+    'thinking',
+    'budget:thinking',
+    'mm:think',
+    'seed:think',
+    'antml:thinking',
+    'longcat_think',
+  ),
   ['<|begin_of_thought|>', '<|end_of_thought|>'],
   ['◁think▷', '◁/think▷'],
   ['[think]', '[/think]'],
+  ['<|channel>thought', '<channel|>'], // Gemma 4
+  ['<unused94>thought', '<unused95>'], // MedGemma
+  ['<|start_thinking|>', '<|end_thinking|>'], // Command
+  ['<|inner_prefix|>', '<|inner_suffix|>'], // Apertus
 ]
 
-/** In the format of gpt-oss a message has a header, and an end that answers have as well as thoughts. */
+/** Marks of thoughts that may be elements of any document. */
+const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
+
+/** How a thought begins in the format of gpt-oss. */
 const analysis = '<|channel|>analysis<|message|>'
-const answerHeaders = [
-  '<|start|>assistant',
-  '<|channel|>final<|message|>',
-  '<|channel|>commentary<|message|>',
-]
-const ends = ['<|end|>', '<|return|>']
-const wrappers = [...answerHeaders, ...ends, '<|begin_of_solution|>', '<|end_of_solution|>']
-
-/** How models that write tool calls as text begin them. */
-const calls = [
-  '<tool_call>',
-  '<tool_calls>',
-  '<function_calls>',
-  '<function=',
-  '<invoke ',
-  '<minimax:tool_call>',
-  '<seed:tool_call>',
-  '<|tool_call',
-  '<｜tool▁call',
-  '<|python_tag|>',
-  '<|channel|>commentary to=',
-  '[tool_calls]',
-]
 
 /** Closing tags of thoughts whose opening tag the model's template wrote and the response does not hold. */
-export const anyCloser: ReadonlySet<string> = new Set([...pairs.map(([, close]) => close), ...ends])
-
-/** Closing tags that count without an opening one. `<|end|>` is none: some models end every message with it. */
-export const loneClosers: ReadonlySet<string> = new Set(pairs.map(([, close]) => close))
-
-const literals = new Map<string, Token>([
-  ...pairs.map(([open, close]) => [open, opener(open, [close])] as const),
-  [analysis, opener(analysis, [...ends, ...answerHeaders])],
-  ...pairs.map(([, name]) => [name, { type: 'close', length: name.length, name }] as const),
-  ...wrappers.map((name) => [name, { type: 'wrapper', length: name.length, name }] as const),
-  ...calls.map((name) => [name, { type: 'call', length: name.length, name }] as const),
+export const anyCloser: ReadonlySet<string> = new Set([
+  ...[...thoughts, ...wordThoughts].map(([, close]) => close),
+  ...ends,
 ])
 
-function opener(open: string, closers: readonly string[]): Token {
-  return { type: 'open', length: open.length, closers: new Set(closers) }
+/** Closing tags that count without an opening one. `<|end|>` is none: some models end every message with it. */
+const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
+
+const none: ReadonlySet<string> = new Set()
+const isWord = true
+const tokens: readonly Token[] = [
+  ...thoughts.map(([open, close]) => token('open', open, new Set([close]))),
+  ...wordThoughts.map(([open, close]) => token('open', open, new Set([close]), isWord)),
+  token('open', analysis, new Set([...ends, ...answerHeaders])),
+  ...[...loneClosers].map((name) => token('close', name)),
+  ...callForms.flatMap(({ begins }) => begins).map((name) => token('call', name)),
+  ...controls.map((name) => token('control', name)),
+  ...wordControls.map((name) => token('control', name, none, isWord)),
+]
+
+function token(type: Token['type'], name: string, closers = none, isWord = false): Token {
+  return { type, name, closers, isWord }
 }
 
-/** By their first two characters. None is shorter, and none begins with another. */
-const byBeginning = new Map<string, (readonly [literal: string, token: Token])[]>()
-for (const [literal, token] of literals) {
-  const beginning = literal.slice(0, 2)
-  byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), [literal, token]])
+/** By their first two characters, none of which is shorter; the longest first. */
+const byBeginning = new Map<string, Token[]>()
+for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
+  const beginning = each.name.slice(0, 2)
+  byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), each])
 }
-const longest = Math.max(...[...literals.keys()].map((literal) => literal.length))
-const mayBegin = /[<[◁]/g
+const longest = Math.max(...tokens.map(({ name }) => name.length))
+const mayBegin = /[<[\]◁]/g
 
 /** Where the next token may begin, from `from` on; -1 = nowhere. */
 export function nextPlace(text: string, from: number): number {
@@ -88,13 +88,16 @@ export function nextPlace(text: string, from: number): number {
 }
 
 /** The token at such a place; `undefined` = none, `'unsure'` = that depends on what follows the text. */
-export function tokenAt(text: string, index: number): Token | 'unsure' | undefined {
-  const beginning = text.slice(index, index + 2).toLowerCase()
-  if (beginning.length < 2) return 'unsure'
-  const candidates = byBeginning.get(beginning)
-  if (candidates === undefined) return undefined
+export function tokenAt(text: string, index: number, isLast: boolean): Token | 'unsure' | undefined {
   const rest = text.slice(index, index + longest).toLowerCase()
-  const found = candidates.find(([literal]) => rest.startsWith(literal))
-  if (found !== undefined) return found[1]
-  return candidates.some(([literal]) => literal.startsWith(rest)) ? 'unsure' : undefined
+  const isOver = isLast || rest.length === longest
+  if (rest.length < 2) return isOver ? undefined : 'unsure'
+  for (const each of byBeginning.get(rest.slice(0, 2)) ?? []) {
+    if (rest.startsWith(each.name)) return each
+    if (!isOver && each.name.startsWith(rest)) return 'unsure'
+  }
+  return undefined
 }
+
+/** The name of a tool without the control tokens that some servers leave at its end. */
+export const cutName = (name: string): string => name.replace(/[<[].*$/s, '').trim() || name

@@ -1,4 +1,4 @@
-import { cut } from '@meup/folds'
+import { cut, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, correlations } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
@@ -121,6 +121,7 @@ export class Answering {
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
     const patience = toolbox.createPatience()
     let wasMisused = false
+    let wasBroken = false
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
@@ -142,9 +143,14 @@ export class Answering {
       signal.throwIfAborted()
       this.#budget.add({ model: dialogue.model, tokens: step.spent, ms: options.clock.now() - begin })
       this.#shown.add(step.shown)
+      if (step.end === 'broken' && dialogue.mayRetry && !wasBroken) {
+        wasBroken = true
+        live.restart()
+        continue
+      }
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
         this.#steering.close()
-        return getAnswer(step)
+        return getAnswer(step, dialogue)
       }
       live.restart()
       if (step.end === 'stopped' || step.calls.length === 0) continue
@@ -266,18 +272,32 @@ class TurnBudget {
 }
 
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
+const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
+/** Characters of an answer that is not whole, and of a finish reason. */
+const [maxHalfChars, maxReasonChars] = [300, 40]
 
 /** The text of a last step. Throws `NoAnswerError` where there is none to give. */
-function getAnswer({ text, end, tagged }: ModelStep): string {
-  const answer = text.trim()
-  if (end === 'broken')
-    throw new NoAnswerError(`the model's answer broke off${answer && `: ${cut(answer, 300)}`}`)
-  if (end === 'filtered') throw new NoAnswerError(`the model's provider withheld the answer`)
-  if (answer === '') {
-    const why = end === 'length' ? ' before its limit of tokens' : tagged === '' ? '' : ', it only thought'
-    throw new NoAnswerError(`the model gave no answer${why}`)
+function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {
+  const { end, reason } = step
+  const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`
+  const answer = step.text.trim()
+  const named = reason === undefined ? '' : `"${cut(onOneLine(reason), maxReasonChars)}"`
+  const half = answer && `: ${cut(answer, maxHalfChars)}`
+  if (end === 'broken') {
+    const how = named === '' ? 'without a finish reason' : `with ${named}`
+    throw new NoAnswerError(`${title} broke off its answer ${how}${half || '; ask again'}`)
   }
+  if (end === 'filtered') throw new NoAnswerError(`${title} withheld its answer${named && ` with ${named}`}`)
+  if (answer === '') throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
+  if (end === 'unsure') return `${answer}${isUnsure(named)}`
   return end === 'length' ? `${answer}${isCut}` : answer
+}
+
+function explainSilence({ end, tagged, thoughts }: ModelStep, provider: string): string {
+  if (end === 'length') return ' before its limit of tokens'
+  if (tagged !== '') return ', it only thought'
+  const hasThought = thoughts.some(({ text }) => text.trim() !== '')
+  return hasThought ? `, it only thought: check the reasoning parser of ${provider}` : ''
 }
 
 /** There will be no answer, and why: for everyone to read. */

@@ -4,10 +4,12 @@ import { frameResult, quoteFurtherLines } from '../agent/frame-message.js'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
+import { sendVerbatim } from '../client/frames.js'
 import { ProposalError } from '../client/proposal.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
+import { areNumbersExact, parseJson, splitJson } from '../extract/json-text.js'
 import type { CallResult, WantedCall } from './dialogue.js'
 import { restoreNames } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
@@ -68,18 +70,31 @@ export async function callTools(
 }
 
 /** The call, or what is wrong with it. What its arguments mean is the tool's own business. */
-function checkCall({ name, input, problem }: WantedCall, parts: CallToolsOptions): Call | string {
+function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | string {
   const tool = parts.tools.get(name)
-  if (tool === undefined) return `there is no tool ${cut(name, 100)}`
-  if (problem !== undefined) return problem
-  if (!isRecord(input)) return `the arguments of ${name} are no JSON object`
+  if (tool === undefined) return `there is no tool ${name}`
+  const input = parseJson(json)
+  if (!isRecord(input))
+    return `the arguments of ${name} are no JSON object, or are cut off: ${cut(json, 100)}`
   const { args, rationale: given } = splitRationale(input, tool.rationaleKey)
   const { required } = tool.inputSchema
   const missing = (Array.isArray(required) ? required : []).filter((key) => !(String(key) in args))
   if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
   const { commentary, summary } = parts
   const why = chooseRationale({ given, args, commentary, summary })
-  return { tool: `${tool.participant}/${tool.name}`, args: restoreNames(args, tool.propertyNames), why }
+  // Of a tool whose arguments have other names, a number keeps the digits that it can hold.
+  const sent = tool.propertyNames.size > 0 ? restoreNames(args, tool.propertyNames) : withNumbers(args, json)
+  return { tool: `${tool.participant}/${tool.name}`, args: sent, why }
+}
+
+/** Arguments whose numbers are sent with the digits that the model wrote. */
+function withNumbers(args: Call['args'], json: string): Call['args'] {
+  if (areNumbersExact(json)) return args
+  const members = new Map(splitJson(json))
+  const given = Object.entries(args).map(
+    ([name, value]) => `${JSON.stringify(name)}:${members.get(name) ?? JSON.stringify(value)}`,
+  )
+  return sendVerbatim(args, `{${given.join(',')}}`)
 }
 
 function makeCall(

@@ -12,12 +12,14 @@ export interface ThinkingDelta {
 
 /** A call that a model wants made. */
 export interface WantedCall {
+  /** No two calls of a step have the same. */
   readonly id: string
-  /** As the model names it. */
+  /** As the tool is offered; where there is no such tool, what the model wrote, in letters that no provider refuses. */
   readonly name: string
+  /** The arguments as the model wrote them: a JSON object, if it made no mistake. */
+  readonly json: string
+  /** Their value, in which integers that a number cannot hold are texts; the arguments themselves where they are no JSON. */
   readonly input: unknown
-  /** Why the call makes no sense: no such tool, no JSON. */
-  readonly problem?: string
 }
 
 /** What became of a call, for the model to read. */
@@ -74,8 +76,13 @@ export interface ModelStep {
   readonly spent: Spent
   /** `undefined`: as far as can be seen, it did not think. */
   readonly shown: ShownReasoning | undefined
-  /** `length`: it ran into a limit of tokens; `broken`: the stream ended too early; `stopped`: it was stopped by us. */
-  readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
+  /**
+   * `length`: it ran into a limit of tokens; `filtered`: the provider withheld it; `broken`: the stream ended too early; `unsure`: nobody
+   * knows the finish reason; `stopped`: it was stopped by us.
+   */
+  readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'unsure' | 'stopped'
+  /** The finish reason, as the provider calls it. */
+  readonly reason?: string
 }
 
 /** Hears a step while it is made. */
@@ -99,6 +106,8 @@ export interface Dialogue {
   readonly model: string
   /** Who provides it, for people to read. */
   readonly provider: string
+  /** Whether a request that failed may be made again. */
+  readonly mayRetry: boolean
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
   /** Whether the model takes files of this type in results of calls. */

@@ -67,7 +67,7 @@ function freeKey(properties: Schema): string {
 }
 
 /** Separates a model's text from its thoughts in tags such as `<think>`. */
-export function splitTaggedThoughts(text: string): TagTexts {
+function splitTaggedThoughts(text: string): TagTexts {
   const reader = new TagReader({ prefilled: false })
   reader.push(text)
   return reader.end()

@@ -1,6 +1,7 @@
 import { type AnyEnvelope, correlations, isThought, Kind } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { defined } from '../client/defined.js'
 import { getErrorMessage } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
@@ -127,7 +128,7 @@ export class TurnRecorder {
   /** What was thought goes before what was said, as it came. */
   answered(step: ModelStep, ms: number): void {
     this.#do(() => {
-      const { text, calls, thoughts, spent, shown, end } = step
+      const { text, calls, thoughts, spent, shown, end, reason } = step
       const { mask } = this.#options
       this.#isAsking = false
       const reasoning = thoughts.map(({ text, format, attached }): CommitDraft => {
@@ -147,7 +148,7 @@ export class TurnRecorder {
       }
       const { input, output } = spent
       const usage = input + output > 0 ? { usage: spent } : {}
-      const metadata = { ms, end, ...(shown !== undefined && { shown }) }
+      const metadata = { ms, end, ...defined({ reason, shown }) }
       this.#commit([...reasoning, { content, metadata, ...usage }])
     })
   }

@@ -237,11 +237,20 @@ describe('a response of hundreds of thousands of characters', () => {
     ['stray backticks', '<think>``a`</think>'],
     ['white space', ' \n'],
     ['tool calls', '<think><tool_call>'],
+    ['control tokens', '</s> <|im_end|>'],
+    ['fields of calls', '<invoke name="f"><parameter name="a">'],
   ])('%s', (_, unit) => {
     const content = `<think>${fill(unit)}</think>${fill(unit)}`
     const whole = extractReasoning({ choices: [{ message: { content } }] })
     const pieces = content.match(/[\s\S]{1,61}/g) ?? []
     expect(streamed(pieces.map(delta)).extraction).toEqual(whole)
+  })
+
+  test('blanks after a control token, in single characters', () => {
+    const stream = new ReasoningStream()
+    stream.push(delta('Yes</s>'))
+    for (let sent = 0; sent < size; sent++) stream.push(delta(' '))
+    expect(stream.end().text.trim()).toBe('Yes')
   })
 
   test('a thought in single characters', () => {

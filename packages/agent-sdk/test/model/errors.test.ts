@@ -42,7 +42,11 @@ describe('an answer that is none', () => {
   test.for<[string, readonly Deed[], string]>([
     ['is empty', [], 'I could not answer: the model gave no answer'],
     ['is blank', [{ text: ' \n ' }], 'I could not answer: the model gave no answer'],
-    ['is but reasoning', [{ reasoning: 'Hm.' }], 'I could not answer: the model gave no answer'],
+    [
+      'is but reasoning',
+      [{ reasoning: 'Hm.' }],
+      'I could not answer: the model gave no answer, it only thought: check the reasoning parser of scripted',
+    ],
     [
       'is but a thought in tags',
       [{ text: '<think>Hm.' }],
@@ -56,15 +60,15 @@ describe('an answer that is none', () => {
     [
       'breaks off',
       [{ text: 'I would' }, { end: 'broken' }],
-      `I could not answer: the model's answer broke off: I would`,
+      'I could not answer: script of scripted broke off its answer without a finish reason: I would',
     ],
     [
       'is withheld',
       [{ text: 'Boom' }, { end: 'content-filter' }],
-      `I could not answer: the model's provider withheld the answer`,
+      'I could not answer: script of scripted withheld its answer with "content-filter"',
     ],
   ])('%s', async ([, step, answer]) => {
-    await using here = await stage([step])
+    await using here = await stage([step], { settings: { maxRetries: 0 } })
     expect(await here.ask()).toBe(answer)
     expect(listStory(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
     expect(here.troubles).toEqual([])
@@ -75,10 +79,28 @@ describe('an answer that is none', () => {
     expect(await here.ask()).toBe('It is\n\n(The answer ends here: the model reached its limit of tokens.)')
   })
 
-  test('calls of a stream that breaks off are not made', async () => {
-    await using here = await stage([[...adding({ a: 1, b: 2 }), { end: 'broken' }]])
-    expect(await here.ask()).toBe(`I could not answer: the model's answer broke off`)
-    expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+  test.for([
+    ['half a call', ['{"a":1']],
+    ['a whole call and half a call', ['{"a":1,"b":2}', '{"a":1']],
+  ] as const)(
+    'of a stream that breaks off %s is not made; the model is asked again, once',
+    async ([, inputs]) => {
+      const step: Deed[] = [...inputs.map((input) => ({ call: 'desk__add', input })), { end: 'broken' }]
+      await using here = await stage([step, step])
+      expect(await here.ask()).toBe(
+        'I could not answer: script of scripted broke off its answer without a finish reason; ask again',
+      )
+      expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+      expect(here.model.requests).toHaveLength(2)
+      expect(getPrompt(here.model, 1)).toEqual(getPrompt(here.model, 0))
+    },
+  )
+
+  test('whole calls of a stream that breaks off are made', async () => {
+    const both = [...adding({ a: 1, b: 2 }), ...adding({ a: 3, b: 4 }), { end: 'broken' } as const]
+    await using here = await stage([both, answering('3 and 7')])
+    expect(await here.ask()).toBe('3 and 7')
+    expect(getToolResults(here, 1)).toEqual(['3', '7'])
   })
 })
 
@@ -87,7 +109,7 @@ describe('a call that makes no sense', () => {
     ['of no tool', { call: 'desk__fly', input: {} }, /there is no tool desk__fly/],
     ['without the arguments', { call: 'desk__add', input: { a: 1 } }, /desk__add needs the arguments b/],
     ['with a list', { call: 'desk__add', input: [1, 2] }, /the arguments of desk__add are no JSON object/],
-    ['with half of them', { call: 'desk__add', input: '{"a":1,"b' }, /the call makes no sense: .*JSON/s],
+    ['with half of them', { call: 'desk__add', input: '{"a":1,"b' }, /, or are cut off: \{"a":1,"b/],
   ]
 
   test.for(senseless)('%s: the model is told', async ([, deed, problem]) => {

@@ -90,5 +90,13 @@ function formatEnvelope(envelope: AnyEnvelope): string[] {
   return [text === undefined ? envelope.kind : `${envelope.kind}: ${text}`]
 }
 
+/** What the agent has called, in order. */
+export const getToolCalls = ({ heard }: Pick<Stage, 'heard'>): unknown[] =>
+  heard.all.flatMap((each) => {
+    if (each.kind !== Kind.mcpRequest || each.payload.method !== 'tools/call') return []
+    const { name, arguments: args } = each.payload.params ?? {}
+    return [{ name, arguments: args }]
+  })
+
 /** The messages of a request, as the model gets them. */
 export const getPrompt = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []

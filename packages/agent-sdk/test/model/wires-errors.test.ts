@@ -28,7 +28,7 @@ const halfCall = [
 describe('over the wire of a provider', () => {
   const title = 'claude-sonnet-4-5 of anthropic'
   const nonsense = `${title} sent what makes no sense`
-  const broken = `the model's answer broke off`
+  const broken = `${title} broke off its answer without a finish reason; ask again`
   test.for<[name: string, answer: string, why: string]>([
     ['a stream that breaks off in a thought', halfThought, broken],
     ['a stream that breaks off in a call', begin + halfCall, broken],

@@ -66,7 +66,7 @@ interface Request {
   /** As they are kept; the model gets them in turns. */
   readonly messages: readonly ModelMessage[]
   readonly leftOut: number
-  readonly tools: ReadonlyMap<string, Pick<SpaceTool, 'description' | 'inputSchema'>>
+  readonly tools: ReadonlyMap<string, Pick<SpaceTool, 'name' | 'description' | 'inputSchema'>>
 }
 
 /** What came of a request: an answer, or a failure with as much of the answer as had come. */
@@ -112,6 +112,10 @@ export class AiDialogue implements Dialogue {
     this.#served = served
     this.#others = others
     while (this.#served.restsUntil > this.#clock.now() && this.#others.length > 0) this.#fallBack()
+  }
+
+  get mayRetry(): boolean {
+    return this.#options.settings?.maxRetries !== 0
   }
 
   get model(): string {
@@ -213,7 +217,7 @@ export class AiDialogue implements Dialogue {
   /** One request: its answer, or what went wrong. Rejects where the model does not come to an end. */
   async #attempt(request: Request, listener: StepListener, signal: AbortSignal): Promise<Outcome> {
     const served = this.#served
-    const collector = new Collector()
+    const collector = new Collector(request.tools)
     const guard = new LoopGuard()
     const stop = new AbortController()
     const watch = new StallWatch(this.#clock, this.#stallMs, {
@@ -230,7 +234,7 @@ export class AiDialogue implements Dialogue {
           listener.send(this.#toPrompt(request))
         }
         const text = collector.push(part)
-        if (text !== '' && this.#options.live !== false) listener.say(text)
+        if (text !== '' && served.liveness.mayShow) listener.say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
         else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
@@ -255,7 +259,8 @@ export class AiDialogue implements Dialogue {
       watch.stop()
     }
     if (!hasBegun) listener.send(this.#toPrompt(request))
-    const message = collector.message(true)
+    if (collector.isUnmarked !== undefined) served.liveness.onAnswer(collector.isUnmarked)
+    const message = collector.message()
     if (message !== undefined) this.#conversation.add(message, served)
     return { step: collector.step(served.isSummary) }
   }
@@ -333,7 +338,7 @@ const preludes: ReadonlySet<string> = new Set([
 ])
 
 function stopped(): ModelStep {
-  const collector = new Collector()
+  const collector = new Collector(new Map())
   collector.stop()
   return collector.step(false)
 }
@@ -355,7 +360,7 @@ function offerOn({ takesTools, schemas }: Terms, name: string, tool: OfferedTool
   const form = takesTools ? schemas.get(name) : 'none'
   if (form === 'none') return []
   const inputSchema = form === 'plain' ? toPlainSchema(tool.inputSchema) : tool.inputSchema
-  return [[name, { ...defined({ description: tool.description }), inputSchema }] as const]
+  return [[name, { name: tool.name, ...defined({ description: tool.description }), inputSchema }] as const]
 }
 
 /** What servers say of their tools. Each of its lines is marked, so that it cannot pass for anything else. */

@@ -1,11 +1,21 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
-import { getErrorMessage } from '../../client/errors.js'
+import { ReasoningStream } from '../../extract/extract-reasoning.js'
+import type { StreamEvent } from '../../extract/extraction.js'
+import { type Ending, readEnding } from '../../extract/finish-reasons.js'
 import { TagReader } from '../../extract/tag-reader.js'
 import type { ModelStep, ShownReasoning, Spent, Thought, WantedCall } from '../../model/dialogue.js'
-import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
+import { isRecord } from '../../model/rationale.js'
+import { type Block, type Item, type ReadStep, readStep } from '../../model/read-step.js'
+import type { Tools } from '../../model/wanted-calls.js'
 
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
+type BlockType = Block<ProviderMetadata>['type']
+/** What is read of a call; of one that makes no sense to `ai`, too. */
+type ToolCallPart = Pick<
+  Extract<Part, { type: 'tool-call' }>,
+  'toolCallId' | 'toolName' | 'input' | 'providerMetadata'
+>
 
 /** Of a block of text or reasoning: its beginning, more of it, or its end. */
 type Piece = Pick<
@@ -13,45 +23,68 @@ type Piece = Pick<
   'type' | 'id' | 'providerMetadata'
 >
 
-/** A block of text or reasoning that grows, with what its provider attaches to it. */
-interface Block {
-  readonly type: 'text' | 'reasoning'
-  text: string
-  /** To go back as it came. The latest counts: a signature comes at the end. */
-  attached: ProviderMetadata | undefined
-  isWhole: boolean
-  /** Finds what is thought in tags while the text grows. */
-  readonly reader: TagReader | undefined
+/** What `ai` makes of finish reasons, where the provider gives none of its own: what is withheld then is a refusal in the model's words. */
+const endings: Partial<Record<FinishReason, Ending>> = {
+  stop: 'whole',
+  'tool-calls': 'whole',
+  length: 'cut',
+  'content-filter': 'whole',
 }
+const ends = { whole: 'done', cut: 'length', refused: 'filtered', failed: 'broken' } as const
 
-const ends: Partial<Record<FinishReason, ModelStep['end']>> = {
-  length: 'length',
-  'content-filter': 'filtered',
-  error: 'broken',
-  interrupted: 'broken',
-}
-
-/** Puts together what one answer of a model is, from the parts of its stream. */
+/** Decodes what a model sends in one step, from the parts of its stream, and has it read when it is over. */
 export class Collector {
-  readonly #content: (
-    | Block
-    | { readonly type: 'call'; readonly part: Extract<Part, { type: 'tool-call' }> }
-  )[] = []
-  readonly #open = new Map<string, Block>()
+  readonly #tools: Tools
+  readonly #blocks: Block<ProviderMetadata>[] = []
+  readonly #open = new Map<string, Block<ProviderMetadata>>()
+  /** Reads what `ai` refuses to read. */
+  readonly #odd = new ReasoningStream()
   #end: ModelStep['end'] = 'broken'
+  #reason: string | undefined
   #spent: Spent = { input: 0, output: 0, reasoning: 0 }
+  #read: ReadStep<ProviderMetadata> | undefined
+
+  constructor(tools: Tools) {
+    this.#tools = tools
+  }
 
   /** Gives the text that it adds to the answer. Throws what the provider reports as an error. */
   push(part: Part): string {
-    const { type } = part
-    if (type === 'text-start' || type === 'reasoning-start') this.#begin(part)
-    else if (type === 'text-delta' || type === 'reasoning-delta') return this.#grow(part, part.text)
-    else if (type === 'text-end' || type === 'reasoning-end') return this.#grow(part, '', true)
-    else if (type === 'tool-call') this.#content.push({ type: 'call', part })
-    else if (type === 'finish-step') this.#finish(part)
-    else if (type === 'abort') this.stop()
-    else if (type === 'error') throw part.error
-    return ''
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#begin(getBlockType(part.type), part.id, part.providerMetadata)
+        return ''
+      case 'text-delta':
+      case 'reasoning-delta':
+        return this.#grow(part, part.text)
+      case 'text-end':
+      case 'reasoning-end':
+        return this.#grow(part, '', true)
+      case 'tool-input-start':
+        this.#begin('call', part.id, part.providerMetadata, part.toolName)
+        return ''
+      case 'tool-input-delta':
+        this.#addArguments(part.id, part.delta)
+        return ''
+      case 'tool-call':
+        this.#endCall(part)
+        return ''
+      case 'finish-step':
+        this.#finish(part)
+        return ''
+      case 'error':
+        return this.#recover(part.error)
+      default:
+        if (part.type === 'abort') this.stop()
+        return ''
+    }
+  }
+
+  /** Whether some of what was said was a thought that began without a mark; `undefined` = nothing was said. */
+  get isUnmarked(): boolean | undefined {
+    const texts = this.#blocks.filter(({ type, text }) => type === 'text' && text.trim() !== '')
+    return texts.length === 0 ? undefined : texts.some(({ reader }) => reader.isUnmarked)
   }
 
   stop(): void {
@@ -60,85 +93,69 @@ export class Collector {
 
   /** `isSummary`: the provider writes its reasoning for people to read. */
   step(isSummary: boolean): ModelStep {
-    const parts = this.#content.flatMap((each) =>
-      each.type === 'text' ? [splitTaggedThoughts(each.text)] : [],
-    )
-    const isOver = this.#end === 'done' || this.#end === 'length'
-    const tagged = parts
-      .map(({ reasoning }) => reasoning)
+    const { items, end } = this.#readStep()
+    const texts = items.filter((each) => each.type === 'text')
+    const tagged = texts
+      .map((each) => each.tagged)
       .join('\n')
       .trim()
     return {
-      text: parts.map(({ text }) => text).join(''),
+      text: texts.map(({ text }) => text).join(''),
       tagged,
-      thoughts: this.#thoughts(),
+      thoughts: items.flatMap(getThoughts),
       shown: tagged === '' ? this.#shown(isSummary) : 'full',
-      calls: isOver ? this.#calls() : [],
+      calls: items.flatMap((each) => (each.type === 'call' ? each.calls : [])),
       spent: this.#spent,
-      end: this.#end,
+      end,
+      ...(this.#reason !== undefined && { reason: this.#reason }),
     }
   }
 
   /**
-   * The answer as the model gets it back: what its provider has attached goes with it, unchanged and in order. Reasoning
-   * to which nothing is attached goes back only to those who ask for it, and never as text.
+   * The answer as the model may get it back: what its provider has attached goes with it, unchanged and in order. `undefined`: there
+   * is nothing to go back.
    */
-  message(wantsReasoning: boolean): AssistantModelMessage | undefined {
-    const isHalf = this.#end === 'stopped' || this.#end === 'broken'
-    const content = this.#content.flatMap((each): Content[] => {
-      if (each.type === 'call') return isHalf ? [] : [toToolCall(each.part)]
+  message(): AssistantModelMessage | undefined {
+    const { items, end } = this.#readStep()
+    const isStopped = end === 'stopped'
+    const content = items.flatMap((each): Content[] => {
       const { attached } = each
-      const options = attached === undefined || isHalf ? {} : { providerOptions: attached }
-      if (each.type === 'text') {
-        const { text } = splitTaggedThoughts(each.text)
-        return text === '' && attached === undefined ? [] : [{ type: 'text', text, ...options }]
-      }
+      const options = attached === undefined || isStopped ? {} : { providerOptions: attached }
+      if (each.type === 'call')
+        return each.calls.map((call, at) => ({ ...toToolCall(call), ...(at === 0 && options) }))
+      const { type, text } = each
+      if (type === 'text') return text === '' && attached === undefined ? [] : [{ type, text, ...options }]
       // Without what follows it, a thought is refused.
-      if (isHalf || !each.isWhole || (attached === undefined && !wantsReasoning)) return []
-      return [{ type: 'reasoning', text: each.text, ...options }]
+      if (isStopped || !each.isWhole) return []
+      return [{ type, text, ...options }]
     })
-    return content.length === 0 ? undefined : { role: 'assistant', content }
+    return content.length === 0 || end === 'broken' ? undefined : { role: 'assistant', content }
   }
 
-  #thoughts(): Thought[] {
-    return this.#content.flatMap((each): Thought[] => {
-      if (each.type === 'call') return []
-      const { type, text, attached } = each
-      if (type === 'text') {
-        const reader = new TagReader({ prefilled: false })
-        reader.push(text)
-        reader.end()
-        return reader.thoughts.map((thought) => ({ text: thought, format: 'think_tags' }))
-      }
-      if (text === '' && attached === undefined) return []
-      const format = attached !== undefined && 'anthropic' in attached ? 'anthropic' : 'parsed'
-      return [{ text, format, ...(attached && { attached }) }]
-    })
+  /** Once, when nothing more comes. */
+  #readStep(): ReadStep<ProviderMetadata> {
+    const decoded = {
+      blocks: this.#blocks,
+      end: this.#end,
+      ...(this.#reason !== undefined && { reason: this.#reason }),
+    }
+    this.#read ??= readStep(decoded, this.#tools)
+    return this.#read
   }
 
   #shown(isSummary: boolean): ShownReasoning | undefined {
-    const thoughts = this.#content.filter((each): each is Block => each.type === 'reasoning')
+    const thoughts = this.#blocks.filter(({ type }) => type === 'reasoning')
     if (thoughts.some(({ text }) => text.trim() !== '')) return isSummary ? 'summary' : 'full'
     if (thoughts.some(({ attached }) => isSealed(attached))) return 'encrypted'
     return thoughts.length > 0 || this.#spent.reasoning > 0 ? 'omitted' : undefined
   }
 
-  #calls(): WantedCall[] {
-    return this.#content.flatMap((each) => {
-      if (each.type !== 'call') return []
-      const { toolCallId: id, toolName: name, input, invalid, error } = each.part
-      const problem =
-        invalid === true ? { problem: `the call makes no sense: ${getErrorMessage(error)}` } : {}
-      return [{ id, name, input, ...problem }]
-    })
-  }
-
-  #begin({ type, id, providerMetadata }: Piece): void {
-    const blockType = getBlockType(type)
-    const reader = blockType === 'text' ? new TagReader({ prefilled: false }) : undefined
-    const block: Block = { type: blockType, text: '', attached: providerMetadata, isWhole: false, reader }
-    this.#open.set(`${block.type} ${id}`, block)
-    this.#content.push(block)
+  #begin(type: BlockType, id: string, attached?: ProviderMetadata, name = ''): Block<ProviderMetadata> {
+    const reader = new TagReader({ prefilled: false })
+    const block = { type, id, name, text: '', attached, isWhole: false, reader }
+    this.#open.set(`${type} ${id}`, block)
+    this.#blocks.push(block)
+    return block
   }
 
   #grow({ type, id, providerMetadata }: Piece, text: string, isWhole = false): string {
@@ -147,16 +164,68 @@ export class Collector {
     block.text += text
     block.attached = providerMetadata ?? block.attached
     block.isWhole = isWhole
-    const pieces = (isWhole ? block.reader?.flush() : block.reader?.push(text)) ?? []
+    return block.type === 'text' ? this.#say(block, text, isWhole) : ''
+  }
+
+  /** Gives what is certain to be text. */
+  #say({ reader }: Block<ProviderMetadata>, text: string, isWhole: boolean): string {
+    const pieces = isWhole ? reader.flush() : reader.push(text)
     return pieces.flatMap((piece) => (piece.type === 'text' ? [piece.text] : [])).join('')
   }
 
-  #finish({ finishReason, rawFinishReason, usage }: Extract<Part, { type: 'finish-step' }>): void {
+  #addArguments(id: string, text: string): void {
+    const block = this.#open.get(`call ${id}`)
+    if (block !== undefined) block.text += text
+  }
+
+  /** The arguments as the model wrote them came before, as a rule; else they are made of their value. */
+  #endCall({ toolCallId: id, toolName, input, providerMetadata }: ToolCallPart): void {
+    const block = this.#open.get(`call ${id}`) ?? this.#begin('call', id, undefined, toolName)
+    this.#open.delete(`call ${id}`)
+    block.text ||= typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
+    block.attached = providerMetadata ?? block.attached
+    block.isWhole = true
+  }
+
+  #finish({ finishReason, rawFinishReason: reason, usage }: Extract<Part, { type: 'finish-step' }>): void {
     const { inputTokens: input = 0, outputTokens: output = 0, outputTokenDetails } = usage
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
+    this.#reason = reason
+    const ending = readEnding(reason ?? '') ?? endings[finishReason]
     // A stream that ends without saying why was cut off on its way.
-    if (finishReason !== 'other' || rawFinishReason !== undefined) this.#end = ends[finishReason] ?? 'done'
+    const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
+    this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
+
+  /** An event in a form that `ai` does not expect is read by other means. Rethrows all other errors, but that the end is missing. */
+  #recover(error: unknown): string {
+    const { name, value, data } = isRecord(error) ? error : {}
+    if (name === 'AI_InvalidResponseDataError' && data === undefined) return ''
+    const events = name === 'AI_TypeValidationError' ? this.#odd.push(value) : []
+    if (events.length === 0) throw error
+    return events.map((event) => this.#addOdd(event)).join('')
+  }
+
+  #addOdd(event: StreamEvent): string {
+    if (event.type === 'usage') return ''
+    if (event.type === 'toolCall') {
+      const { id, name: toolName, arguments: input } = event
+      this.#endCall({ toolCallId: id || `odd-${this.#blocks.length}`, toolName, input })
+      return ''
+    }
+    const block = this.#open.get(`${event.type} odd`) ?? this.#begin(event.type, 'odd')
+    block.text += event.text
+    return event.type === 'text' ? this.#say(block, event.text, false) : ''
+  }
+}
+
+function getThoughts(item: Item<ProviderMetadata>): Thought[] {
+  if (item.type === 'call') return []
+  if (item.type === 'text') return item.thoughts.map((text) => ({ text, format: 'think_tags' }))
+  const { text, attached } = item
+  if (text === '' && attached === undefined) return []
+  const format = attached !== undefined && 'anthropic' in attached ? 'anthropic' : 'parsed'
+  return [{ text, format, ...(attached && { attached }) }]
 }
 
 /** Whether it has thoughts that the provider alone can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of OpenAI. */
@@ -165,13 +234,12 @@ const isSealed = (attached: ProviderMetadata = {}): boolean =>
     .flatMap((fields) => Object.entries(fields))
     .some(([name, value]) => /redacted|encrypted/i.test(name) && value !== null && value !== undefined)
 
-const getBlockType = (type: string): Block['type'] => (type.startsWith('text') ? 'text' : 'reasoning')
+const getBlockType = (type: string): 'text' | 'reasoning' => (type.startsWith('text') ? 'text' : 'reasoning')
 
 /** With the reason that the model gave: it is to see what it wrote. */
-const toToolCall = (part: Extract<Part, { type: 'tool-call' }>): Content => ({
+const toToolCall = ({ id, name, input }: WantedCall): Content => ({
   type: 'tool-call',
-  toolCallId: part.toolCallId,
-  toolName: part.toolName,
-  input: isRecord(part.input) ? part.input : {}, // Some providers take nothing else.
-  ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
+  toolCallId: id,
+  toolName: name,
+  input: isRecord(input) ? input : {}, // Some providers take nothing else.
 })

@@ -65,6 +65,9 @@ async function* play(step: readonly Deed[], index: number): AsyncGenerator<Strea
     } else if ('call' in deed) {
       called++
       const input = typeof deed.input === 'string' ? deed.input : JSON.stringify(deed.input)
+      yield { type: 'tool-input-start', id, toolName: deed.call }
+      yield { type: 'tool-input-delta', id, delta: input }
+      yield { type: 'tool-input-end', id }
       yield { type: 'tool-call', toolCallId: id, toolName: deed.call, input, ...attachedTo(deed) }
     } else {
       const [kind, text] =

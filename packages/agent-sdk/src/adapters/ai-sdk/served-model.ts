@@ -1,6 +1,7 @@
 import type { ThinkingLevel } from '../../client/types.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../../model/options.js'
 import { listCredentials } from '../credentials.js'
+import { Liveness } from './liveness.js'
 import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 
 /** A model where it is reached, with what its provider was found to refuse. All conversations of an agent share it. */
@@ -16,6 +17,7 @@ export class ServedModel {
   readonly isSummary: boolean
   /** Texts that no message may quote. */
   readonly credentials: readonly string[]
+  readonly liveness: Liveness
   readonly #options: ModelOptions
   /** As the `ai` package takes it. */
   readonly model: AgentModel
@@ -27,6 +29,7 @@ export class ServedModel {
   constructor(options: ModelOptions, reach?: (getTerms: () => Terms) => AgentModel) {
     const { model, baseURL, reasoningIsSummary, replayReasoning } = options
     this.#options = options
+    this.liveness = new Liveness(options)
     this.model = reach?.(() => this.#terms) ?? model
     this.kind = getProvider(this.model)
     this.name = typeof model === 'string' ? model : model.modelId

@@ -41,6 +41,10 @@ const kinds: readonly (readonly [open: string, close: string])[] = [
   ['<mm:think>', '</mm:think>'],
   ['<seed:think>', '</seed:think>'],
   ['<|channel|>analysis<|message|>', '<|end|>'],
+  ['<|channel>thought\n', '<channel|>'],
+  ['<unused94>thought\n', '<unused95>'],
+  ['<|START_THINKING|>', '<|END_THINKING|>'],
+  ['<|inner_prefix|>', '<|inner_suffix|>'],
 ]
 
 /** How models that write tool calls as text begin them. */
@@ -56,10 +60,29 @@ const callMarkers = [
   '<TOOL_CALL>',
 ]
 
+/** What controls a conversation, in the forms of several models. */
+const controlTokens = [
+  ...['<eos>', '<|im_end|>', '<end_of_turn>', '</s>', '<|eot_id|>', '<|endoftext|>', '<turn|>'],
+  ...['<｜end▁of▁sentence｜>', '<|return|>', '<|EOT|>', '[e~[', '<|END_OF_TURN_TOKEN|>'],
+]
+
 const moreCases: readonly TagCase[] = [
   ...callMarkers.map((marker) =>
-    c(`a call that begins with ${marker}`, `<think>a${marker}x`, 'a', `${marker}x`),
+    c(`a call that begins with ${marker}`, `<think>a${marker}{}`, 'a', `${marker}{}`),
   ),
+  ...callMarkers.map((marker) =>
+    c(
+      `a thought that goes on after ${marker}`,
+      `<think>a${marker}{} b</think>c`,
+      `a${marker}{} b`,
+      'c',
+      late,
+    ),
+  ),
+  c('a thought that speaks of a call, without an end', '<think>a <tool_call> b', 'a <tool_call> b', '', {
+    ...cut,
+    ...late,
+  }),
 
   c('lines that end as on Windows', '<think>\r\na\r\nb\r\n</think>\r\n\r\nc\r\nd', 'a\r\nb', 'c\r\nd'),
   c('a mark of the order of bytes', '\uFEFF<think>a</think>b', 'a', 'b'),
@@ -75,7 +98,7 @@ const moreCases: readonly TagCase[] = [
   ),
   c('many angle brackets before the end', '<think>a <<<</think>>b', 'a <<<', '>b'),
   c('an end that begins twice', '<think>a</thi</think>b', 'a</thi', 'b'),
-  same('a beginning that begins twice', '<thi<think>a</think>b'),
+  c('a beginning that begins twice', '<thi<think>a</think>b', 'a', '<thib'),
   same('a tag that closes itself', '<think/>a'),
   same('a tag with an attribute', '<think depth="3">a'),
   same('a tag with a space', '<think >a'),
@@ -152,9 +175,27 @@ export const tagCases: readonly TagCase[] = [
   same('no tag', 'plain text\n'),
   same('nothing', ''),
   same('white space alone', ' \n '),
-  same('a tag in the midst of an answer', 'Hello <think>a</think> world'),
-  same('a tag at the beginning of a later line', 'Hello\n<think>a</think>\nworld'),
-  same('a beginning without an end in the midst', 'Use <think> for that'),
+  c('a tag in the midst of an answer', 'Hello <think>a</think> world', 'a', 'Hello world'),
+  c('a tag at the beginning of a later line', 'Hello\n<think>a</think>\nworld', 'a', 'Hello\nworld'),
+  c('a tag after a heading', '## So\n\n<think>a</think>\n\nb', 'a', '## So\n\nb'),
+  c('a tag after what is not seen', '\u200B<think>a</think>b', 'a', '\u200Bb'),
+  c('a tag in the midst, without an end', 'Let me see.\n\n<think>a\nb', 'a\nb', 'Let me see.\n\n', cut),
+  c('a tag in a line, without an end', 'Let me see. <think>a\nb', 'a\nb', 'Let me see. ', cut),
+  c('a tag in a sentence, before many lines', 'Use <think>\na', 'a', 'Use ', cut),
+  c('an element of a document', 'Say <reason>a</reason>, please', null, 'Say <reason>a</reason>, please'),
+  c('such an element on a line of its own', 'So:\n<reasoning>a</reasoning>\nb', 'a', 'So:\nb'),
+  c('a tag behind a stray backtick', 'It`s\u00a0so. <think>a\nb</think>c', 'a\nb', 'It`s\u00a0so. c'),
+  c('a tag behind a stray backtick, without an end', 'It`s so. <think>a', 'a', 'It`s so. ', cut),
+  c('a control token behind a stray backtick', 'It`s 5.<eos>', null, 'It`s 5.'),
+  c(
+    'a tag after a fence that begins within a line',
+    `So:${fence}js\nf()\n${fence}\n<think>a</think>b`,
+    'a',
+    `So:${fence}js\nf()\n${fence}\nb`,
+  ),
+  same('a tag in a fence that begins within a line', `So:${fence}xml\n<think>a</think>\n${fence}\nb`),
+  same('a tag between quotation marks', 'It writes "<think>" and “</think>”.'),
+  c('a beginning without an end in a sentence', 'Use <think> for that', null, 'Use <think> for that', late),
   same('a tag in backticks at the beginning', '`<think>` begins and `</think>` ends it'),
   same('a fence at the beginning', `${fence}\n<think>a</think>\n${fence}\n`),
   same('a fence of tildes', 'So:\n~~~\n</think>\n~~~\nyes'),
@@ -166,7 +207,14 @@ export const tagCases: readonly TagCase[] = [
   same('half a tag', '<thin'),
   same('half a tag and more', '<thinly'),
   same('a tag with something in it', '<think about="it">a</think about>'),
-  same('the end of a message of another model', 'a<|end|>b'),
+  c('the end of a message of another model', 'a<|end|>b', null, 'ab'),
+  ...controlTokens.map((each) => c(`${each} at the end`, `It is 5.${each}`, null, 'It is 5.')),
+  ...controlTokens.map((each) => c(`${each} alone`, each, null, '')),
+  ...controlTokens.map((each) => same(`${each} in backticks`, `Write \`${each}\` there`)),
+  c('several control tokens', 'a<|im_end|>\n<|im_start|>assistant', null, 'a\n'),
+  same('an element that is struck out', 'It was <s>4</s> and is 5'),
+  same('what is no control token within a sentence', 'The <eos> token ends it'),
+  c('a control token before a thought', '<|im_start|>assistant\n<think>a</think>b<|im_end|>', 'a', 'b'),
   same('a tool call', '<tool_call>{"name":"x"}</tool_call>'),
 
   c('no end', '<think>a\nb', 'a\nb', '', cut),
@@ -183,6 +231,7 @@ export const tagCases: readonly TagCase[] = [
   c('the template begins it, and it is empty', '</think>b', null, 'b', prefilled),
   c('the template begins it, and nothing comes', '', null, '', prefilled),
   c('nobody says that the template begins it', 'a\n</think>\n\nb', 'a', 'b', late),
+  c('nobody says that the template of Gemma 4 begins it', 'a\n<channel|>b', 'a', 'b', late),
   c('an end is all there is of it', '\n</think>\n\nb', null, 'b'),
   c('thoughts that speak of an end', '<think>a "</think>" b</think>c', 'a "</think>" b', 'c', late),
   c('thoughts in thoughts', '<think>a<think>b</think>c</think>d', 'a<think>b</think>c', 'd', late),
@@ -232,8 +281,8 @@ export const tagCases: readonly TagCase[] = [
     'a',
     '<tool_call>{}</tool_call>b',
   ),
-  c('a tool call of DeepSeek', '<think>a<｜tool▁calls▁begin｜>x', 'a', '<｜tool▁calls▁begin｜>x'),
-  c('a tool call of Mistral', '[THINK]a[TOOL_CALLS]x', 'a', '[TOOL_CALLS]x'),
+  c('a tool call of DeepSeek', '<think>a<｜tool▁calls▁begin｜>{}', 'a', '<｜tool▁calls▁begin｜>{}'),
+  c('a tool call of Mistral', '[THINK]a[TOOL_CALLS]{}', 'a', '[TOOL_CALLS]{}'),
   c('a tool call in backticks in it', '<think>a `<tool_call>` b</think>c', 'a `<tool_call>` b', 'c'),
 
   c(

@@ -1,0 +1,38 @@
+/** In the format of gpt-oss a message has a header, and an end that answers have as well as thoughts. */
+export const answerHeaders = [
+  '<|start|>assistant',
+  '<|channel|>final<|message|>',
+  '<|channel|>commentary<|message|>',
+]
+export const ends = ['<|end|>', '<|return|>']
+
+/** What controls a conversation, and leaks where a server does not know the end of a turn of its model. */
+export const controls = [
+  ...answerHeaders,
+  ...ends,
+  ...['<|call|>', '<|begin_of_solution|>', '<|end_of_solution|>', '<|start_response|>', '<|end_response|>'],
+  ...['<|im_start|>assistant', '<|im_start|>', '<|im_end|>', '<|assistant|>', '<|user|>', '<|observation|>'],
+  ...[
+    '<|begin_of_text|>',
+    '<|end_of_text|>',
+    '<|endoftext|>',
+    '<|eot_id|>',
+    '<|eom_id|>',
+    '<|eot|>',
+    '<|eom|>',
+  ],
+  ...['<|start_header_id|>assistant<|end_header_id|>', '<|end_of_turn|>', '<|end_of_turn_token|>'],
+  ...[
+    '<|turn>model',
+    '<turn|>',
+    '<start_of_turn>model',
+    '<end_of_turn>',
+    '[e~[',
+    ']~b]ai',
+    '<|chatbot_token|>',
+  ],
+  ...['<｜begin▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<｜assistant｜>', '<｜user｜>'],
+]
+
+/** Those that may be markup of a document as well. */
+export const wordControls = ['<s>', '</s>', '<bos>', '<eos>', '<pad>', '<unk>', '[/inst]', '[eos]']

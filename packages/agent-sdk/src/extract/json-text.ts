@@ -1,0 +1,94 @@
+/** What models write as JSON, to the letter: parsed and written again, an integer over 2^53 would lose digits. */
+
+/** A string, or what stands between strings. Strings are unrolled, so that long ones need no deep stack. */
+const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
+
+/** The end of the JSON object or list that begins at this place; -1 = it has none, or none begins there. */
+export function findJsonEnd(text: string, from: number): number {
+  let depth = 0
+  token.lastIndex = from
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    const [, part = ''] = match
+    if (part === '{' || part === '[') depth++
+    else if (depth === 0) return -1
+    else if ((part === '}' || part === ']') && --depth === 0) return token.lastIndex
+  }
+  return -1
+}
+
+/** The members of a well-formed object by their names, or the elements of a list, each as it was written. */
+export function splitJson(json: string): (readonly [name: string, json: string])[] {
+  const parts: [string, string][] = []
+  let depth = 0
+  let name = ''
+  let start = 0
+  token.lastIndex = 0
+  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
+    const [, part = ''] = match
+    const begins = token.lastIndex - part.length
+    const isEnd = part === '}' || part === ']'
+    if (depth === 1 && part === ':') {
+      name = JSON.parse(json.slice(start, begins))
+      start = token.lastIndex
+    } else if (depth === 1 && (part === ',' || isEnd)) {
+      const value = json.slice(start, begins).trim()
+      if (value !== '') parts.push([name, value])
+      start = token.lastIndex
+    }
+    if (part === '{' || part === '[') {
+      if (depth++ === 0) start = token.lastIndex
+    } else if (isEnd) depth--
+  }
+  return parts
+}
+
+export const parseJson = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The arguments of the calls that a text holds, each as JSON: of one call as a rule. No arguments are an empty object, however
+ * they are written. Servers are known to glue the arguments of several calls, to begin with `{}` and go on with the arguments, to
+ * write them twice, and to write JSON within a JSON string. What is none of these is given back as it is.
+ */
+export function readArguments(text: string): readonly string[] {
+  const json = text.trim()
+  if (json === '' || json === 'null') return ['{}']
+  const value = parseJson(json)
+  if (typeof value === 'string') {
+    const inner = readArguments(value)
+    return inner.every((each) => isObject(parseJson(each))) ? inner : [text]
+  }
+  if (value !== undefined) return [json]
+  const glued: string[] = []
+  for (let at = 0; at < json.length; ) {
+    const end = findJsonEnd(json, at)
+    const piece = json.slice(at, end).trim()
+    if (end < 0 || !isObject(parseJson(piece))) return [text]
+    if (piece !== glued.at(-1)) glued.push(piece)
+    at = end
+  }
+  const filled = glued.filter((each) => splitJson(each).length > 0)
+  return filled.length > 0 ? filled : ['{}']
+}
+
+const stringOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*/g
+
+/** Whether JSON that is made of the parsed value has the same numbers. */
+export const areNumbersExact = (json: string): boolean =>
+  (json.match(stringOrNumber) ?? []).every((each) => each.startsWith('"') || String(Number(each)) === each)
+
+/** The value of JSON in which integers that a number cannot hold are texts of their digits. `undefined` = it is not JSON. */
+export const parseWithDigits = (json: string): unknown =>
+  parseJson(
+    json.replace(stringOrNumber, (each) =>
+      /^-?\d+$/.test(each) && !Number.isSafeInteger(Number(each)) ? `"${each}"` : each,
+    ),
+  )

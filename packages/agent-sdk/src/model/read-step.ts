@@ -1,0 +1,119 @@
+import { readTextCalls } from '../extract/call-forms.js'
+import { parseJson } from '../extract/json-text.js'
+import { TagReader } from '../extract/tag-reader.js'
+import type { ModelStep, WantedCall } from './dialogue.js'
+import { isRecord } from './rationale.js'
+import { bareJson, findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
+
+/** A piece of what a model sends in one step, decoded: a text, a thought, or the arguments of a call. */
+export interface Block<Attached> {
+  readonly type: 'text' | 'reasoning' | 'call'
+  readonly id: string
+  /** Of the tool that is called. */
+  readonly name: string
+  text: string
+  /** What its provider wants back with it, as it came. */
+  attached: Attached | undefined
+  isWhole: boolean
+  /** Separates a text while it grows. */
+  readonly reader: TagReader
+}
+
+/** What a piece turns out to be. */
+export type Item<Attached> =
+  | {
+      readonly type: 'text'
+      readonly text: string
+      /** What was thought in tags: for people to read, and to the letter. */
+      readonly tagged: string
+      readonly thoughts: readonly string[]
+      readonly attached: Attached | undefined
+    }
+  | (Pick<Block<Attached>, 'text' | 'attached' | 'isWhole'> & { readonly type: 'reasoning' })
+  | { readonly type: 'call'; readonly calls: readonly WantedCall[]; readonly attached: Attached | undefined }
+
+export interface DecodedStep<Attached> extends Pick<ModelStep, 'end' | 'reason'> {
+  readonly blocks: readonly Block<Attached>[]
+}
+
+export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
+  readonly items: readonly Item<Attached>[]
+}
+
+/** Reads what a model has sent: separates texts, normalises calls, and decides whether the model answers or calls. */
+export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools): ReadStep<Attached> {
+  const { blocks } = decoded
+  const given = blocks.filter(({ type, isWhole }) => type === 'call' && isWhole)
+  const end = decideEnd(decoded, given)
+  const mayCall = end === 'done' || end === 'length' || end === 'unsure'
+  const separated = blocks.map(separate)
+  const written = mayCall && given.length === 0 ? findWritten(separated, tools) : []
+  const isCalling = mayCall && (given.length > 0 || written.length > 0)
+  const ids = new Set<string>()
+  const items = separated.map(({ block, ...said }): Item<Attached> => {
+    const { type, text, attached, isWhole } = block
+    if (type === 'reasoning') return { type, text, attached, isWhole }
+    // Half a call is nothing to go back.
+    if (type === 'text') return { type, ...(mayCall ? toAnswer(said, isCalling) : said), attached }
+    return { type, attached, calls: mayCall && isWhole ? normaliseCall(block, tools, ids) : [] }
+  })
+  const added = { type: 'call', calls: written, attached: undefined } as const
+  return { end, items: written.length === 0 ? items : [...items, added] }
+}
+
+/** A server need not say that the step is over where its calls are whole. */
+function decideEnd(
+  { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
+  given: readonly Pick<Block<unknown>, 'text'>[],
+): ModelStep['end'] {
+  const areWhole = given.length > 0 && given.every(({ text }) => isRecord(parseJson(text)))
+  return end === 'broken' && reason === undefined && areWhole ? 'done' : end
+}
+
+/** A block with what is in it. */
+interface Separated<Attached> extends Said {
+  readonly block: Block<Attached>
+}
+
+interface Said {
+  readonly text: string
+  readonly tagged: string
+  readonly thoughts: readonly string[]
+  /** What the text ends in, from the mark of a call on. */
+  readonly called: string
+}
+
+function separate<Attached>(block: Block<Attached>): Separated<Attached> {
+  const { reader } = block
+  const { text, reasoning: tagged, called } = reader.end()
+  return { block, text, tagged, thoughts: reader.thoughts, called }
+}
+
+/** The calls that a model wrote as text: at the end of what it said, or where it said nothing, of what it thought. */
+function findWritten<Attached>(separated: readonly Separated<Attached>[], tools: Tools): WantedCall[] {
+  const texts = separated.filter(({ block }) => block.type === 'text')
+  const first = texts.findIndex(({ called }) => called !== '')
+  const isAtEnd = first < 0 || texts.slice(first + 1).every(({ text }) => text.trim() === '')
+  const text = texts.map((each) => each.text).join('')
+  if (text.trim() !== '' || first >= 0)
+    return isAtEnd ? findWrittenCalls(text, texts.map(({ called }) => called).join(''), tools) : []
+  const thought = separated.findLast(({ block }) => block.type === 'reasoning')?.block.text ?? ''
+  const reader = new TagReader({ prefilled: true })
+  reader.push(thought)
+  const { reasoning, called } = reader.end()
+  return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
+}
+
+/** What looked like a call and is none is text. */
+function toAnswer({ text, tagged, thoughts, called }: Said, isCalling: boolean): Omit<Said, 'called'> {
+  const isCall = readTextCalls(called || bareJson(text)).length > 0
+  if (isCalling && isCall) return { text: called === '' ? '' : text, tagged, thoughts }
+  const reader = new TagReader({ prefilled: false, findsCalls: false })
+  reader.push(called)
+  const rest = reader.end()
+  return {
+    text: text + rest.text,
+    tagged: [tagged, rest.reasoning].filter((each) => each !== '').join('\n\n'),
+    thoughts: [...thoughts, ...reader.thoughts],
+  }
+}
