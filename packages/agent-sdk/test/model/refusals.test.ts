@@ -110,7 +110,7 @@ describe('what a provider refuses is sent otherwise, once, and so from then on',
 
   test.each([
     ['m does not support tools', 400],
-    ['No endpoints found that support tool use.', 400],
+    ['No endpoints found that support tool use.', 404],
     ['"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400],
     ['function calling is not supported by this model', 500],
   ])('tools: %s, %i', async (words, status) => {

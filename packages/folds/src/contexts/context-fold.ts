@@ -54,6 +54,8 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   all(): readonly ContextView[]
   /** Which are open, and what is withheld of them. */
   readonly states: Pick<ContextStates, 'open' | 'withholds'>
+  /** What opened runs were asked by. */
+  readonly asked: Pick<AskedRuns, 'find'>
   /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
   answerFor(context: string): Source | undefined
   /** Adds the open contexts that a welcome lists, for clients that join later. Returns those that it did not know. */
@@ -72,13 +74,15 @@ class Contexts implements ContextFold {
   readonly #progress = new Progress()
   readonly states = new ContextStates()
   readonly #drafts = new Drafts()
-  readonly #asked = new AskedRuns()
-  readonly #ids = new Bounded<true>(50_000)
+  readonly asked = new AskedRuns()
+  /** Needed only where nobody else knows the log. */
+  readonly #ids: Bounded<true> | undefined
   readonly #isKnown: (id: string) => boolean
   #abandonAfterMs = defaultAbandonAfterMs
 
-  constructor({ isKnown = (id) => this.#ids.get(id) === true }: ContextOptions) {
-    this.#isKnown = isKnown
+  constructor({ isKnown }: ContextOptions) {
+    this.#ids = isKnown === undefined ? new Bounded<true>(50_000) : undefined
+    this.#isKnown = isKnown ?? ((id) => this.#ids?.get(id) === true)
   }
 
   get seq(): number {
@@ -98,7 +102,7 @@ class Contexts implements ContextFold {
     for (const change of this.states.apply(envelope)) this.#turn(change, envelope)
     if (context !== undefined) quoteFree(this.#touch(context, envelope), envelope)
     this.#link(envelope)
-    this.#ids.set(envelope.id, true)
+    this.#ids?.set(envelope.id, true)
     return { contexts: this.#drafts.flush(), isLate }
   }
 
@@ -120,8 +124,8 @@ class Contexts implements ContextFold {
       seq: this.seq,
       contexts: this.#drafts.snapshot(),
       states: this.states.snapshot(),
-      asked: this.#asked.snapshot(),
-      ids: [...this.#ids.keys()],
+      asked: this.asked.snapshot(),
+      ids: [...(this.#ids?.keys() ?? [])],
       abandonAfterMs: this.#abandonAfterMs,
     }
   }
@@ -131,8 +135,8 @@ class Contexts implements ContextFold {
     this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
     this.states.restore(states)
-    this.#asked.restore(asked)
-    for (const id of ids) this.#ids.set(id, true)
+    this.asked.restore(asked)
+    for (const id of ids) this.#ids?.set(id, true)
   }
 
   get(context: string): ContextView | undefined {
@@ -158,7 +162,7 @@ class Contexts implements ContextFold {
       const draft = this.#touch(context, envelope)
       begin(draft, envelope, this.#isKnown)
       hide(draft, this.states.getRun(context)?.hiddenBy ?? [])
-      this.#asked.apply(envelope)
+      this.asked.apply(envelope)
     }
   }
 
@@ -188,7 +192,7 @@ class Contexts implements ContextFold {
   /** The answer of the owner; a free path has no owner, and an answer names its path. */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
-    const asked = causes.flatMap((cause) => this.#asked.find(chat.from, cause))
+    const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))
     const free = causes.filter((path) => this.#drafts.get(path)?.state === 'free')
     for (const run of [...asked, ...free]) {
       const draft = this.#drafts.get(run)

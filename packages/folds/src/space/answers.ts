@@ -30,13 +30,13 @@ const [maxRuns, maxRunsPerCause] = [20_000, 100]
 /** Which runs answer what [MEUP-2.10]. */
 export class AskedRuns {
   readonly #runs = new Bounded<AskedRun>(maxRuns)
-  /** By owner and cause, oldest first. */
+  /** By owner and what they were asked by, oldest first. */
   readonly #byCause = new Bounded<readonly string[]>(maxRuns)
 
   apply(envelope: Envelope): void {
-    const { kind, id, from, context } = envelope
+    const { kind, id, context } = envelope
     if (kind !== Kind.reasoningStart || context !== undefined) return
-    this.#add(id, { owner: from, triggers: correlations(envelope) })
+    this.#add(id, toRun(envelope))
   }
 
   get(run: string): AskedRun | undefined {
@@ -45,7 +45,8 @@ export class AskedRuns {
 
   /** The runs of a participant that an answer to this envelope answers: those about it, and the run that it began. */
   find(owner: string, cause: string): readonly string[] {
-    return this.#byCause.get(keyOf(owner, cause)) ?? []
+    const asked = this.#byCause.get(keyOf(owner, cause)) ?? []
+    return this.#runs.get(cause)?.owner === owner ? [...asked, cause] : asked
   }
 
   snapshot(): AskedRunsSnapshot {
@@ -58,12 +59,15 @@ export class AskedRuns {
 
   #add(id: string, run: AskedRun): void {
     this.#runs.set(id, run)
-    for (const cause of [id, ...run.triggers]) {
-      const runs = [...this.find(run.owner, cause), id]
-      this.#byCause.set(keyOf(run.owner, cause), runs.slice(-maxRunsPerCause))
+    for (const cause of run.triggers) {
+      const key = keyOf(run.owner, cause)
+      const runs = [...(this.#byCause.get(key) ?? []), id]
+      this.#byCause.set(key, runs.slice(-maxRunsPerCause))
     }
   }
 }
+
+const toRun = (start: Envelope): AskedRun => ({ owner: start.from, triggers: correlations(start) })
 
 export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun])[]
 
@@ -82,8 +86,8 @@ export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
   /** When what was written to its end came, by sender and trigger: later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
-  /** A run that is cancelled may end without a `chat`. */
-  readonly #runs = new AskedRuns()
+  /** Open runs: one that is cancelled may end without a `chat`. */
+  readonly #runs = new Bounded<AskedRun>(maxRuns)
 
   /** Those of which something is known, in the order in which they began. */
   list(): LiveAnswer[] {
@@ -102,11 +106,11 @@ export class LiveAnswers {
       case Kind.chat:
         return context === undefined && this.#end({ owner: from, triggers: correlations(envelope) }, ts)
       case Kind.reasoningStart:
-        this.#runs.apply(envelope)
+        if (context === undefined) this.#runs.set(envelope.id, toRun(envelope))
         return false
       case Kind.reasoningConclusion:
       case Kind.reasoningCancel:
-        return getEnding(envelope)[0] !== 'completed' && this.#abandon(context ?? '', from, ts)
+        return this.#endRun(envelope)
       case Kind.systemPresence:
         return from === GATEWAY && this.#leave(payload as PresencePayload)
       default:
@@ -140,9 +144,12 @@ export class LiveAnswers {
   }
 
   /** Others may ask for the end of a run: its owner and the gateway end it. */
-  #abandon(context: string, from: string, ts: string): boolean {
+  #endRun(envelope: Envelope): boolean {
+    const { context = '', from, ts } = envelope
     const run = this.#runs.get(context)
-    return run !== undefined && (from === run.owner || from === GATEWAY) && this.#end(run, ts)
+    if (run === undefined || (from !== run.owner && from !== GATEWAY)) return false
+    this.#runs.delete(context)
+    return getEnding(envelope)[0] !== 'completed' && this.#end(run, ts)
   }
 
   /** A participant that leaves finishes no answer. */

@@ -53,7 +53,7 @@ export class SpaceFolds {
   #space: SpaceView<Facts>
   /** The fold forgets contexts that are long over; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
-  readonly blocks = new Blocks()
+  readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
   /** Who was allowed which tool by a proposal. */
   readonly #approved = new Bounded<true>(10_000)
@@ -224,7 +224,7 @@ function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | unde
     const earlier = known.get(context)
     return [context, earlier !== undefined && isSameContext(earlier, draft) ? earlier : copyDraft(draft)]
   })
-  return { ...snapshot, contexts, ids: [] }
+  return { ...snapshot, contexts }
 }
 
 /** The fold goes on changing what it is given. */

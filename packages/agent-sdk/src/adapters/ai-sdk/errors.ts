@@ -67,6 +67,7 @@ interface FailedRequest {
   getSent(): string
 }
 
+/** What an error of a request means, for people and for programs. */
 export function readFailure(ai: Ai, error: unknown, of: FailingModel, request: FailedRequest): Failure {
   const failure = read(ai, error, of, request)
   return isTooLong(failure.words) ? { ...failure, remedy: 'ask for less, or clear its memory' } : failure
@@ -165,7 +166,7 @@ function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: F
 }
 
 /** Whether a request may be taken if it is made otherwise. Servers call the errors of their templates their own. */
-const mayAdapt = (status: number): boolean => ![401, 402, 403, 404, 408, 429].includes(status)
+const mayAdapt = (status: number): boolean => ![401, 402, 403, 408, 429].includes(status)
 
 /**
  * The failure in one sentence, for everyone to read: model, server, what happened, what to do. The original error is the cause,

@@ -1,4 +1,4 @@
-import { AskedRuns, getOutcome, isNotification, type Message } from '@meup/folds'
+import { type AskedRuns, getOutcome, isNotification, type Message } from '@meup/folds'
 import {
   contextRoot,
   correlations,
@@ -85,11 +85,15 @@ export class Blocks {
   readonly #messages = new Map<string, MessageBlock>()
   /** Requests that await their response. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
-  /** To place decisions about envelopes that were refused outside any context. */
-  readonly #runs = new AskedRuns()
+  readonly #getRuns: () => Pick<AskedRuns, 'find'>
   /** Where proposals stand. */
   readonly #proposals = new Map<string, Block>()
   readonly #different = new Set<Block>()
+
+  /** `getRuns`: to place decisions about envelopes that were refused outside any context. */
+  constructor(getRuns: () => Pick<AskedRuns, 'find'>) {
+    this.#getRuns = getRuns
+  }
 
   /** In the order in which they began. */
   get list(): readonly Block[] {
@@ -234,8 +238,7 @@ export class Blocks {
       known ??
       this.#add<ContextBlock>({ type: 'context', envelope, index: 0, origin: null, root, entries: [] })
     this.#contexts.set(root, block)
-    if (isHeading(envelope, block)) this.#runs.apply(envelope)
-    else block.entries.push(entry)
+    if (!isHeading(envelope, block)) block.entries.push(entry)
     this.#different.add(block)
     return block
   }
@@ -247,7 +250,7 @@ export class Blocks {
     const causes = correlations(
       attemptedCorrelation === undefined ? {} : { correlationId: attemptedCorrelation },
     )
-    const root = causes.flatMap((cause) => this.#runs.find(to[0] ?? '', cause)).at(-1)
+    const root = causes.flatMap((cause) => this.#getRuns().find(to[0] ?? '', cause)).at(-1)
     return root !== undefined && this.#contexts.has(root) ? root : undefined
   }
 
