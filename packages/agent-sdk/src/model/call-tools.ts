@@ -11,7 +11,7 @@ import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import { areNumbersExact, parseJson, splitJson } from '../extract/json-text.js'
 import type { CallResult, WantedCall } from './dialogue.js'
-import { restoreNames } from './fit-schema.js'
+import { restoreNames, restoreNamesIn } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
@@ -82,8 +82,8 @@ function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | 
   if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
   const { commentary, summary } = parts
   const why = chooseRationale({ given, args, commentary, summary })
-  // Of a tool whose arguments have other names, a number keeps the digits that it can hold.
-  const sent = tool.propertyNames.size > 0 ? restoreNames(args, tool.propertyNames) : withNumbers(args, json)
+  const names = tool.propertyNames
+  const sent = withNumbers(restoreNames(args, names), restoreNamesIn(json, names))
   return { tool: `${tool.participant}/${tool.name}`, args: sent, why }
 }
 

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { splitJson } from '../extract/json-text.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -47,15 +48,18 @@ export function fitSchema(schema: Schema): FittedSchema {
 
 /** Arguments with the tool's own names of properties. */
 export function restoreNames<Value>(args: Value, names: ReadonlyMap<string, string>): Value {
-  return names.size === 0 ? args : (rename(args, names) as Value)
+  return names.size === 0 ? args : JSON.parse(restoreNamesIn(JSON.stringify(args), names))
 }
 
-function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((each) => rename(each, names))
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [names.get(key) ?? key, rename(each, names)]),
-  )
+/** The same of well-formed JSON, of which all else stays as it is written. */
+export function restoreNamesIn(json: string, names: ReadonlyMap<string, string>): string {
+  if (names.size === 0 || !/^\s*[[{]/.test(json)) return json
+  const isList = json.trimStart().startsWith('[')
+  const parts = splitJson(json).map(([name, part]) => {
+    const value = restoreNamesIn(part, names)
+    return isList ? value : `${JSON.stringify(names.get(name) ?? name)}:${value}`
+  })
+  return isList ? `[${parts.join(',')}]` : `{${parts.join(',')}}`
 }
 
 class Fitter {

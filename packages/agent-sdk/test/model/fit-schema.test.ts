@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fitSchema, restoreNames, toPlainSchema } from '../../src/model/fit-schema.js'
+import { fitSchema, restoreNames, restoreNamesIn, toPlainSchema } from '../../src/model/fit-schema.js'
 import { findRefusal, type Provider } from './strict-schemas.js'
 
 const text = { type: 'string' }
@@ -176,6 +176,14 @@ test('arguments get the own names of the tool back, wherever they stand', () => 
   expect(name('a b')).not.toBe('a_b')
   const args = { [name('a b')]: [{ [name('a b')]: '1', [name('ä')]: '2', a_b: '3' }] }
   expect(restoreNames(args, fitted.names)).toEqual({ 'a b': [{ 'a b': '1', ä: '2', a_b: '3' }] })
+})
+
+test('numbers, texts and order stay as they are written where arguments get their own names back', () => {
+  const names = new Map([['a_b', 'a b']])
+  const json = '{ "n": 2512292042121000001, "a_b": [1.0, {"a_b": "{\\"a_b\\": [,}"}, [ ] ], "e": {} }'
+  const own = '{"n":2512292042121000001,"a b":[1.0,{"a b":"{\\"a_b\\": [,}"},[]],"e":{}}'
+  expect(restoreNamesIn(json, names)).toBe(own)
+  expect(restoreNamesIn(json, new Map())).toBe(json)
 })
 
 test('a schema that grows with each reference ends', () => {
