@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import { agUi } from '@meup/ag-ui'
+import { describeRows } from '../packages/agent-sdk/test/model/matrix.js'
 import { type FailureRow, failures } from '../packages/cli/src/failure/failures.js'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
@@ -68,6 +69,10 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           agent.limits,
         ]),
       ),
+  },
+  'docs/model-agent.md': {
+    habits: () =>
+      markdownTable(['server or model', 'a call', 'thoughts', 'a refusal', 'an error'], describeRows()),
   },
   'docs/troubleshooting.md': {
     start: failureTable('start'),

@@ -113,6 +113,8 @@ describe('what a provider refuses is sent otherwise, once, and so from then on',
     ['No endpoints found that support tool use.', 404],
     ['"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400],
     ['function calling is not supported by this model', 500],
+    ['`tool calling` is not supported with this model', 400],
+    ["'tools' are not supported by m", 422],
   ])('tools: %s, %i', async (words, status) => {
     const { answers, refused, story, troubles } = await askTwice(
       ({ tools }) => tools === undefined,

@@ -99,8 +99,8 @@ const rows: readonly Row[] = [
     change: set('takesSystem', false),
   },
   {
-    // Ollama, OpenRouter, vLLM without a parser.
-    says: /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)|(?:tool|function)s?(?: \w+)? (?:is|are) not supported|tool choice requires/i,
+    // Groq, Ollama, OpenRouter, vLLM without a parser.
+    says: /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)|(?:tool|function)s?(?: \w+)?[`'"]? (?:is|are) not supported|tool choice requires/i,
     change: set('takesTools', false),
   },
   {
