@@ -37,14 +37,4 @@ export const controls = [
 ]
 
 /** Those that may be markup of a document as well. */
-export const wordControls = [
-  bareAnswerHeader,
-  '<s>',
-  '</s>',
-  '<bos>',
-  '<eos>',
-  '<pad>',
-  '<unk>',
-  '[/inst]',
-  '[eos]',
-]
+export const wordControls = ['<s>', '</s>', '<bos>', '<eos>', '<pad>', '<unk>', '[/inst]', '[eos]']

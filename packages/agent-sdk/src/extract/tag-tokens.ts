@@ -70,7 +70,7 @@ const tokens: readonly Token[] = [
   ...[...loneClosers].map((name) => token('close', name)),
   ...callForms.flatMap(({ begins }) => begins).map((name) => token('call', name)),
   ...controls.map((name) => token('control', name)),
-  ...wordControls.map((name) => token('control', name, none, isWord)),
+  ...[...wordControls, bareAnswerHeader].map((name) => token('control', name, none, isWord)),
 ]
 
 function token(type: Token['type'], name: string, closers = none, isWord = false): Token {
