@@ -11,7 +11,7 @@ export interface Asked {
 }
 
 export const tokensPerSecond = 200
-export const calledTool = 'desk__tool_7'
+const calledTool = 'desk__tool_7'
 const argumentPieces = ['{"', 'path', '":"', '/srv/', 'report', '.txt', '"}']
 
 export const toQuestion = ({ tokens, calls }: Asked): string => `${calls} calls, ${tokens} tokens`
