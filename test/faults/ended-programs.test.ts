@@ -13,11 +13,11 @@ import { shiftClock } from '../support/shifted-clock.js'
 const hour = 3_600_000
 const timeout = 120_000
 
-const config = (port: number) => `
+const config = (port: number, abandonAfter: string) => `
 version: 1
 space: demo
 gateway: { listen: "127.0.0.1:${port}" }
-reasoning: { abandonAfter: 3s }
+reasoning: { abandonAfter: ${abandonAfter} }
 participants:
   ana: { kind: human, capabilities: ["*"] }
   bot: { kind: agent, capabilities: [chat, "reasoning.*"] }
@@ -38,8 +38,8 @@ await space.answer(async (turn) => {
 `
 
 /** A gateway and an agent, each in a process of its own, and a question that the agent thinks about. */
-async function stage() {
-  const folder = temporaryFolder({ 'space.yaml': config(await freePort()), 'bot.mjs': agent })
+async function stage(abandonAfter = '3s') {
+  const folder = temporaryFolder({ 'space.yaml': config(await freePort(), abandonAfter), 'bot.mjs': agent })
   const { through, setOffset } = shiftClock(folder)
   let gateway: RunningSpace = await startMeup('gateway', folder, [], through)
   const { url } = gateway
@@ -104,7 +104,8 @@ test.for([
 test('kill -9 of the gateway alone: the run goes on, and is answered', {
   timeout,
 }, async () => {
-  const { answer, states, mayAnswer, kill, restart } = await stage()
+  // However long the machine takes until the agent has come back.
+  const { answer, states, mayAnswer, kill, restart } = await stage('60s')
   await kill.gateway()
   await restart()
   await expect.poll(states, { timeout: 30_000 }).toEqual(['open'])
