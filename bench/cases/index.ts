@@ -6,6 +6,7 @@ import { fanout } from './fanout.js'
 import { idle } from './idle.js'
 import { jetstream } from './jetstream.js'
 import { latency } from './latency.js'
+import { model } from './model.js'
 import { publish } from './publish.js'
 import { resume } from './resume.js'
 import { safety } from './safety.js'
@@ -43,6 +44,7 @@ export const cases: Readonly<Record<string, BenchCase>> = {
   soak: { about: 'memory over minutes of the same load', usual: false, run: soak },
   attacks: { about: 'what the honest get while one attacks', usual: false, run: attacks },
   jetstream: { about: 'two gateways on one space over NATS, and what ends', usual: false, run: jetstream },
+  model: { about: 'what an agent adds to the calls of a model', usual: true, run: model },
   capabilities: { about: 'capability checks', usual: true, run: script('capabilities', 'Capability checks') },
   history: { about: 'reading long logs', usual: true, run: script('history', 'Reading long logs', history) },
   safety: {

@@ -41,7 +41,7 @@ function script(key: string, name: string, dialect: Dialect, file: string): Cont
   return { key, name, dialect, start }
 }
 
-function startScript(
+export function startScript(
   file: string,
   nodeArgs: readonly string[],
   scriptArgs: readonly string[] = [],

@@ -55,6 +55,13 @@ test('what the safety gate hides, touches and takes', { timeout: patience }, asy
   expect(found).toMatch(/^8 KiB of prose +\d+\.\d +\d+\.\d\d +\d+\.\d\d x$/m)
 })
 
+test('what an agent adds to a token, a call and a turn of a model', { timeout: patience }, async () => {
+  const found = await run('main', 'model', ...quick)
+  for (const each of ['a token', 'a call', 'a turn of one token']) {
+    expect(found).toMatch(new RegExp(`^${each}( +-?[\\d,]+){3} +-?\\d+\\.\\d{3}$`, 'm'))
+  }
+})
+
 test('a profile names the stages', { timeout: patience }, async () => {
   const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)

@@ -4,6 +4,8 @@ export const answerHeaders = [
   '<|channel|>final<|message|>',
   '<|channel|>commentary<|message|>',
 ]
+/** The header of an answer without its special tokens. */
+export const bareAnswerHeader = 'assistantfinal'
 export const ends = ['<|end|>', '<|return|>']
 
 /** What controls a conversation, and leaks where a server does not know the end of a turn of its model. */

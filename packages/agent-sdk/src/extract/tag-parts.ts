@@ -4,7 +4,7 @@ interface Part {
   raw: string
   isBlank: boolean
   readonly isAfterTag: boolean
-  /** The tag that began a thought in the midst of a line. */
+  /** The tag that began a thought in the midst of a line, or is a word of any text. */
   readonly opener: string
   /** The tag that ended a thought. */
   closer: string
@@ -94,11 +94,12 @@ export class Parts {
     this.#begin('text', true, '').raw = raw.slice(to)
   }
 
-  /** The tag that began the thought was only spoken of within a sentence; `false` = it certainly began it. */
+  /** The tag that began the thought was a word, or only spoken of within a sentence; `false` = it certainly began it. */
   thoughtWasText(): boolean {
     const thought = this.#last
     const before = this.#all.at(-2)?.raw ?? ''
-    const isSpokenOf = /[^\s.!?:;…]\s$/u.test(before) && /^[ ,.;)][^\n]*$/.test(thought.raw)
+    const isSentence = /[^\s.!?:;…]\s$/u.test(before) && /^[ ,.;)][^\n]*$/.test(thought.raw)
+    const isSpokenOf = before.trim() === '' || isSentence
     if (thought.opener === '' || !isSpokenOf) return false
     thought.kind = 'text'
     thought.raw = thought.opener + thought.raw

@@ -18,7 +18,8 @@ const [maxBlankChars, maxLineChars] = [64, 400]
  * counts wherever it stands, but not in code or alone between quotation marks: there it is text.
  *
  * Known late, and corrected then, is that the text was a thought without an opening tag, that a thought ended within a code fence
- * that was never closed, that a tag within a sentence was only mentioned, and that what looked like a call was not one.
+ * that was never closed, that a tag within a sentence was only mentioned, that a word was no tag, and that what looked like a call
+ * was not one.
  */
 export class TagReader {
   readonly #parts: Parts
@@ -115,7 +116,8 @@ export class TagReader {
   }
 
   /** Whether it cannot be told what the token is before more follows. */
-  #dependsOn({ type, isWord }: Token, rest: string): boolean {
+  #dependsOn({ type, isWord, isBare }: Token, rest: string): boolean {
+    if (isBare && rest === '' && this.#parts.isEmpty) return true
     if (rest === '' && this.#quote !== undefined) return true
     const isInText = this.#closers === undefined && this.#parts.kind === 'text'
     if (isInText && this.#code.hasOpenTick && !/[`\n]/.test(rest) && rest.length < maxLineChars) return true
@@ -139,7 +141,7 @@ export class TagReader {
   }
 
   #readInThought(token: Token, tag: string, isQuoted: boolean): boolean {
-    if (token.type === 'open') return this.#opensAgain(token)
+    if (token.type === 'open') return !token.isBare && this.#opensAgain(token)
     if (isQuoted) return false
     const isFenced = this.#code.isFenced
     if (token.type === 'call') {
@@ -172,10 +174,13 @@ export class TagReader {
   #readInText(token: Token, tag: string, isMentioned: boolean, rest: string): boolean {
     const { isBlank } = this.#parts
     const isEdge = isBlank || (token.type === 'control' ? rest.trim() === '' : this.#code.isLineBlank)
-    const counts = !isMentioned && (!token.isWord || isEdge || (token.type === 'open' && this.#counts))
+    const mayStand = token.isBare
+      ? this.#parts.isEmpty && /^[^\s.,:;]/.test(rest)
+      : !token.isWord || isEdge || (token.type === 'open' && this.#counts)
+    const counts = mayStand && !isMentioned
     if (token.type === 'open') {
       if (counts) this.#beginThought(token, tag)
-      else this.#isMentioned = true
+      else this.#isMentioned ||= !token.isBare
       return counts
     }
     if (token.type === 'close') {
@@ -194,9 +199,9 @@ export class TagReader {
     return this.#beginText(tag)
   }
 
-  #beginThought({ closers }: Token, tag: string): void {
+  #beginThought({ closers, isBare }: Token, tag: string): void {
     const isWithinLine = !this.#parts.isBlank && !this.#code.isLineBlank
-    this.#parts.beginThought(isWithinLine ? tag : '')
+    this.#parts.beginThought(isWithinLine || isBare ? tag : '')
     this.#beginPart(closers)
   }
 

@@ -1,5 +1,5 @@
 import { callForms } from './call-forms.js'
-import { answerHeaders, controls, ends, wordControls } from './control-tokens.js'
+import { answerHeaders, bareAnswerHeader, controls, ends, wordControls } from './control-tokens.js'
 
 /**
  * What a model writes that is not text: the beginning or end of a thought, the beginning of a call, what controls the
@@ -11,6 +11,8 @@ export interface Token {
   readonly name: string
   /** Of a beginning: any of these ends it. */
   readonly closers: ReadonlySet<string>
+  /** It is a word of any text as well: such a beginning counts before all else, where a word follows without a space. */
+  readonly isBare: boolean
   /**
    * It may be markup of any document as well. Such a beginning counts at the beginning of a line, or after another thought; such a
    * control token counts where the text begins or ends.
@@ -58,18 +60,21 @@ const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) =>
 
 const none: ReadonlySet<string> = new Set()
 const isWord = true
+/** The format of gpt-oss without its special tokens, as servers leave it that strip those. */
+const bareThoughts: readonly (readonly [open: string, close: string])[] = [['analysis', bareAnswerHeader]]
 const tokens: readonly Token[] = [
   ...thoughts.map(([open, close]) => token('open', open, new Set([close]))),
   ...wordThoughts.map(([open, close]) => token('open', open, new Set([close]), isWord)),
+  ...bareThoughts.map(([open, close]) => ({ ...token('open', open, new Set([close])), isBare: true })),
   token('open', analysis, new Set([...ends, ...answerHeaders])),
   ...[...loneClosers].map((name) => token('close', name)),
   ...callForms.flatMap(({ begins }) => begins).map((name) => token('call', name)),
   ...controls.map((name) => token('control', name)),
-  ...wordControls.map((name) => token('control', name, none, isWord)),
+  ...[...wordControls, bareAnswerHeader].map((name) => token('control', name, none, isWord)),
 ]
 
 function token(type: Token['type'], name: string, closers = none, isWord = false): Token {
-  return { type, name, closers, isWord }
+  return { type, name, closers, isWord, isBare: false }
 }
 
 /** By their first two characters, none of which is shorter; the longest first. */
@@ -79,7 +84,8 @@ for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
   byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), each])
 }
 const longest = Math.max(...tokens.map(({ name }) => name.length))
-const mayBegin = /[<[\]◁]/g
+/** Of words no more than it takes to pass over almost all others. */
+const mayBegin = /[<[\]◁]|a(?:$|n(?:$|a(?:$|l))|s(?:$|s(?:$|i)))/g
 
 /** Where the next token may begin, from `from` on; -1 = nowhere. */
 export function nextPlace(text: string, from: number): number {

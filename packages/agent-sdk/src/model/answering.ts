@@ -288,7 +288,8 @@ function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' 
     throw new NoAnswerError(`${title} broke off its answer ${how}${half || '; ask again'}`)
   }
   if (end === 'filtered') throw new NoAnswerError(`${title} withheld its answer${named && ` with ${named}`}`)
-  if (answer === '') throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
+  if (onOneLine(answer) === '')
+    throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
   if (end === 'unsure') return `${answer}${isUnsure(named)}`
   return end === 'length' ? `${answer}${isCut}` : answer
 }
