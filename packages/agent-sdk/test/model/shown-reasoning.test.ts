@@ -19,8 +19,9 @@ async function asked(
   providerOptions?: ModelSettings['providerOptions'],
 ): Promise<unknown> {
   const { bodies, settings } = wire<Body>([''])
-  const options = providerOptions === undefined ? {} : { settings: { providerOptions } }
-  await using here = await stage([], { model: choose(settings), ...options })
+  // The provider answers nothing.
+  const options = { maxRetries: 0, ...(providerOptions && { providerOptions }) }
+  await using here = await stage([], { model: choose(settings), settings: options })
   await here.ask()
   const [{ thinking, reasoning, generationConfig } = {}] = bodies
   return thinking ?? reasoning ?? generationConfig?.thinkingConfig
