@@ -4,7 +4,7 @@ import { findJsonEnd, parseJson, splitJson } from './json-text.js'
 
 /** A call that a model wrote as text, since its server did not know the form. */
 export interface TextCall {
-  /** As the model wrote it. */
+  /** The name in the model's spelling. */
   readonly name: string
   /** The arguments as JSON, or each as a text that its tool's schema tells the type of. */
   readonly args: string | readonly (readonly [name: string, text: string])[]
@@ -20,9 +20,9 @@ interface Found {
 type Reader = (text: string, from: number) => Found | undefined
 
 interface CallForm {
-  /** Whose models write so. */
+  /** Models that use the form. */
   readonly of: string
-  /** How such calls begin, in lower case: what is a mark of its own, also within a thought. */
+  /** Marks in lower case with which such calls begin, also within a thought. */
   readonly begins: readonly string[]
   readonly read: Reader
 }
@@ -98,7 +98,7 @@ const gemmaCall: Reader = (text, from) => {
 /** By which several models name their marks of calls. */
 const prefix = String.raw`(?:[\w-]+:|｜DSML｜)?`
 
-/** How models write calls as text. The first form that fits is taken. */
+/** Forms of calls as text. The first form that fits applies. */
 export const callForms: readonly CallForm[] = [
   {
     of: 'gpt-oss',
@@ -172,7 +172,7 @@ export const callForms: readonly CallForm[] = [
   },
 ]
 
-/** What stands around calls: marks of their beginnings and ends, and control tokens. */
+/** Texts around calls: marks of their beginnings and ends, and control tokens. */
 const around = new RegExp(
   [
     String.raw`\s+|[,;]`,

@@ -8,7 +8,7 @@ export const answerHeaders = [
 export const bareAnswerHeader = 'assistantfinal'
 export const ends = ['<|end|>', '<|return|>']
 
-/** What controls a conversation, and leaks where a server does not know the end of a turn of its model. */
+/** Tokens that control a conversation, and leak into texts if a server does not know the end of its model's turn. */
 export const controls = [
   ...answerHeaders,
   ...ends,

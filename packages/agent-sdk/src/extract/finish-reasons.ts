@@ -1,7 +1,7 @@
-/** How an answer ended: whole, cut off at a limit, withheld by its provider, or broken off by a failure. */
+/** The end of an answer: whole, cut off at a limit, withheld by its provider, or broken off by a failure. */
 export type Ending = 'whole' | 'cut' | 'refused' | 'failed'
 
-/** What servers say of why an answer ended, in lower case and with `_` between words. */
+/** Finish reasons of servers, in lower case and with `_` between words. */
 const reasons: Readonly<Record<Ending, readonly string[]>> = {
   whole: [
     ...['stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'done', 'complete', 'completed'],
@@ -29,7 +29,7 @@ const endings = new Map<string, Ending>(
   ),
 )
 
-/** What a finish reason means, of whatever provider; `undefined` = nobody knows. */
+/** The meaning of any provider's finish reason; `undefined` = unknown. */
 export const readEnding = (reason: string): Ending | undefined =>
   endings.get(
     reason

@@ -1,4 +1,4 @@
-/** What models write as JSON, to the letter: parsed and written again, an integer over 2^53 would lose digits. */
+/** Reads JSON of models without parsing it: parsed and written again, an integer over 2^53 would lose digits. */
 
 /** A string, or what stands between strings. Strings are unrolled, so that long ones need no deep stack. */
 const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y

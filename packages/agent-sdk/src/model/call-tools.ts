@@ -23,7 +23,7 @@ export interface CallToolsOptions {
   readonly client: BaseClient
   readonly tools: ReadonlyMap<string, OfferedTool>
   readonly groups: ParallelGroups
-  /** What was said and thought along with the calls. */
+  /** The text and thoughts of the step that made the calls. */
   readonly commentary: string
   readonly summary: string
   /** How results are shown to the model. */
@@ -33,7 +33,7 @@ export interface CallToolsOptions {
 
 export interface CallOutcome {
   readonly results: readonly CallResult[]
-  /** What was wrong with calls that no tool could have answered. */
+  /** The faults of calls that no tool could have answered. */
   readonly misuses: readonly string[]
 }
 

@@ -9,12 +9,12 @@ interface FittedSchema {
   readonly names: ReadonlyMap<string, string>
 }
 
-/** What Anthropic takes as the name of a property, the strictest of all. */
+/** Names of properties that Anthropic accepts, the strictest provider. */
 const plainKey = /^[\w.-]{1,64}$/
 /** Subschemas that are put in the place of references: more of them would be a schema that no model can use. */
 const maxInlined = 2000
 
-/** What a keyword holds: schemas by name, a list of schemas, or one. All other keywords hold data. */
+/** Keywords that hold schemas: by name, in a list, or one. All other keywords hold data. */
 const holders = new Map<string, 'map' | 'list' | 'one'>([
   ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
   ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
@@ -51,7 +51,7 @@ export function restoreNames<Value>(args: Value, names: ReadonlyMap<string, stri
   return names.size === 0 ? args : JSON.parse(restoreNamesIn(JSON.stringify(args), names))
 }
 
-/** The same of well-formed JSON, of which all else stays as it is written. */
+/** `restoreNames` for the text of well-formed JSON: numbers and strings stay as they are written. */
 export function restoreNamesIn(json: string, names: ReadonlyMap<string, string>): string {
   if (names.size === 0 || !/^\s*[[{]/.test(json)) return json
   const isList = json.trimStart().startsWith('[')
@@ -210,7 +210,7 @@ function describeChoice(choice: readonly Schema[]): string {
   return sets.length < 2 ? '' : `Give either ${sets.join(', or ')}.`
 }
 
-/** Some providers refuse a list that is empty, or names what is not there. */
+/** Drops names that have no property, and an empty list: some providers refuse both. */
 function requiring(keys: readonly unknown[], properties: unknown): Schema {
   const known = isObject(properties) ? properties : {}
   const required = [...new Set(keys)].filter((key) => typeof key === 'string' && Object.hasOwn(known, key))
@@ -222,7 +222,7 @@ const getRequired = (schema: Schema | undefined): string[] =>
 
 const list = (value: unknown): Schema[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
-/** One schema for what may be any of these. */
+/** Merges alternatives into one schema. */
 function alternatives(schemas: readonly unknown[]): unknown {
   const different = [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()]
   return different.length === 1 ? different[0] : different.length === 0 ? {} : { anyOf: different }

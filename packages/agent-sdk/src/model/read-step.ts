@@ -9,22 +9,22 @@ import { bareJson, findWrittenCalls, normaliseCall, type Tools } from './wanted-
 export interface Block<Attached> {
   readonly type: 'text' | 'reasoning' | 'call'
   readonly id: string
-  /** Of the tool that is called. */
+  /** The name of the called tool. */
   readonly name: string
   text: string
-  /** What its provider wants back with it, as it came. */
+  /** Data that the provider wants back with the block, unchanged. */
   attached: Attached | undefined
   isWhole: boolean
   /** Separates a text while it grows. */
   readonly reader: TagReader
 }
 
-/** What a piece turns out to be. */
+/** A block after it was separated and normalised. */
 export type Item<Attached> =
   | {
       readonly type: 'text'
       readonly text: string
-      /** What was thought in tags: for people to read, and to the letter. */
+      /** The thoughts in tags: as one text, and each to the letter. */
       readonly tagged: string
       readonly thoughts: readonly string[]
       readonly attached: Attached | undefined
@@ -79,7 +79,7 @@ interface Said {
   readonly text: string
   readonly tagged: string
   readonly thoughts: readonly string[]
-  /** What the text ends in, from the mark of a call on. */
+  /** The end of the text from the mark of a call on. */
   readonly called: string
 }
 
@@ -104,7 +104,7 @@ function findWritten<Attached>(separated: readonly Separated<Attached>[], tools:
   return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
 }
 
-/** What looked like a call and is none is text. */
+/** Returns to the text whatever looked like a call and is none. */
 function toAnswer({ text, tagged, thoughts, called }: Said, isCalling: boolean): Omit<Said, 'called'> {
   const isCall = readTextCalls(called || bareJson(text)).length > 0
   if (isCalling && isCall) return { text: called === '' ? '' : text, tagged, thoughts }

@@ -12,7 +12,7 @@ export type Tools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
 interface GivenCall {
   readonly id: string
   readonly name: string
-  /** Of the arguments. */
+  /** The text of the arguments. */
   readonly text: string
 }
 

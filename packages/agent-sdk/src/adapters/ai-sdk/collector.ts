@@ -11,19 +11,19 @@ import type { Tools } from '../../model/wanted-calls.js'
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
 type BlockType = Block<ProviderMetadata>['type']
-/** What is read of a call; of one that makes no sense to `ai`, too. */
+/** A call as it is read, also if it makes no sense to `ai`. */
 type ToolCallPart = Pick<
   Extract<Part, { type: 'tool-call' }>,
   'toolCallId' | 'toolName' | 'input' | 'providerMetadata'
 >
 
-/** Of a block of text or reasoning: its beginning, more of it, or its end. */
+/** A part of the stream that begins, continues or ends a block of text or reasoning. */
 type Piece = Pick<
   Extract<Part, { type: `${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}` }>,
   'type' | 'id' | 'providerMetadata'
 >
 
-/** What `ai` makes of finish reasons, where the provider gives none of its own: what is withheld then is a refusal in the model's words. */
+/** Finish reasons of `ai`, for providers that give none of their own: a filtered answer is then a refusal in the model's words. */
 const endings: Partial<Record<FinishReason, Ending>> = {
   stop: 'whole',
   'tool-calls': 'whole',
@@ -81,7 +81,7 @@ export class Collector {
     }
   }
 
-  /** Whether some of what was said was a thought that began without a mark; `undefined` = nothing was said. */
+  /** Whether the text held a thought that began without a mark; `undefined` = there was no text. */
   get isUnmarked(): boolean | undefined {
     const texts = this.#blocks.filter(({ type, text }) => type === 'text' && text.trim() !== '')
     return texts.length === 0 ? undefined : texts.some(({ reader }) => reader.isUnmarked)
@@ -132,7 +132,7 @@ export class Collector {
     return content.length === 0 || end === 'broken' ? undefined : { role: 'assistant', content }
   }
 
-  /** Once, when nothing more comes. */
+  /** Ends the reading; call it once. */
   #readStep(): ReadStep<ProviderMetadata> {
     const decoded = {
       blocks: this.#blocks,
@@ -228,7 +228,7 @@ function getThoughts(item: Item<ProviderMetadata>): Thought[] {
   return [{ text, format, ...(attached && { attached }) }]
 }
 
-/** Whether it has thoughts that the provider alone can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of OpenAI. */
+/** Whether the block has thoughts that only the provider can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of OpenAI. */
 const isSealed = (attached: ProviderMetadata = {}): boolean =>
   Object.values(attached)
     .flatMap((fields) => Object.entries(fields))

@@ -14,11 +14,11 @@ type AssistantParts = Exclude<AssistantModelMessage['content'], string>
 /** A model as far as messages differ for it. */
 interface Recipient {
   readonly terms: Terms
-  /** Whether it takes files of this type in results of tools. */
+  /** Whether the model takes files of this type in tool results. */
   takes(mediaType: string): boolean
 }
 
-/** What is sent of a conversation. */
+/** The part of a conversation that a request holds. */
 interface Selection {
   readonly messages: readonly ModelMessage[]
   /** How many older messages are left out. */
@@ -31,7 +31,7 @@ const minResultChars = 1000
 /** Characters that a file counts for, whatever its size. */
 const fileChars = 4000
 
-/** What was said before a question, the question, and all that has come of it. Each model gets of it what it takes. */
+/** The messages before a question, the question, and the steps since. Each model gets the part that it accepts. */
 export class Conversation {
   readonly #earlier: readonly Entry[]
   readonly #turn: Entry[]
@@ -50,7 +50,7 @@ export class Conversation {
   }
 
   /**
-   * At most so many characters for a model, as far as that is possible: first the oldest messages before the question go, then the
+   * Cuts the conversation to a number of characters, as far as possible: first the oldest messages before the question go, then the
    * oldest steps since, then the middle of long results.
    */
   select(model: Recipient, maxChars: number): Selection {

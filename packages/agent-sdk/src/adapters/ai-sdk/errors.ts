@@ -5,7 +5,7 @@ import { NoStreamError } from './fetch-stream.js'
 import { isTooLong } from './refusals.js'
 import { describeWait, findWait, readWait } from './retry-after.js'
 
-/** What is used of the package. */
+/** The used part of the package. */
 type Ai = Pick<
   typeof import('ai'),
   | 'APICallError'
@@ -28,13 +28,13 @@ export interface FailingModel {
   readonly credentials: readonly string[]
 }
 
-/** What went wrong with a request to a model. */
+/** The failure of a request to a model. */
 export interface Failure {
-  /** What happened: the rest of a sentence about the model. */
+  /** The predicate of a sentence about the model. */
   readonly what: string
-  /** What to do, if that is known. */
+  /** The advice to its reader; `''` = none is known. */
   readonly remedy: string
-  /** What the provider says, for programs. */
+  /** The provider's words, for programs. */
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
@@ -61,13 +61,13 @@ export class NothingSentError extends Error {
 const [maxQuoteChars, maxWordsChars] = [300, 1500]
 
 interface FailedRequest {
-  /** Whether some of the answer had come. */
+  /** Whether a part of the answer had arrived. */
   readonly hasBegun: boolean
   /** The conversation, which nothing quotes. */
   getSent(): string
 }
 
-/** What an error of a request means, for people and for programs. */
+/** Reads the error of a request, for people and for programs. */
 export function readFailure(ai: Ai, error: unknown, of: FailingModel, request: FailedRequest): Failure {
   const failure = read(ai, error, of, request)
   return isTooLong(failure.words) ? { ...failure, remedy: 'ask for less, or clear its memory' } : failure
@@ -165,7 +165,7 @@ function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: F
   }
 }
 
-/** Whether a request may be taken if it is made otherwise. Servers call the errors of their templates their own. */
+/** Whether a changed request may succeed after this status. Servers report errors of chat templates as 5xx. */
 const mayAdapt = (status: number): boolean => ![401, 402, 403, 408, 429].includes(status)
 
 /**
@@ -213,7 +213,7 @@ const remedies: Readonly<Record<number, Remedy>> = {
 const getRemedy = (status: number, of: FailingModel, waitMs: number | undefined): string =>
   remedies[Math.min(status, 500)]?.(of, waitMs) ?? ''
 
-/** What is odd about an address, if anything is: that of most servers ends in `/v1`. */
+/** Advice about an unusual address: the address of most servers ends in `/v1`. */
 function hintAtAddress(address: string | undefined): string {
   if (address === undefined) return ''
   const [base, ...more] = address.split(/\/(?:chat\/)?completions|\/responses/)
@@ -243,7 +243,7 @@ const wordFields = [
   'details',
 ]
 
-/** What a server says of a failure, in whatever form: JSON of any shape, a page, or a text. `''`: nothing. */
+/** The server's words about a failure in JSON of any shape, a web page or a text; `''` = none. */
 function readWords(body: string): string {
   if (isPage(body)) return /<title[^>]*>([^<]*)/i.exec(body)?.[1]?.trim() ?? ''
   return findWords(body.replace(/^data:\s*/, ''), 0)
@@ -282,7 +282,7 @@ function readStreamError(error: unknown): string {
   return findWords(error, 0) || (JSON.stringify(error) ?? getErrorMessage(error))
 }
 
-/** What looks like a key, also half hidden. */
+/** Redacts texts that look like keys, also partly masked ones. */
 const withoutKeyLike = (text: string): string =>
   text
     .replace(/(?<![A-Za-z0-9])[\w-]*?[A-Za-z0-9]{16,}[\w-]*/g, (found) =>

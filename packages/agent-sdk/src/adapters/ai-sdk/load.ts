@@ -62,7 +62,7 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
   )
 }
 
-/** What the package does not let a setting change. */
+/** Changes to requests for which the package has no setting. */
 function adaptBody(
   { stream_options, messages, ...body }: Readonly<Record<string, unknown>>,
   { asksUsage, returnsReasoning }: Terms,

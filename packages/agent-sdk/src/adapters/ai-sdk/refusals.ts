@@ -1,4 +1,4 @@
-/** On what terms a provider takes requests for a model. What it was found to refuse is remembered here. */
+/** The terms on which a provider accepts requests for a model. Its refusals change them. */
 export interface Terms {
   /** Bare reasoning goes back with the calls that it led to. */
   readonly returnsReasoning: boolean
@@ -9,7 +9,7 @@ export interface Terms {
   readonly asksUsage: boolean
   /** The system prompt has a message of its own. */
   readonly takesSystem: boolean
-  /** Something may be said right after the result of a tool. */
+  /** A user message may follow a tool result. */
   readonly takesUserAfterTool: boolean
   readonly takesTools: boolean
   /** Tools of which the provider does not take the schema: it gets a plain one, then none. */
@@ -32,7 +32,7 @@ export const usualTerms: Terms = {
 
 /** A request that was refused. */
 export interface Refused {
-  /** What the provider said of it. */
+  /** The provider's words. */
   readonly words: string
   readonly terms: Terms
   readonly chars: number
@@ -44,7 +44,7 @@ export interface Refused {
 
 interface Row {
   readonly says: RegExp
-  /** What is changed in the terms; `undefined`: nothing is left to change. */
+  /** The changes to the terms; `undefined` = nothing is left to change. */
   change(refused: Refused): Partial<Terms> | undefined
 }
 
@@ -55,7 +55,7 @@ const set =
   ({ terms }) =>
     terms[name] === value ? undefined : { [name]: value }
 
-/** What providers say of a request that is longer than the context of the model. */
+/** Providers' words about a request that is longer than the context of the model. */
 const tooLong = new RegExp(
   [
     /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
@@ -70,7 +70,7 @@ const tooLong = new RegExp(
 
 export const isTooLong = (words: string): boolean => tooLong.test(words)
 
-/** What refusals say, and what is done about them: the first row that matches and has something to change. */
+/** Refusals and the changes that answer them: the first row applies that matches and has something to change. */
 const rows: readonly Row[] = [
   { says: /stream_options|include_usage/i, change: set('asksUsage', false) },
   {
@@ -109,7 +109,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** How the terms have to change, so that such a request is taken; `undefined`: that is not known. */
+/** Returns the changes of terms with which a refused request may be accepted; `undefined` = none is known. */
 export function adaptTerms(refused: Refused): Partial<Terms> | undefined {
   for (const { says, change } of rows) {
     const changed = says.test(refused.words) ? change(refused) : undefined

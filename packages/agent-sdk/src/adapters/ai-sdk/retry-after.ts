@@ -7,7 +7,7 @@ const duration = new RegExp(String.raw`^(?:P?T?\s*(?:\d+(?:\.\d+)?)\s*${unit}\s*
 /** A number of seconds that is one since the epoch. */
 const minEpochSeconds = 1e9
 
-/** How long a provider says to wait, in milliseconds; `undefined`: it does not say so, or in words that are not known. */
+/** Reads the wait that response headers ask for, in milliseconds; `undefined` = none, or in an unknown form. */
 export function readWait(
   headers: Readonly<Record<string, string | undefined>>,
   now = Date.now(),
@@ -16,7 +16,7 @@ export function readWait(
   return ms >= 0 ? ms : parseWait(headers['retry-after'], now)
 }
 
-/** The same of what it says in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`. */
+/** Reads the wait that the body of a refusal asks for, in milliseconds: `Please try again in 7m12s`, `"retryDelay":"34s"`. */
 export function findWait(body: string): number | undefined {
   const found = /(?:try again|retry|wait)[^\d"]{0,30}"?[^\d"]{0,4}"?((?:\d+(?:\.\d+)?\s*[a-z]+\s*)+)/i.exec(
     body,

@@ -6,11 +6,11 @@ import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 
 /** A model where it is reached, with what its provider was found to refuse. All conversations of an agent share it. */
 export class ServedModel {
-  /** What the model is called. */
+  /** The name of the model. */
   readonly name: string
-  /** Who provides it, for people to read: `anthropic`, or its address. */
+  /** Its provider, for people to read: `anthropic`, or the address of a server. */
   readonly provider: string
-  /** As the provider names itself, such as `openai.responses`. */
+  /** The id of the provider in `ai`, such as `openai.responses`. */
   readonly kind: string
   readonly baseURL: string | undefined
   /** Whether its reasoning is written for people to read. */
@@ -19,7 +19,7 @@ export class ServedModel {
   readonly credentials: readonly string[]
   readonly liveness: Liveness
   readonly #options: ModelOptions
-  /** As the `ai` package takes it. */
+  /** The model for the `ai` package. */
   readonly model: AgentModel
   #terms: Terms
   /** Milliseconds since the epoch until which another model is preferred: this one has failed. */
@@ -54,7 +54,7 @@ export class ServedModel {
     return this.#terms
   }
 
-  /** What the provider is sent along with a conversation. */
+  /** Settings that go to the provider with each request. */
   getSettings(level: ThinkingLevel | undefined): ModelSettings {
     const { settings } = this.#options
     const own = settings?.providerOptions
@@ -72,7 +72,7 @@ export class ServedModel {
     return this.#options.showMedia ?? takesInResults(this.kind, mediaType)
   }
 
-  /** Whether requests are made otherwise from now on, so that the refused one may be made again. */
+  /** Adapts the terms to a refusal. Returns whether they have changed, so that the request may be repeated. */
   adapt(refused: Refused): boolean {
     const { returnsReasoning = this.#terms.returnsReasoning, ...changed } = adaptTerms(refused) ?? {}
     const isFree = this.#options.replayReasoning === undefined
@@ -100,7 +100,7 @@ function withoutKeys(address: string): string {
  * taken for the raw one.
  */
 const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
-/** Who wants the bare text of reasoning back, with the calls that it led to. */
+/** Providers that want the bare text of reasoning back with the calls that followed it. */
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
 /** The same, of servers as OpenAI's. */
 const replayerHosts = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|xiaomimimo\.com)$/
