@@ -85,7 +85,7 @@ async function costs(hidden: Hidden, paths: readonly string[], inner: LogStore =
       if (path.startsWith('/events')) await readUntil(response, `"e${total - 1}"`)
       else await response.text()
     }
-    found.push({ path, reads, units })
+    found.push({ path, reads, units: units.toSorted((a, b) => a - b) }) // Reads beside each other end in any order.
   }
   await gateway.close()
   return found
