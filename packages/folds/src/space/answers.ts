@@ -184,18 +184,18 @@ export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): reado
   return to === undefined && mentions.length === 0 ? undefined : [...(to ?? []), ...mentions]
 }
 
-/** Whether a chat asks this participant, whatever it may answer. */
-function asks(chat: Asking, id: string): boolean {
+/** Whether a chat asks this participant, whatever it may answer. What names nobody asks the front desk alone, where there is one. */
+function asks(chat: Asking, id: string, frontDesk = id): boolean {
   if (chat.context !== undefined) return false
-  return getNamed(chat)?.includes(id) ?? chat.correlationId === undefined
+  return getNamed(chat)?.includes(id) ?? (chat.correlationId === undefined && id === frontDesk)
 }
 
 /** Own chats that are remembered. */
 const maxOwn = 1000
 
 /**
- * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names, and everyone if it names nobody and answers
- * nothing; but what answers a question of one's own asks nothing. A fold of what one participant reads.
+ * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names; if it names nobody and answers nothing, the front
+ * desk or, where there is none, everyone; but what answers a question of one's own asks nothing. A fold of what one participant reads.
  */
 export class Questions {
   readonly #own = new Bounded<Asking>(maxOwn)
@@ -206,13 +206,13 @@ export class Questions {
     this.#own.set(key, { to, context, correlationId, payload: { mentions: payload.mentions } })
   }
 
-  /** Whether this chat asks the participant. */
-  isAsked(chat: Chat, id: string): boolean {
+  /** Whether this chat asks the participant. `frontDesk`: of the space; absent = it has none. */
+  isAsked(chat: Chat, id: string, frontDesk?: string): boolean {
     const isAnswer = correlations(chat).some((own) => {
       const question = this.#own.get(own)
       return question !== undefined && asks(question, chat.from)
     })
-    return !isAnswer && asks(chat, id)
+    return !isAnswer && asks(chat, id, frontDesk)
   }
 }
 
