@@ -152,7 +152,8 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
     Object(error).name === 'GatewayAuthenticationError'
       ? { what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
       : undefined,
-  (failed) => (failed.ai.APICallError.isInstance(failed.error) ? describeCall(failed, failed.error) : undefined),
+  (failed) =>
+    failed.ai.APICallError.isInstance(failed.error) ? describeCall(failed, failed.error) : undefined,
 ]
 
 function describe(failed: Failed): Description {
