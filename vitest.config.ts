@@ -38,15 +38,6 @@ const fast = {
   test: { ...shared, globalSetup: 'test/support/generate.ts' },
 }
 
-/** The packages of models in the major version before. */
-const earlierModels = {
-  ai: 'ai-6',
-  '@ai-sdk/anthropic': 'anthropic-3',
-  '@ai-sdk/google': 'google-3',
-  '@ai-sdk/openai': 'openai-3',
-  '@ai-sdk/openai-compatible': 'openai-compatible-2',
-}
-
 export default defineConfig({
   test: {
     reporters: ['default', requirementsReporter, totalsReporter],
@@ -61,11 +52,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
           exclude: [...system, ...install],
         },
-      },
-      {
-        ...fast,
-        resolve: { alias: earlierModels },
-        test: { ...fast.test, name: 'ai6', include: ['packages/agent-sdk/test/model/**/*.test.ts'] },
       },
       { test: { ...shared, name: 'system', include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },

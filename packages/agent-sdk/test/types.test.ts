@@ -22,7 +22,6 @@ import {
 } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import type { LanguageModel, streamText } from 'ai'
-import type { LanguageModel as LanguageModel6, streamText as streamText6 } from 'ai-6'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { FakeSchema } from './support/fake-schema.js'
 
@@ -154,9 +153,7 @@ describe('a handler gets what its schema describes', () => {
 describe('an agent with a model', () => {
   test('takes the models and settings of the `ai` package, though its types do not name it', () => {
     expectTypeOf<LanguageModel>().toExtend<AgentModel>()
-    expectTypeOf<LanguageModel6>().toExtend<AgentModel>()
     expectTypeOf<Pick<Parameters<typeof streamText>[0], keyof ModelSettings>>().toExtend<ModelSettings>()
-    expectTypeOf<Pick<Parameters<typeof streamText6>[0], keyof ModelSettings>>().toExtend<ModelSettings>()
     const begin = (space: SpaceClient, model: LanguageModel, options: Omit<AgentOptions, 'model'>): void => {
       expectTypeOf(space.agent({ ...options, model, tools: ['files/*'] })).resolves.toEqualTypeOf<void>()
       // @ts-expect-error without a model

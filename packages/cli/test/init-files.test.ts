@@ -123,15 +123,12 @@ describe('packages', () => {
     expect(files['pnpm-workspace.yaml']).toMatch(/^ {2}"@meup\/safety": file:\/srv\/packs\/meup-safety/m)
   })
 
-  test('of models are those that this Node can run', () => {
-    const major = Number.parseInt(process.versions.node, 10)
-    expect(read('model').dependencies.ai).toMatch(major < 22 ? /^6\./ : /^7\./)
-    const versions = (name: string) => listPackages().filter((each) => each.name === name)
-    expect(versions('ai').map(({ version }) => version.split('.')[0])).toEqual(
-      expect.arrayContaining(['6', '7']),
-    )
-    for (const provider of ['anthropic', 'openai', 'google', 'openai-compatible'])
-      expect(versions(`@ai-sdk/${provider}`).length).toBeGreaterThan(1)
+  test('of models are those that the SDK is tested with', () => {
+    expect(read('model').dependencies.ai).toMatch(/^7\./)
+    for (const provider of ['anthropic', 'openai', 'google', 'openai-compatible']) {
+      const found = listPackages().filter(({ name }) => name === `@ai-sdk/${provider}`)
+      expect([...new Set(found.map(({ version }) => version.split('.')[0]))]).toHaveLength(1)
+    }
   })
 
   test('are all there to be linked in a clone', () => {

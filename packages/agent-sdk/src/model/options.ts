@@ -96,13 +96,13 @@ export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> =
 })
 
 /**
- * A model of any provider of the `ai` package, version 6 or 7, or its name at the AI Gateway: `vendor/model`. Written down
+ * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`. Written down
  * here as far as it takes to tell one, so that these types need no other package.
  */
 export type AgentModel =
   | string
   | {
-      /** `v4` are those for version 7 of the package, which takes the others too. */
+      /** `v4` are those of version 7 of the package, which takes the others too. */
       readonly specificationVersion: 'v2' | 'v3' | 'v4'
       /** Such as `openai.responses`. */
       readonly provider: string

@@ -1,7 +1,7 @@
 import type { Deed } from '@meup/agent-sdk/ai'
 import { FakeClock } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
-import { MockLanguageModelV3 } from 'ai/test'
+import { MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, test } from 'vitest'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
@@ -23,11 +23,11 @@ async function passing(clock: FakeClock, ms: number, check: () => void): Promise
 }
 
 type Part =
-  Awaited<ReturnType<MockLanguageModelV3['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
 
 /** The mock of the `ai` package itself: its parts come when they are ready. */
-const mock = (parts: () => AsyncGenerator<Part>): MockLanguageModelV3 =>
-  new MockLanguageModelV3({
+const mock = (parts: () => AsyncGenerator<Part>): MockLanguageModelV4 =>
+  new MockLanguageModelV4({
     provider,
     doStream: async () => ({ stream: ReadableStream.from(parts()) as ReadableStream<Part> }),
   })

@@ -42,7 +42,7 @@ export const clone: string | undefined = Object.values(readManifest(own).depende
   ? resolve(own, '../..')
   : undefined
 
-/** The packages that this command was built and tested with, some of them in two major versions. */
+/** The packages that this command was built and tested with. */
 export function listPackages(): Package[] {
   const sdk = findFolder('@meup/agent-sdk', own)
   const named = [own, sdk].flatMap((folder) => {
@@ -73,11 +73,8 @@ function findFolder(name: string, user: string): string {
   return realpathSync(place)
 }
 
-/** The package of this name; of two major versions, the one that this Node can run: ai 7 takes Node 22. */
 function choose(packages: readonly Package[], name: string): Package {
-  const majorOf = ({ version }: Package): number => Number.parseInt(version, 10)
-  const found = packages.filter((each) => each.name === name).sort((a, b) => majorOf(a) - majorOf(b))
-  const chosen = Number.parseInt(process.versions.node, 10) < 22 ? found[0] : found.at(-1)
+  const chosen = packages.find((each) => each.name === name)
   if (chosen === undefined) throw new Error(`a template uses ${name}, which meup was not built with`)
   return chosen
 }

@@ -226,8 +226,8 @@ export class AiDialogue implements Dialogue {
     })
     let hasBegun = false
     try {
-      const { fullStream } = this.#stream(request, AbortSignal.any([signal, stop.signal]))
-      for await (const part of fullStream) {
+      const { stream } = this.#stream(request, AbortSignal.any([signal, stop.signal]))
+      for await (const part of stream) {
         watch.onWord()
         if (!hasBegun && !preludes.has(part.type)) {
           hasBegun = true
@@ -273,7 +273,7 @@ export class AiDialogue implements Dialogue {
       maxRetries: 0, // Requests are made again here.
       ...(effort && { reasoning: effort }),
       model: this.#served.model as LanguageModel, // Recognized by its shape.
-      ...(terms.takesSystem && { system }),
+      ...(terms.takesSystem && { instructions: system }),
       messages: toTurns(messages, terms, { hasLeftOut: leftOut > 0, ...own }),
       ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
       abortSignal,
@@ -374,10 +374,11 @@ function describeServers(instructions: Offer['instructions']): string[] {
 function toOutput({ text, media, isError }: CallResult): ToolResultPart['output'] {
   if (media.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
   const said = isError ? `The tool failed.\n${text}` : text // There is no other way to say so.
-  const files = media.map((file) => {
-    const type = file.mediaType.startsWith('image/') ? ('image-data' as const) : ('file-data' as const)
-    return { type, ...file }
-  })
+  const files = media.map(({ mediaType, data }) => ({
+    type: 'file' as const,
+    mediaType,
+    data: { type: 'data' as const, data },
+  }))
   return { type: 'content', value: [{ type: 'text', text: said }, ...files] }
 }
 

@@ -22,7 +22,7 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
       return importFrom(directory, 'ai') as Promise<typeof import('ai')>
     })
   } catch (cause) {
-    const advice = 'install version 6 or 7 of it beside @meup/agent-sdk'
+    const advice = 'install version 7 of it beside @meup/agent-sdk'
     throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
   }
 }

@@ -1,11 +1,11 @@
 import type { LanguageModel } from 'ai'
 
-type ModelV3 = Extract<LanguageModel, { readonly specificationVersion: 'v3' }>
+type ModelV4 = Extract<LanguageModel, { readonly specificationVersion: 'v4' }>
 type StreamPart =
-  Awaited<ReturnType<ModelV3['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+  Awaited<ReturnType<ModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
 type Finish = Extract<StreamPart, { type: 'finish' }>
 type Attached = NonNullable<Finish['providerMetadata']>
-export type ModelRequest = Parameters<ModelV3['doStream']>[0]
+export type ModelRequest = Parameters<ModelV4['doStream']>[0]
 
 /** Something a scripted model does: it thinks, speaks, calls a tool, waits for what a function gives, fails, or stops. */
 export type Deed =
@@ -22,7 +22,7 @@ export interface ScriptedModelOptions {
   readonly modelId?: string
 }
 
-export type ScriptedModel = ModelV3 & {
+export type ScriptedModel = ModelV4 & {
   /** What was asked of it, in order. */
   readonly requests: readonly ModelRequest[]
 }
@@ -36,16 +36,16 @@ export function scriptedModel(
   { provider = 'scripted', modelId = 'script' }: ScriptedModelOptions = {},
 ): ScriptedModel {
   const requests: ModelRequest[] = []
-  const doStream: ModelV3['doStream'] = async (request) => {
+  const doStream: ModelV4['doStream'] = async (request) => {
     const index = requests.push(request) - 1
     const step = typeof script === 'function' ? script(request, index) : script[index]
     if (step === undefined) throw new Error(`the script has no step ${index + 1}`)
     return { stream: toStream(play(step, index), request.abortSignal) }
   }
-  const doGenerate: ModelV3['doGenerate'] = async () => {
+  const doGenerate: ModelV4['doGenerate'] = async () => {
     throw new Error('a scripted model only streams')
   }
-  return { specificationVersion: 'v3', provider, modelId, supportedUrls: {}, doGenerate, doStream, requests }
+  return { specificationVersion: 'v4', provider, modelId, supportedUrls: {}, doGenerate, doStream, requests }
 }
 
 /** Pieces that a text comes in; one of more words comes in more words at once. */

@@ -63,7 +63,7 @@ export class ServedModel {
     return { ...settings, providerOptions }
   }
 
-  /** As version 7 of the `ai` package has it; earlier ones take no notice. */
+  /** How much the model is to think, as the `ai` package has it. */
   getEffort(level: ThinkingLevel | undefined): Effort | undefined {
     return level === undefined || !this.#terms.takesEffort ? undefined : efforts[level]
   }
