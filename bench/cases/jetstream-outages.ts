@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { Kind, ProtocolError } from '@meup/protocol'
 import type { Nats } from '../../test/support/nats.js'
 import { spaceName } from '../load/dialects.js'

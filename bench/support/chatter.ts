@@ -1,4 +1,4 @@
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 

@@ -1,4 +1,4 @@
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { sqliteStore } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { connect as tcp } from 'node:net'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { serve } from '@meup/gateway'
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { defaultRates } from '@meup/protocol'

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'

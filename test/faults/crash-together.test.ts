@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { startMeup, temporaryFolder } from '../support/cli.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { ProtocolError } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'

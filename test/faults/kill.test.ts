@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Dial, dialWs, SpaceClient, type Transport } from '@meup/agent-sdk'
+import { type Dial, dialWs, SpaceClient, type Transport } from '@meup/agent-sdk/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
 import { startMeup, temporaryFolder } from '../support/cli.js'

@@ -1,4 +1,4 @@
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'

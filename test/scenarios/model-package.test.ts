@@ -9,12 +9,12 @@ import { importsOf, resolveRelative } from '../support/imports.js'
 import { readText } from '../support/packages.js'
 import { scan } from '../support/source.js'
 
-type Sdk = typeof import('@meup/agent-sdk')
+type Sdk = typeof import('@meup/agent-sdk/internal')
 
 /** What only those install who have models. */
 const external = ['ai', '@ai-sdk/openai-compatible']
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
-const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk'`, resolveDir: repositoryRoot }
+const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk/internal'`, resolveDir: repositoryRoot }
 
 /** The SDK as a bundler makes it, in a folder where no package is installed. */
 async function sdkAlone(conditions: string[]): Promise<Sdk> {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, dialWs } from '@meup/agent-sdk'
+import { connect } from '@meup/agent-sdk'
+import { dialWs } from '@meup/agent-sdk/internal'
 import type { McpRequestPayload } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'

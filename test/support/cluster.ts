@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Dial, dialWs, SpaceClient } from '@meup/agent-sdk'
+import { type Dial, dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { ProtocolError } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 import { startMeup, temporaryFolder } from './cli.js'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dialWs, type Transport } from '@meup/agent-sdk'
+import { dialWs, type Transport } from '@meup/agent-sdk/internal'
 import { type Envelope, rateClasses } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { spawnMeup, temporaryFolder } from './cli.js'

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dialWs, SpaceClient } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { type Gateway, memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { pageDirectory } from '@meup/observer'

@@ -1,4 +1,4 @@
-import { dialWs, type Transport } from '@meup/agent-sdk'
+import { dialWs, type Transport } from '@meup/agent-sdk/internal'
 import type { FakeClock } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { type Step, type StoryLine, story } from './story-lines.js'

@@ -1,4 +1,5 @@
-import { type DialRequest, dialWs, type SpaceClient } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
+import { type DialRequest, dialWs } from '@meup/agent-sdk/internal'
 import { Kind } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 

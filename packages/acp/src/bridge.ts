@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { ConnectionError, type SpaceClient, type Turn } from '@meup/agent-sdk'
+import { abortTurn } from '@meup/agent-sdk/internal'
 import { cut } from '@meup/folds'
 import { Kind, type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
@@ -297,7 +298,7 @@ class Bridge implements CodingAgent {
     })
     await announced?.catch((error: unknown) => this.#log(`nobody could be informed: ${getMessage(error)}`))
     if (!isStopped) return
-    turn.abort(`it ran ${name} without asking`)
+    abortTurn(turn, `it ran ${name} without asking`)
     await this.#stop(`it ran ${name} without asking, and without the capability for it`, true)
   }
 

@@ -1,5 +1,6 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk'
-import { frameMessage, quoteFurtherLines, type Turn } from '@meup/agent-sdk'
+import { frameMessage, type Turn } from '@meup/agent-sdk'
+import { quoteFurtherLines } from '@meup/agent-sdk/internal'
 import { cut, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
 
 interface PromptParts {

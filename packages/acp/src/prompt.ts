@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import type { LiveText, Reasoning } from '@meup/agent-sdk'
+import type { Reasoning } from '@meup/agent-sdk'
+import type { LiveText } from '@meup/agent-sdk/internal'
 import { cut } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
 import { AgentCall } from './agent-call.js'

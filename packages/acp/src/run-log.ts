@@ -1,4 +1,5 @@
-import { type Reasoning, ThoughtStream } from '@meup/agent-sdk'
+import type { Reasoning } from '@meup/agent-sdk'
+import { ThoughtStream } from '@meup/agent-sdk/internal'
 import { cut } from '@meup/folds'
 import type { PlanEntry } from './agent-updates.js'
 

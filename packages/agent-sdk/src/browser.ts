@@ -1,26 +1,31 @@
 import { dialBrowser } from './adapters/browser-ws.js'
+import type { ConnectOptions } from './adapters/environment.js'
+import { ConnectionError } from './client/errors.js'
 import { freshId } from './client/fresh-id.js'
 import type { DialRequest } from './client/transport.js'
-import { SpaceClient } from './space-client.js'
+import { openSpace } from './open-space.js'
+import type { SpaceClient } from './space-client.js'
 
 /** The page is one program, whatever it connects. */
 const ownSession = freshId()
 
+/** Where to connect: a page has no environment that completes it. */
+export function readEnvironment(options: ConnectOptions): DialRequest {
+  const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
+  if (url === undefined || space === undefined)
+    throw new ConnectionError('not_configured', 'a page has no environment: name `url` and `space`')
+  return { ...given, url, space, ...(session !== false && { session }) }
+}
+
 /** Connects to a space from a browser, where no environment supplies the address and the token. */
-export const connect = (request: DialRequest): Promise<SpaceClient> =>
-  SpaceClient.open(dialBrowser, { session: ownSession, ...request })
+export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
+  openSpace(dialBrowser, readEnvironment(options), options.openProposals)
 
 // Types come from `index.ts`: the package has one declaration file for both.
+
 export { ProtocolError } from '@meup/protocol'
-export { dialBrowser } from './adapters/browser-ws.js'
-export { frameMessage, framingRule, quoteFurtherLines } from './agent/frame-message.js'
-export { Reasoning } from './agent/reasoning.js'
+export { frameMessage, framingRule } from './agent/frame-message.js'
 export { runAgent } from './agent/run-agent.js'
-export { Turn } from './agent/turns.js'
-export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
 export { ProposalError } from './client/proposal.js'
-export { getAlwaysCapability } from './client/proposals.js'
 export { offerTools } from './model/offer-tools.js'
-export { nameTools } from './model/toolbox.js'
-export { SpaceClient } from './space-client.js'

@@ -1,33 +1,41 @@
 import { takeEntrance } from './adapters/entrance.js'
 import { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 import { dialWs } from './adapters/ws.js'
-import { HttpClient } from './http/http-client.js'
-import { SpaceClient } from './space-client.js'
+import { openSpace } from './open-space.js'
+import type { SpaceClient } from './space-client.js'
 
 /**
  * Connects to a space. Missing options come from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
- * folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
+ * folder; a browser has neither. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
  */
 export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
   const enter = options.url === undefined ? takeEntrance() : undefined
   if (enter !== undefined) return enter()
-  const request = readEnvironment(options)
-  if (options.openProposals !== true) return SpaceClient.open(dialWs, request)
-  const { proposals, head: after, epoch } = await new HttpClient(request).readProposals()
-  return SpaceClient.open(dialWs, { ...request, proposals, after, epoch })
+  return openSpace(dialWs, readEnvironment(options), options.openProposals)
 }
 
-export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+// Connect: the client, what it sends, and what it receives.
+
+export type { AnyEnvelope } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
-export { dialWs } from './adapters/ws.js'
+export type { Answer, BaseClient } from './client/base-client.js'
+export type { Run } from './client/space-state.js'
+export type { ChatOptions, Draft, SpaceEvents } from './client/types.js'
+export type { WaitOptions } from './client/wait.js'
+export type { SpaceClient } from './space-client.js'
+
+// Turns and reasoning: questions that are answered, what is thought aloud meanwhile, and agents of other frameworks.
+
 export type { ControlHooks } from './agent/control.js'
-export type { LiveText } from './agent/deltas.js'
-export { frameMessage, framingRule, quoteFurtherLines, type SaidText } from './agent/frame-message.js'
-export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
-export { type AgentEvent, type AgentRun, type RunAgentOptions, runAgent } from './agent/run-agent.js'
+export type { Reasoning, ReasonOptions, ToolCall } from './agent/reasoning.js'
+export { type AgentEvent, type AgentRun, runAgent } from './agent/run-agent.js'
+export type { Turn } from './agent/turn.js'
+export type { TurnOptions } from './agent/turns.js'
+export type { ThinkingLevel } from './client/types.js'
+
+// Tools: those that a participant offers, and calls of those of others.
+
 export type { CallableTool } from './agent/space-tools.js'
-export { ThoughtStream } from './agent/thought-stream.js'
-export type { SpaceTool, ToolChoice } from './agent/tool-choice.js'
 export type {
   Fallback,
   InputSchema,
@@ -36,63 +44,24 @@ export type {
   ToolDefinition,
   ToolHandler,
 } from './agent/tools.js'
-export { Turn, type TurnOptions } from './agent/turns.js'
-export { type Answer, BaseClient, type NoAnswer } from './client/base-client.js'
+export type { ToolResult } from './client/tool-result.js'
+export type { CallOptions } from './client/types.js'
+export { offerTools } from './model/offer-tools.js'
+
+// Models: agents with a language model, and prompts.
+
+export { frameMessage, framingRule } from './agent/frame-message.js'
+export type { ToolChoice } from './agent/tool-choice.js'
+export type { AgentModel, AgentOptions, ModelSettings } from './model/options.js'
+
+// People's decisions: proposals, grants and invitations.
+
+export type { Grant } from './client/management.js'
+export type { OpenProposal, Proposal, ProposalDraft, ProposalOutcome } from './client/proposal.js'
+export type { Proposals } from './client/proposals.js'
+
+// Errors: what is thrown.
+
+export { ProtocolError } from '@meup/protocol'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
-export type {
-  Grant,
-  GrantOptions,
-  Invitation,
-  KickOptions,
-  PauseOptions,
-  Revocable,
-  Status,
-  StatusOptions,
-} from './client/management.js'
-export type { Pause } from './client/pauses.js'
-export {
-  type OpenProposal,
-  type Progress,
-  type Proposal,
-  type ProposalDraft,
-  ProposalError,
-  type ProposalOutcome,
-  type ProposeOptions,
-  type Settlement,
-} from './client/proposal.js'
-export {
-  type ApproveOptions,
-  getAlwaysCapability,
-  type Proposals,
-  type ProposalsEvents,
-  type ProposedRequest,
-  type Rejection,
-} from './client/proposals.js'
-export type { LineDeadlines, ReconnectOptions } from './client/reconnect.js'
-export type { Run, VisibilityChange } from './client/space-state.js'
-export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
-export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
-export {
-  type CallOptions,
-  type ChatOptions,
-  type ConnectionStatus,
-  type Draft,
-  type ElicitResult,
-  type OnElicitation,
-  type SpaceEvents,
-  type ThinkingLevel,
-  thinkingLevels,
-  type Unhandled,
-} from './client/types.js'
-export type { WaitOptions } from './client/wait.js'
-export { type ModelTool, offerTools } from './model/offer-tools.js'
-export type {
-  AgentLimits,
-  AgentModel,
-  AgentOptions,
-  ModelSettings,
-  ReasoningDetail,
-  TranscriptMode,
-} from './model/options.js'
-export { nameTools } from './model/toolbox.js'
-export { SpaceClient } from './space-client.js'
+export { ProposalError } from './client/proposal.js'

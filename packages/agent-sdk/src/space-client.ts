@@ -3,7 +3,13 @@ import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
-import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
+import {
+  type Reasoning,
+  ReasoningContext,
+  type ReasonOptions,
+  type Think,
+  thinkIn,
+} from './agent/reasoning.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
 import {
   type Fallback,
@@ -12,7 +18,8 @@ import {
   type ToolHandler,
   Tools,
 } from './agent/tools.js'
-import { type Turn, type TurnOptions, Turns } from './agent/turns.js'
+import type { Turn } from './agent/turn.js'
+import { type OpenTurn, type OpenTurnOptions, type TurnOptions, Turns } from './agent/turns.js'
 import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
@@ -108,7 +115,7 @@ export class SpaceClient extends BaseClient {
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
     return thinkIn(first, second, (options) =>
-      Reasoning.open(this, { tools: this.#spaceTools }, message, options),
+      ReasoningContext.open(this, { tools: this.#spaceTools }, message, options),
     )
   }
 
@@ -121,7 +128,7 @@ export class SpaceClient extends BaseClient {
     handler: (turn: Turn) => Promise<unknown>,
     options: TurnOptions & { readonly concurrency?: number } = {},
   ): Promise<void> {
-    return this.#turns(options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
+    return this.#answer(handler, options)
   }
 
   /**
@@ -141,7 +148,7 @@ export class SpaceClient extends BaseClient {
     const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
     const owner = { id: this.id, request: this.#request, onError }
     const opened = import('#models').then(({ openModels }) => openModels(options, owner))
-    return runModelAgent(this, opened, options)
+    return runModelAgent(this, opened, options, { answer: (handler, how) => this.#answer(handler, how) })
   }
 
   /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */
@@ -161,7 +168,17 @@ export class SpaceClient extends BaseClient {
     this.close()
   }
 
-  #turns(options: TurnOptions): Turns {
+  #answer(
+    handler: (turn: OpenTurn) => Promise<unknown>,
+    {
+      concurrency = Number.POSITIVE_INFINITY,
+      ...options
+    }: OpenTurnOptions & { readonly concurrency?: number },
+  ): Promise<void> {
+    return this.#turns(options).each(handler, concurrency)
+  }
+
+  #turns(options: OpenTurnOptions): Turns {
     this.#control.enable()
     this.#tools.answerListings()
     const parts = { deltas: this.#deltas, tools: this.#spaceTools, arrivals: this.#arrivals }

@@ -1,4 +1,4 @@
-import { SpaceClient } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,5 @@
-import { SpaceClient, ToolError } from '@meup/agent-sdk'
+import { ToolError } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { Kind } from '@meup/protocol'
 import { afterEach, expect, test, vi } from 'vitest'

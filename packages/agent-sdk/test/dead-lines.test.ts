@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { connect, type DialRequest, type SpaceClient } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
+import type { DialRequest } from '@meup/agent-sdk/internal'
 import { testToken } from '@meup/gateway/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

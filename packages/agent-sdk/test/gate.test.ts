@@ -1,4 +1,4 @@
-import { type DialRequest, SpaceClient } from '@meup/agent-sdk'
+import { type DialRequest, SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { SafetyError } from '@meup/safety'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-import { SpaceClient } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { createGateway, memoryStore, tokenAuthenticator } from '@meup/gateway'
 import { dialInMemory, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'

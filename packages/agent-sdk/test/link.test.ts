@@ -1,4 +1,4 @@
-import { type Dial, type DialRequest, SpaceClient } from '@meup/agent-sdk'
+import { type Dial, type DialRequest, SpaceClient } from '@meup/agent-sdk/internal'
 import { type AnyEnvelope, closeCodes, defaultLimits, ProtocolError } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'

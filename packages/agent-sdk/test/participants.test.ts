@@ -1,4 +1,4 @@
-import { type Dial, SpaceClient } from '@meup/agent-sdk'
+import { type Dial, SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
 

@@ -1,4 +1,5 @@
-import { ProtocolError, SpaceClient } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { accepted, fromGateway, scriptedDial } from './support/scripted-line.js'
 

@@ -1,4 +1,5 @@
-import type { Pause, SpaceClient, Turn } from '@meup/agent-sdk'
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
+import type { Pause } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-import type { Progress, SpaceClient, ToolContext } from '@meup/agent-sdk'
+import type { SpaceClient, ToolContext } from '@meup/agent-sdk'
+import type { Progress } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'

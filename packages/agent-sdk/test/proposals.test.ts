@@ -1,4 +1,5 @@
-import { type Dial, type OpenProposal, type Settlement, SpaceClient } from '@meup/agent-sdk'
+import type { OpenProposal } from '@meup/agent-sdk'
+import { type Dial, type Settlement, SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import type { Capability } from '@meup/protocol'

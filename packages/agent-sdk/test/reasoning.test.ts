@@ -1,4 +1,5 @@
-import { type Reasoning, SpaceClient, type Turn } from '@meup/agent-sdk'
+import type { Reasoning, Turn } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'

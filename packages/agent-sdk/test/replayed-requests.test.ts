@@ -1,4 +1,4 @@
-import { SpaceClient } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { Kind } from '@meup/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'

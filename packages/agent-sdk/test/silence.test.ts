@@ -1,4 +1,4 @@
-import { type Dial, type DialRequest, SpaceClient, type Transport } from '@meup/agent-sdk'
+import { type Dial, type DialRequest, SpaceClient, type Transport } from '@meup/agent-sdk/internal'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { watchSilence } from '../src/client/silence.js'
 import { accepted, scriptedDial } from './support/scripted-line.js'

@@ -12,6 +12,7 @@ import type {
   ToolResult,
   Turn,
 } from '@meup/agent-sdk'
+import type { BaseClient } from '@meup/agent-sdk/watch'
 import {
   type AnyEnvelope,
   type EnvelopeOf,
@@ -147,6 +148,54 @@ describe('a handler gets what its schema describes', () => {
         .tool('now', {}, () => Date.now())
     }
     expectTypeOf(offer).toBeFunction()
+  })
+})
+
+describe('what only the package uses is not in its types', () => {
+  test('of turns and runs', () => {
+    expectTypeOf<keyof Turn>().toEqualTypeOf<
+      | 'space'
+      | 'trigger'
+      | 'text'
+      | 'from'
+      | 'thinkingLevel'
+      | 'signal'
+      | 'isAnswered'
+      | 'reason'
+      | 'reply'
+      | 'write'
+      | 'acknowledge'
+    >()
+    expectTypeOf<keyof Reasoning>().toEqualTypeOf<
+      | 'context'
+      | 'signal'
+      | 'isClosed'
+      | 'thought'
+      | 'reason'
+      | 'hide'
+      | 'show'
+      | 'call'
+      | 'tools'
+      | 'parallel'
+      | 'conclude'
+      | 'cancel'
+      | typeof Symbol.asyncDispose
+    >()
+  })
+
+  test('of clients', () => {
+    const inherit = (Client: typeof BaseClient): object =>
+      class extends Client {
+        inside = [
+          // @ts-expect-error the parts of a client
+          this.handlers,
+          // @ts-expect-error what is asked of it
+          this.requests,
+          // @ts-expect-error where errors go
+          this.reportError,
+        ]
+      }
+    expectTypeOf(inherit).toBeFunction()
   })
 })
 

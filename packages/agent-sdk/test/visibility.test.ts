@@ -1,4 +1,4 @@
-import { SpaceClient, type VisibilityChange } from '@meup/agent-sdk'
+import { SpaceClient, type VisibilityChange } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { ContextInfo } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { type Dial, SpaceClient } from '@meup/agent-sdk'
+import { type Dial, SpaceClient } from '@meup/agent-sdk/internal'
 import { BaseClient, type DialRequest } from '@meup/agent-sdk/watch'
 import { createTestGateway, dialInMemory, FakeClock, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'

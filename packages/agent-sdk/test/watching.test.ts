@@ -1,4 +1,5 @@
-import { ConnectionError, SpaceClient } from '@meup/agent-sdk'
+import { ConnectionError } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { closeCodes, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'

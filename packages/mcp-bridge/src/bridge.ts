@@ -1,4 +1,5 @@
-import { type ElicitResult, ProtocolError, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { ProtocolError, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import type { ElicitResult } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
 import { type Call, Callers, type Notify, type Request } from './callers.js'

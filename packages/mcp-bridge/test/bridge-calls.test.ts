@@ -1,4 +1,5 @@
-import { type Progress, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { type SpaceClient, ToolError } from '@meup/agent-sdk'
+import type { Progress } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
 import { type AnyEnvelope, defaultLimits, type Limits } from '@meup/protocol'

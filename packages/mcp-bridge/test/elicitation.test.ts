@@ -1,4 +1,5 @@
-import type { ElicitResult, OnElicitation, SpaceClient } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
+import type { ElicitResult, OnElicitation } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
 import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'

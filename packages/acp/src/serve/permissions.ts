@@ -5,7 +5,8 @@ import {
   type RequestPermissionResponse,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
-import { getAlwaysCapability, type OpenProposal, type Settlement, type SpaceClient } from '@meup/agent-sdk'
+import type { OpenProposal, SpaceClient } from '@meup/agent-sdk'
+import { getAlwaysCapability, type Settlement } from '@meup/agent-sdk/internal'
 import { capabilitySentence, isObject } from '@meup/folds'
 import { type Capability, ProtocolError } from '@meup/protocol'
 import { textContent, thoughtChunk } from './content.js'

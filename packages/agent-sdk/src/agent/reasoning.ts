@@ -46,7 +46,7 @@ interface Origin {
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
   /** Called instead of cancelling a run that was left without an end, since the turn knows better why. */
-  readonly onLeft?: (run: Reasoning) => void
+  readonly onLeft?: (run: ReasoningContext) => void
   readonly tools: SpaceTools
 }
 
@@ -56,8 +56,44 @@ type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readon
  * An open context: thoughts and tool calls in it are seen by everyone who looks [MEUP-2.2]. Conclude it; a context
  * that is left without a conclusion is cancelled, and says why. While its participant is paused, it waits.
  */
-export class Reasoning implements AsyncDisposable {
+export interface Reasoning extends AsyncDisposable {
   /** Path of this context. */
+  readonly context: string
+  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
+  readonly signal: AbortSignal
+  /** Whether it was concluded or cancelled. */
+  readonly isClosed: boolean
+  thought(message: string, options?: ThoughtOptions): Promise<AnyEnvelope>
+  /**
+   * Opens a nested context; this one stays open. With `think` it ends with what that gives or throws, as `Turn.reason` does.
+   */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
+  reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
+  /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
+  hide(): Promise<AnyEnvelope>
+  /** Lets everybody see them again, with those that were withheld. The end of the run does so, too. */
+  show(): Promise<AnyEnvelope>
+  /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
+  call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
+  /**
+   * The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. One that
+   * was listed as something else before is named in a thought.
+   */
+  tools(choices?: readonly string[]): Promise<readonly CallableTool[]>
+  /** Calls several tools at once; results come in the order of the calls. */
+  parallel<const Calls extends readonly ToolCall[]>(
+    calls: Calls,
+  ): Promise<{ [Index in keyof Calls]: ToolResult }>
+  /** Closes this context with what it came to. */
+  conclude(message?: string, options?: Pick<ReasonOptions, 'metadata'>): Promise<AnyEnvelope>
+  /** Breaks this context off, also when it was interrupted; without the capability for that, concludes it with the reason. */
+  cancel(reason: string): Promise<AnyEnvelope>
+  /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A run, with what opens and leaves it. */
+export class ReasoningContext implements Reasoning {
   readonly context: string
   readonly #space: BaseClient
   readonly #groups: ParallelGroups
@@ -97,19 +133,17 @@ export class Reasoning implements AsyncDisposable {
     origin: Origin,
     message?: string,
     options: ReasonOptions = {},
-  ): Promise<Reasoning> {
+  ): Promise<ReasoningContext> {
     const { trigger } = origin
     const id = freshId()
     const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
-    return new Reasoning(space, id, origin).#start(fields, message, options)
+    return new ReasoningContext(space, id, origin).#start(fields, message, options)
   }
 
-  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** Whether it was concluded or cancelled. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -120,9 +154,6 @@ export class Reasoning implements AsyncDisposable {
     return this.#send(Kind.reasoningThought, { message, ...rest }, correlation)
   }
 
-  /**
-   * Opens a nested context; this one stays open. With `think` it ends with what that gives or throws, as `Turn.reason` does.
-   */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
@@ -135,30 +166,23 @@ export class Reasoning implements AsyncDisposable {
         tools: this.#tools,
         ...(this.#onLeft && { onLeft: this.#onLeft }),
       }
-      const nested = new Reasoning(this.#space, joinContext(this.context, id), origin)
+      const nested = new ReasoningContext(this.#space, joinContext(this.context, id), origin)
       return nested.#start({ id, context: this.context }, message, options)
     })
   }
 
-  /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
   hide(): Promise<AnyEnvelope> {
     return this.#setVisibility(false)
   }
 
-  /** Lets everybody see them again, with those that were withheld. The end of the run does so, too. */
   show(): Promise<AnyEnvelope> {
     return this.#setVisibility(true)
   }
 
-  /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult> {
     return this.#call(tool, args, options)
   }
 
-  /**
-   * The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. One that
-   * was listed as something else before is named in a thought.
-   */
   async tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
     const tools = await this.#tools.callable(choices, (tool, args, options) =>
       this.#call(tool, args, options),
@@ -168,7 +192,6 @@ export class Reasoning implements AsyncDisposable {
     return tools
   }
 
-  /** Calls several tools at once; results come in the order of the calls. */
   parallel<const Calls extends readonly ToolCall[]>(
     calls: Calls,
   ): Promise<{ [Index in keyof Calls]: ToolResult }> {
@@ -177,12 +200,10 @@ export class Reasoning implements AsyncDisposable {
     return Promise.all(results) as Promise<{ [Index in keyof Calls]: ToolResult }>
   }
 
-  /** Closes this context with what it came to. */
   conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
     return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
   }
 
-  /** Breaks this context off, also when it was interrupted; without the capability for that, concludes it with the reason. */
   cancel(reason: string): Promise<AnyEnvelope> {
     return this.#end(() =>
       endContext(
@@ -193,7 +214,6 @@ export class Reasoning implements AsyncDisposable {
     )
   }
 
-  /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return
     if (this.#onLeft) this.#onLeft(this)
@@ -290,7 +310,7 @@ export type Think<Value> = (run: Reasoning) => Promise<Value> | Value
 export async function thinkIn(
   first: ReasonOptions | Think<unknown> | undefined,
   second: ReasonOptions | undefined,
-  open: (options?: ReasonOptions) => Promise<Reasoning>,
+  open: (options?: ReasonOptions) => Promise<ReasoningContext>,
 ): Promise<unknown> {
   if (typeof first !== 'function') return open(first)
   const run = await open(second)

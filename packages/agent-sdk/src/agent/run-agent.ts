@@ -5,7 +5,8 @@ import { frameMessage } from './frame-message.js'
 import type { Reasoning } from './reasoning.js'
 import type { CallableTool } from './space-tools.js'
 import { ThoughtStream } from './thought-stream.js'
-import { type Turn, untilAborted } from './turns.js'
+import type { Turn } from './turn.js'
+import { untilAborted } from './turns.js'
 
 /** What an agent of some framework does, as it does it: it thinks, or writes its answer. Pieces of any size. */
 export type AgentEvent = { readonly thought: string } | { readonly text: string }

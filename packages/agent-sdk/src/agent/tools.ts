@@ -24,7 +24,7 @@ import {
   progressMethod,
   RequestNotifications,
 } from './notifications.js'
-import { Reasoning, type ReasonOptions } from './reasoning.js'
+import { type Reasoning, ReasoningContext, type ReasonOptions } from './reasoning.js'
 import { failure, internalError, respond } from './respond.js'
 import type { SpaceTools } from './space-tools.js'
 
@@ -307,7 +307,12 @@ export class Tools implements ClientHandler {
       if ('problem' in checked) return failed(`wrong arguments: ${checked.problem}`)
       signal.throwIfAborted()
       const reason: ToolContext['reason'] = (message, options) =>
-        Reasoning.open(this.#space, { trigger: request.id, signal, tools: this.#others }, message, options)
+        ReasoningContext.open(
+          this.#space,
+          { trigger: request.id, signal, tools: this.#others },
+          message,
+          options,
+        )
       const progress: ToolContext['progress'] = (value, total, message) =>
         this.#notifications.notify(request, {
           method: progressMethod,

@@ -9,8 +9,16 @@ import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
-import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
+import {
+  ParallelGroups,
+  type Reasoning,
+  ReasoningContext,
+  type ReasonOptions,
+  type Think,
+  thinkIn,
+} from './reasoning.js'
 import type { SpaceTools } from './space-tools.js'
+import type { Turn } from './turn.js'
 
 /** Characters of an answer that comes in pieces: an envelope holds not much more. */
 const maxAnswerChars = 250_000
@@ -24,15 +32,15 @@ interface TurnParts {
   readonly arrivals: Pick<Arrivals, 'take'>
 }
 
-/** One answer to one trigger [MEUP-11.5]. */
-export class Turn {
+/** A turn, with what its client does to it. */
+export class OpenTurn implements Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
   readonly #tools: SpaceTools
-  readonly #runs: Reasoning[] = []
+  readonly #runs: ReasoningContext[] = []
   /** Runs that were left without an end, until it is known why. */
-  #left: Reasoning[] = []
+  #left: ReasoningContext[] = []
   #leaving: ReturnType<typeof setTimeout> | undefined
   /** Ids of the messages that are answered together. */
   readonly #asked: string[]
@@ -52,32 +60,23 @@ export class Turn {
     this.#asked = [trigger.id]
   }
 
-  /** The text of the trigger. */
   get text(): string {
     return this.trigger.payload.message
   }
 
-  /** How much its sender wants a model to think about it; `undefined`: as the agent is set. */
   get thinkingLevel(): ThinkingLevel | undefined {
     const { thinkingLevel } = this.trigger.payload as { readonly thinkingLevel?: unknown }
     return thinkingLevels.find((level) => level === thinkingLevel)
   }
 
-  /** The sender of the trigger. */
   get from(): string {
     return this.trigger.from
   }
 
-  /**
-   * Aborted when the sender takes the trigger back, a run of this turn is interrupted or cancelled, the agent is restarted, or
-   * the client is closed. Then `reason`, `reply`, and `thought`, `call` and `conclude` of its runs throw a `ConnectionError`
-   * with the code `aborted`.
-   */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** Whether a reply is in the log. */
   get isAnswered(): boolean {
     return this.#isAnswered
   }
@@ -99,20 +98,12 @@ export class Turn {
     return true
   }
 
-  /**
-   * Opens a run. Its start is visible before any thought. With `think` the run ends by itself: with what `think` returns as its
-   * conclusion, if that is a string; cancelled with the message of the error that it throws.
-   */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
     return thinkIn(first, second, (options) => this.#openRun(message, options))
   }
 
-  /**
-   * Answers in the main conversation; a question that was put to some is answered to its asker. A stream of texts is shown as it
-   * comes, and is the answer when it has ended. Waits while the agent is paused, and for an exhausted rate limit.
-   */
   async reply(
     answer: string | AsyncIterable<string>,
     options: Pick<ChatOptions, 'to' | 'format'> = {},
@@ -136,15 +127,10 @@ export class Turn {
     }
   }
 
-  /**
-   * Shows what may become the answer while it is written, such as text of a model that may call a tool next; when it is whole, close
-   * this, then `reply` it. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
-   */
   write(options: Pick<ChatOptions, 'to'> = {}): LiveText {
     return this.#write(options, () => this.#isHidden())
   }
 
-  /** Acknowledges the message without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
     return this.space.send({
@@ -205,10 +191,10 @@ export class Turn {
     return this.trigger.to === undefined ? {} : { to: [this.from] }
   }
 
-  async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<Reasoning> {
+  async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<ReasoningContext> {
     if (this.signal.aborted) throw abortedError(this.signal)
     const { trigger, signal } = this
-    const onLeft = (run: Reasoning): void => this.#onLeft(run)
+    const onLeft = (run: ReasoningContext): void => this.#onLeft(run)
     const origin = {
       ...this.#addressees(),
       trigger: trigger.id,
@@ -217,7 +203,7 @@ export class Turn {
       onLeft,
       tools: this.#tools,
     }
-    const run = await Reasoning.open(this.space, origin, message, options)
+    const run = await ReasoningContext.open(this.space, origin, message, options)
     this.#runs.push(run)
     const follow = (): void => this.abort(String(run.signal.reason))
     if (run.signal.aborted) follow()
@@ -233,7 +219,7 @@ export class Turn {
   }
 
   /** An error that leaves a run ends the handler before the next timer fires, and is the better reason. */
-  #onLeft(run: Reasoning): void {
+  #onLeft(run: ReasoningContext): void {
     this.#left.push(run)
     this.#leaving ??= setTimeout(() => {
       this.#endLeft().catch((error: unknown) => console.error('a run could not be cancelled:', error))
@@ -248,6 +234,11 @@ export class Turn {
     for (const run of this.#left.splice(0)) await run.leave(why).catch((error) => failures.push(error))
     if (failures.length > 0) throw failures[0]
   }
+}
+
+/** Ends a turn from outside of its handler. */
+export function abortTurn(turn: Turn, reason: string): void {
+  if (turn instanceof OpenTurn) turn.abort(reason)
 }
 
 /** What an iterable gives until it is aborted, which throws. */
@@ -292,17 +283,20 @@ export interface TurnOptions {
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
+/** Those of the package itself. */
+export type OpenTurnOptions = Omit<TurnOptions, 'onOpen'> & { readonly onOpen?: (turn: OpenTurn) => void }
+
 /** Creates turns from messages, and aborts turns that are withdrawn. */
 export class Turns {
   readonly #space: BaseClient
-  readonly #options: TurnOptions
+  readonly #options: OpenTurnOptions
   readonly #workload: Workload
-  readonly #open = new Set<Turn>()
+  readonly #open = new Set<OpenTurn>()
   readonly #parts: TurnParts
   readonly #busyReplies: BusyReplies
   #isFull = false
 
-  constructor(space: BaseClient, options: TurnOptions, workload: Workload, parts: TurnParts) {
+  constructor(space: BaseClient, options: OpenTurnOptions, workload: Workload, parts: TurnParts) {
     this.#space = space
     this.#options = options
     this.#workload = workload
@@ -313,12 +307,12 @@ export class Turns {
   }
 
   /** One turn at a time: a turn ends when the next one is requested. */
-  sequence(): AsyncIterableIterator<Turn> {
+  sequence(): AsyncIterableIterator<OpenTurn> {
     return this.#oneByOne(this.#arrivals())
   }
 
   /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
-  async each(handler: (turn: Turn) => Promise<unknown>, concurrency: number): Promise<void> {
+  async each(handler: (turn: OpenTurn) => Promise<unknown>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
       for await (const turn of this.#arrivals()) {
@@ -331,12 +325,12 @@ export class Turns {
     }
   }
 
-  #arrivals(): AsyncIterableIterator<Turn> {
-    return this.#inTime(streamEvents<Turn>(this.#space, (push) => this.#listen(push)))
+  #arrivals(): AsyncIterableIterator<OpenTurn> {
+    return this.#inTime(streamEvents<OpenTurn>(this.#space, (push) => this.#listen(push)))
   }
 
   /** Turns wait for the end of a pause, since a paused participant cannot answer. */
-  async *#inTime(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
+  async *#inTime(turns: AsyncIterableIterator<OpenTurn>): AsyncGenerator<OpenTurn, void> {
     for await (const turn of turns) {
       await whenResumed(this.#space)
       if (this.#workload.isClosed) return
@@ -344,7 +338,7 @@ export class Turns {
     }
   }
 
-  async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
+  async *#oneByOne(turns: AsyncIterableIterator<OpenTurn>): AsyncGenerator<OpenTurn, void> {
     for await (const turn of turns) {
       if (turn.signal.aborted) {
         await this.#settle(turn, undefined)
@@ -361,7 +355,7 @@ export class Turns {
     }
   }
 
-  async #handle(turn: Turn, handler: (turn: Turn) => Promise<unknown>): Promise<void> {
+  async #handle(turn: OpenTurn, handler: (turn: OpenTurn) => Promise<unknown>): Promise<void> {
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
@@ -375,7 +369,7 @@ export class Turns {
   }
 
   /** That its asker cannot be told fails nobody else's turn. */
-  async #settle(turn: Turn, failure: { readonly error: unknown } | undefined): Promise<void> {
+  async #settle(turn: OpenTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
     } catch (error) {
@@ -384,13 +378,13 @@ export class Turns {
     this.#end(turn)
   }
 
-  #end(turn: Turn): void {
+  #end(turn: OpenTurn): void {
     this.#open.delete(turn)
     this.#isFull = false
     this.#workload.end(turn)
   }
 
-  #report(error: unknown, turn: Turn): void {
+  #report(error: unknown, turn: OpenTurn): void {
     const print = (failure: unknown): void => console.error('a turn failed:', failure)
     const { onError = print } = this.#options
     try {
@@ -401,7 +395,7 @@ export class Turns {
   }
 
   /** Whether there is room for the turn. The first refusal is reported, until there is room again. */
-  #admit(turn: Turn): boolean {
+  #admit(turn: OpenTurn): boolean {
     const { asker = 8, all = 64 } = this.#options.queue ?? {}
     const own = [...this.#open].filter(({ from }) => from === turn.from).length
     if (this.#open.size < all && own < asker) {
@@ -417,11 +411,11 @@ export class Turns {
     return false
   }
 
-  #listen(push: (turn: Turn) => void): () => void {
+  #listen(push: (turn: OpenTurn) => void): () => void {
     const { trigger = (message) => this.#space.isAsked(message) } = this.#options
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
-        const turn = new Turn(this.#space, envelope, this.#parts)
+        const turn = new OpenTurn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
         try {
           this.#options.onOpen?.(turn)

@@ -87,11 +87,13 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   readonly #pace = new Pace()
   readonly #questions = new Questions()
   readonly #tracing: Tracing
+  /** @internal */
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
   readonly #calls: Calls
   /** Proposals of others that are open, and the decisions about them. */
   readonly proposals: Proposals
+  /** @internal */
   protected readonly handlers: ClientHandler[]
   #welcome: WelcomePayload | undefined
   #ended: { readonly error: Error | undefined } | undefined
@@ -420,17 +422,18 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.close()
   }
 
-  /** Emits `requestError`; prints the error if there is no listener. */
+  /** Emits `requestError`; prints the error if there is no listener. @internal */
   protected reportError(error: unknown, request: AnyEnvelope | undefined): void {
     if (this.emit('requestError', error, request)) return
     console.error(request === undefined ? 'connection error:' : `request ${request.id} failed:`, error)
   }
 
-  /** Resolves after the first welcome. */
+  /** Resolves after the first welcome. @internal */
   protected connect(): Promise<void> {
     return this.#connection.open()
   }
 
+  /** @internal */
   protected reconnect(): void {
     this.#connection.renew()
   }

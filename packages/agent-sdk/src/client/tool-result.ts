@@ -17,7 +17,7 @@ export type ResultPart =
     }
 
 /** A text, or bytes as base64. */
-export type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
+type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
   | { readonly text: string; readonly blob?: undefined }
   | { readonly blob: string; readonly text?: undefined }
 )

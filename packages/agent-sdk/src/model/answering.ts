@@ -2,7 +2,7 @@ import { cut, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, correlations } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
-import type { Turn } from '../agent/turns.js'
+import type { Turn } from '../agent/turn.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import {
   type Dialogue,

@@ -1,5 +1,6 @@
 import type { ToolChoice } from '../agent/tool-choice.js'
-import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
+import type { Turn } from '../agent/turn.js'
+import { isClosing, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
 import { setLongTimeout } from '../client/wait.js'

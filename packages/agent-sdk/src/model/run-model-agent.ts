@@ -1,6 +1,7 @@
 import { createTranscript, type Message } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import type { Turn, TurnOptions } from '../agent/turns.js'
+import type { Turn } from '../agent/turn.js'
+import type { OpenTurn, OpenTurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
@@ -19,13 +20,11 @@ export interface ModelAgent {
   readonly recorder: Recorder | undefined
 }
 
-/** `SpaceClient`, which this file cannot import: it imports this one. */
-type AgentClient = BaseClient & {
-  answer(
-    handler: (turn: Turn) => Promise<void>,
-    options: TurnOptions & { concurrency?: number },
-  ): Promise<void>
-}
+/** `SpaceClient.answer`. */
+type Answer = (
+  handler: (turn: OpenTurn) => Promise<void>,
+  options: OpenTurnOptions & { readonly concurrency: number },
+) => Promise<void>
 
 /**
  * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the space is
@@ -33,16 +32,17 @@ type AgentClient = BaseClient & {
  * beginning another turn.
  */
 export async function runModelAgent(
-  space: AgentClient,
+  space: BaseClient,
   opened: Promise<ModelAgent>,
   options: AgentOptions,
+  { answer: answerWith }: { readonly answer: Answer },
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
   const { trigger = (message) => space.isAsked(message), queue } = options
   const memory = new Memory(space.id, resolved.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
-  const open = new Map<Turn, Steering>()
+  const open = new Map<OpenTurn, Steering>()
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
   })
@@ -55,7 +55,7 @@ export async function runModelAgent(
     if (envelope.from === space.id) recorder?.onOwnEnvelope(envelope)
     if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
-  const answer = async (turn: Turn): Promise<void> => {
+  const answer = async (turn: OpenTurn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
     try {
       const { begin, recorder } = await opened
@@ -65,16 +65,16 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
-  const isMine: TurnOptions['trigger'] = (message, client) =>
+  const isMine: OpenTurnOptions['trigger'] = (message, client) =>
     !isOver && trigger(message, client) && ![...open.values()].some((each) => each.redirect(message))
-  const onOpen: TurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
+  const onOpen: OpenTurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
   const report = (error: unknown): void => resolved.onError(error, undefined)
   space.on('envelope', onEnvelope)
   space.on('lost', forget)
   space.on('requestError', report)
   const { concurrency } = resolved
   /** That a model has no answer is for its asker to know. */
-  const onError: TurnOptions['onError'] = (error, turn) => {
+  const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
   const prepare = async (): Promise<void> => {
@@ -84,7 +84,7 @@ export async function runModelAgent(
   prepare().catch(report)
   try {
     await Promise.race([
-      space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),
+      answerWith(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),
       failed,
     ])
   } finally {

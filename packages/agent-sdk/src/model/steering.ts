@@ -1,16 +1,16 @@
 import { type AnyEnvelope, type EnvelopeOf, isContextAncestor, Kind } from '@meup/protocol'
-import type { Turn } from '../agent/turns.js'
+import type { OpenTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
 /** What others say about a turn while a model works on it. */
 export class Steering {
-  readonly #turn: Turn
+  readonly #turn: OpenTurn
   #unread: Chat[] = []
   #isOpen = true
   #interrupt = new AbortController()
 
-  constructor(turn: Turn) {
+  constructor(turn: OpenTurn) {
     this.#turn = turn
   }
 

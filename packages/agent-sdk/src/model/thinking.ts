@@ -1,7 +1,7 @@
 import { Kind } from '@meup/protocol'
 import type { Reasoning } from '../agent/reasoning.js'
 import { ThoughtStream } from '../agent/thought-stream.js'
-import type { Turn } from '../agent/turns.js'
+import type { Turn } from '../agent/turn.js'
 import type { BaseClient } from '../client/base-client.js'
 import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'

@@ -1,5 +1,5 @@
-import { type Dial, SpaceClient } from '@meup/agent-sdk'
 import { scriptedModel } from '@meup/agent-sdk/ai'
+import { type Dial, SpaceClient } from '@meup/agent-sdk/internal'
 import { type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished } from 'vitest'

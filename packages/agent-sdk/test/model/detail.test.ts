@@ -1,5 +1,5 @@
-import type { ReasoningDetail } from '@meup/agent-sdk'
 import type { Deed } from '@meup/agent-sdk/ai'
+import type { ReasoningDetail } from '@meup/agent-sdk/internal'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'

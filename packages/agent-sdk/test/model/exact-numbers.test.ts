@@ -1,6 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import { type AgentOptions, type Dial, SpaceClient } from '@meup/agent-sdk'
+import type { AgentOptions } from '@meup/agent-sdk'
+import { type Dial, SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import { type Capability, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'

@@ -1,4 +1,4 @@
-import { nameTools } from '@meup/agent-sdk'
+import { nameTools } from '@meup/agent-sdk/internal'
 import { Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk'
+import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk/internal'
 import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 
 /** What was sent over a line. */

@@ -1,5 +1,6 @@
-import { type Run, type SpaceClient, type ThinkingLevel, thinkingLevels } from '@meup/agent-sdk'
+import type { Run, SpaceClient, ThinkingLevel } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
+import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { escapePattern, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
 import {
   brief,

@@ -1,4 +1,4 @@
-import { thinkingLevels } from '@meup/agent-sdk'
+import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { readAddressee, suggest } from '@meup/folds'
 import { table } from '../lib/output.js'
 

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
-import {
-  type ConnectOptions,
-  connect,
-  type DialRequest,
-  readEnvironment,
-  type SpaceClient,
-} from '@meup/agent-sdk'
+import { type ConnectOptions, connect, readEnvironment, type SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
+import type { DialRequest } from '@meup/agent-sdk/internal'
 import { brief, onOneLine, suggest } from '@meup/folds'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'

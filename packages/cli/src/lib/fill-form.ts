@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
-import type { ElicitResult, OnElicitation, SpaceClient } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
+import type { ElicitResult, OnElicitation } from '@meup/agent-sdk/internal'
 import {
   brief,
   type Filled,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { DialRequest } from '@meup/agent-sdk'
+import type { DialRequest } from '@meup/agent-sdk/internal'
 import { onTestFinished } from 'vitest'
 
 /** Something that answers each request in a gateway's place; an answer that is `undefined` never comes. */

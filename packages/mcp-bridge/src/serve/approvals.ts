@@ -1,4 +1,5 @@
-import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
+import type { OpenProposal, SpaceClient } from '@meup/agent-sdk'
+import type { ApproveOptions } from '@meup/agent-sdk/internal'
 import {
   defaultGuard,
   Participants,

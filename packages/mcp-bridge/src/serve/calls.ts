@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallOptions, ElicitResult, OnElicitation } from '@meup/agent-sdk'
+import type { CallOptions } from '@meup/agent-sdk'
+import type { ElicitResult, OnElicitation } from '@meup/agent-sdk/internal'
 import { Bounded } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server'

@@ -1,4 +1,5 @@
-import type { ApproveOptions, OnElicitation, OpenProposal } from '@meup/agent-sdk'
+import type { OpenProposal } from '@meup/agent-sdk'
+import type { ApproveOptions, OnElicitation } from '@meup/agent-sdk/internal'
 import { exactText, head, type ProposalView, programEndedWords } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import {

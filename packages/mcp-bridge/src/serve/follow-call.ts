@@ -1,4 +1,5 @@
-import { type OnElicitation, ProtocolError } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/agent-sdk'
+import type { OnElicitation } from '@meup/agent-sdk/internal'
 import {
   type ElicitRequestFormParams,
   inputRequired,

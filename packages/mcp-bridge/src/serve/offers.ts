@@ -1,4 +1,5 @@
-import { type CallableTool, ConnectionError, nameTools, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { type CallableTool, ConnectionError, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { nameTools } from '@meup/agent-sdk/internal'
 import { isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
 import {

@@ -1,0 +1,23 @@
+/**
+ * For MEUP's own packages and tests: it may change with any version.
+ *
+ * @module
+ * @hidden
+ */
+
+export { dialWs } from './adapters/ws.js'
+export type { LiveText } from './agent/deltas.js'
+export { quoteFurtherLines } from './agent/frame-message.js'
+export type { RunAgentOptions } from './agent/run-agent.js'
+export { ThoughtStream } from './agent/thought-stream.js'
+export { abortTurn } from './agent/turns.js'
+export type { Status } from './client/management.js'
+export type { Pause } from './client/pauses.js'
+export type { Progress, Settlement } from './client/proposal.js'
+export { type ApproveOptions, getAlwaysCapability } from './client/proposals.js'
+export type { VisibilityChange } from './client/space-state.js'
+export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
+export { type ElicitResult, type OnElicitation, thinkingLevels } from './client/types.js'
+export type { ReasoningDetail, TranscriptMode } from './model/options.js'
+export { nameTools } from './model/toolbox.js'
+export { SpaceClient } from './space-client.js'

@@ -1,0 +1,14 @@
+import type { Dial, DialRequest } from './client/transport.js'
+import { HttpClient } from './http/http-client.js'
+import { SpaceClient } from './space-client.js'
+
+/** Connects; with `openProposals` the client begins with the proposals that are open. */
+export async function openSpace(
+  dial: Dial,
+  request: DialRequest,
+  openProposals: boolean | undefined,
+): Promise<SpaceClient> {
+  if (openProposals !== true) return SpaceClient.open(dial, request)
+  const { proposals, head: after, epoch } = await new HttpClient(request).readProposals()
+  return SpaceClient.open(dial, { ...request, proposals, after, epoch })
+}
