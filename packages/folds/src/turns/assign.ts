@@ -17,6 +17,7 @@ import { getOutcome } from '../mcp/result.js'
 import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
+import { isAnswerTo, isHandOver } from '../space/answers.js'
 import { createUlids } from '../steps/ulid.js'
 import { type AskedCallsSnapshot, type CallPlace, maxCalls, movePlace, restoreCalls } from './asked-calls.js'
 import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
@@ -102,7 +103,13 @@ export class Assigner {
       return
     }
     const turn = this.#findAnsweringTurn(envelope)
-    if (turn !== undefined) this.#marking.mark(turn, Role.answer)
+    if (turn !== undefined) this.#marking.mark(turn, this.#isAnswer(envelope) ? Role.answer : Role.speak)
+  }
+
+  /** Whether a chat ends the turn that it is part of: who hands a question over is done with it. */
+  #isAnswer(chat: Envelope): boolean {
+    const askers = correlations(chat).flatMap((id) => this.#triggers.get(id)?.from ?? [])
+    return isHandOver(chat) || askers.length === 0 || askers.some((asker) => isAnswerTo(asker, chat))
   }
 
   chatCancel(envelope: Envelope): void {
