@@ -79,7 +79,9 @@ describe('keys', () => {
 
   test('a front desk that is no participant', () => {
     const text = 'version: 1\nspace: demo\nfrontDesk: bob\nparticipants: { ana: { kind: human } }\n'
-    expect(findProblems(text)).toEqual(['3:12 frontDesk: names bob, which is no participant; name one of ana'])
+    expect(findProblems(text)).toEqual([
+      '3:12 frontDesk: names bob, which is no participant; name one of ana',
+    ])
   })
 
   test('a misspelt kind is told together with what no kind has', () => {

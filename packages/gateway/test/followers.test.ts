@@ -233,7 +233,9 @@ describe('a gateway that is configured otherwise than the one that sequences', (
     await write({ id: 'again', from: GATEWAY, kind: Kind.systemSpace, payload })
     const { welcome } = await connect('alice')
     expect(welcome.space.frontDesk).toBe('ben')
-    expect(welcome.participants).toContainEqual(expect.objectContaining({ id: 'ben', description: 'reviews' }))
+    expect(welcome.participants).toContainEqual(
+      expect.objectContaining({ id: 'ben', description: 'reviews' }),
+    )
   })
 
   test('goes on so when it takes over, until its operator configures it anew', async () => {

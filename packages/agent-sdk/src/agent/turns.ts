@@ -323,9 +323,23 @@ export async function* untilAborted<Value>(
   }
 }
 
+export type AnswersOption =
+  | 'asked'
+  | 'all'
+  | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
+
+/** The test of messages that an option stands for. */
+export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
+  typeof answers === 'function'
+    ? answers
+    : (message, space) => space.isAsked(message, { frontDesk: answers === 'asked' })
+
 export interface TurnOptions {
-  /** Which messages begin a turn; default: those that ask this participant (`space.isAsked`). */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /**
+   * Which messages begin a turn. `asked`, the default: those that ask this participant (`space.isAsked`). `all`: also those that name
+   * nobody, where the space has another one as its front desk.
+   */
+  readonly answers?: AnswersOption
   /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
   readonly queue?: {
     /** Of one asker; default 8. */
@@ -465,9 +479,9 @@ export class Turns {
   }
 
   #listen(push: (turn: Turn) => void): () => void {
-    const { trigger = (message) => this.#space.isAsked(message) } = this.#options
+    const isMine = toTest(this.#options.answers)
     const receive = (envelope: AnyEnvelope): void => {
-      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
+      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && isMine(envelope, this.#space)) {
         const turn = new Turn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
         try {

@@ -163,7 +163,8 @@ export class TurnStream {
 
   #onDelta(envelope: Envelope): TurnEvent[] {
     const { from, correlationId } = envelope
-    const isOurs = this.#ids.has(String(correlationId)) && this.#isFollowed(from) && from !== this.#question.from
+    const isOurs =
+      this.#ids.has(String(correlationId)) && this.#isFollowed(from) && from !== this.#question.from
     if (!isOurs || !this.#drafts.apply(envelope)) return []
     const draft = this.#drafts.list().find((each) => each.from === from)
     const part = draft && this.#turnOf(from).written.grow(draft.text, this.#maxMessages)
