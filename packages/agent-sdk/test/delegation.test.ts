@@ -124,7 +124,7 @@ describe('an agent that asks another one', () => {
     }
     const { ana } = await team(
       { desk: slow, ...(reviewer && { reviewer }) },
-      { participants: undefined as never, ...roomOf(['desk', 'reviewer']) },
+      { ...roomOf(['desk', 'reviewer']) },
     )
     ana.on('envelope', (envelope) => void (envelope.kind === Kind.chatCancel && cancelled.push(envelope)))
     expect((await ana.ask('is it?', { mention: 'desk' })).text).toContain(why)
