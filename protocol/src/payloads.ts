@@ -19,6 +19,11 @@ export const ChatPayload = Type.Object({
   mentions: Type.Optional(
     Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everybody reads it' }),
   ),
+  handOver: Type.Optional(
+    Type.Literal(true, {
+      description: 'those it names answer what it correlates with, instead of its sender',
+    }),
+  ),
 })
 export type ChatPayload = Static<typeof ChatPayload>
 

@@ -27,6 +27,7 @@ export type { SpaceClient } from './space-client.js'
 // Turns and reasoning: questions that are answered, what is thought aloud meanwhile, and agents of other frameworks.
 
 export type { ControlHooks } from './agent/control.js'
+export type { Review, ReviewOptions } from './agent/delegation.js'
 export type { Reasoning, ReasonOptions, ToolCall } from './agent/reasoning.js'
 export { type AgentEvent, type AgentRun, runAgent } from './agent/run-agent.js'
 export type { Turn } from './agent/turn.js'

@@ -164,6 +164,9 @@ describe('what only the package uses is not in its types', () => {
       | 'reason'
       | 'reply'
       | 'write'
+      | 'ask'
+      | 'handOver'
+      | 'review'
       | 'acknowledge'
     >()
     expectTypeOf<keyof Reasoning>().toEqualTypeOf<

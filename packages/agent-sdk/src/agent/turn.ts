@@ -1,6 +1,8 @@
 import type { AnyEnvelope, EnvelopeOf, Kind } from '@meup/protocol'
-import type { BaseClient } from '../client/base-client.js'
+import type { Answer, BaseClient } from '../client/base-client.js'
 import type { ChatOptions, ThinkingLevel } from '../client/types.js'
+import type { WaitOptions } from '../client/wait.js'
+import type { Draftable, Review, ReviewOptions } from './delegation.js'
 import type { LiveText } from './deltas.js'
 import type { Reasoning, ReasonOptions, Think } from './reasoning.js'
 
@@ -41,6 +43,17 @@ export interface Turn {
    * this, then `reply` it. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
    */
   write(options?: Pick<ChatOptions, 'to'>): LiveText
+  /**
+   * Asks another agent, in public, or in private where the question was; the last run of this turn shows its thoughts, its answer and
+   * what that cost. Rejects with `ConnectionError` `participant_away`, or `timeout` (default 300,000 ms).
+   */
+  ask(agent: string, text: string, options?: WaitOptions): Promise<Answer>
+  /** Has another agent answer instead, and ends this turn: its asker sees who has the question now. `note`: what that agent is to know. */
+  handOver(agent: string, note?: string): Promise<AnyEnvelope>
+  /**
+   * Has another agent review a draft; a function writes it anew with the remarks, until it is approved or `rounds` (default 2) are over.
+   */
+  review(draft: Draftable, options: ReviewOptions): Promise<Review>
   /** Acknowledges the message without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope>
 }

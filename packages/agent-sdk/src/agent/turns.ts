@@ -1,12 +1,23 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
-import { type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
+import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
-import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/types.js'
-import { streamEvents } from '../client/wait.js'
+import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from '../client/types.js'
+import { streamEvents, type WaitOptions } from '../client/wait.js'
 import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
+import {
+  askAgent,
+  audienceOf,
+  createHandOver,
+  type Delegator,
+  type Draftable,
+  questionsOf,
+  type Review,
+  type ReviewOptions,
+  reviewDraft,
+} from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
 import {
@@ -57,7 +68,7 @@ export class OpenTurn implements Turn {
   ) {
     this.#deltas = deltas
     this.#tools = tools
-    this.#asked = [trigger.id]
+    this.#asked = questionsOf(trigger)
   }
 
   get text(): string {
@@ -131,6 +142,24 @@ export class OpenTurn implements Turn {
     return this.#write(options, () => this.#isHidden())
   }
 
+  ask(agent: string, text: string, options: WaitOptions = {}): Promise<Answer> {
+    return askAgent(this.#delegator(), agent, text, options)
+  }
+
+  async handOver(agent: string, note?: string): Promise<AnyEnvelope> {
+    await this.#endLeft()
+    return this.#answer(createHandOver(this.trigger, this.space.id, agent, note))
+  }
+
+  review(draft: Draftable, options: ReviewOptions): Promise<Review> {
+    return reviewDraft(this.#delegator(), draft, options)
+  }
+
+  #delegator(): Delegator {
+    const run = this.#runs.findLast(({ isClosed }) => !isClosed)
+    return { space: this.space, trigger: this.trigger, signal: this.signal, run }
+  }
+
   acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
     return this.space.send({
@@ -157,8 +186,15 @@ export class OpenTurn implements Turn {
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
     if (why !== undefined && isAwaited) {
       const text = `${aborted ? 'I was stopped' : 'I could not answer'}: ${cut(why, maxReasonChars)}`
-      const noAnswer = createNoAnswer(aborted ? 'stopped' : 'failed', text, this.#about())
-      await this.space.sendWhenAllowed(noAnswer)
+      const kind = aborted ? 'stopped' : 'failed'
+      const say = (about: ChatOptions): Promise<AnyEnvelope> =>
+        this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
+      const [, ...first] = questionsOf(this.trigger)
+      await say(this.#about()).catch((error: unknown) => {
+        // After too many chats between agents, what a person asked first may be answered even so [MEUP-7.4].
+        if (first.length === 0) throw error
+        return say({ ...this.#about(), correlationId: first })
+      })
     }
     if (left !== undefined) throw left.error
   }
@@ -171,8 +207,11 @@ export class OpenTurn implements Turn {
   }
 
   async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+    return this.#answer(createChat(message, { ...this.#about(), ...options }))
+  }
+
+  async #answer(chat: Draft): Promise<AnyEnvelope> {
     if (this.signal.aborted) throw abortedError(this.signal)
-    const chat = createChat(message, { ...this.#about(), ...options })
     const answer = this.space.sendWhenAllowed(chat, this.signal).then((sent) => {
       this.#isAnswered = true
       return sent
@@ -188,7 +227,7 @@ export class OpenTurn implements Turn {
   }
 
   #addressees(): Pick<ChatOptions, 'to'> {
-    return this.trigger.to === undefined ? {} : { to: [this.from] }
+    return audienceOf(this.trigger, this.space.id)
   }
 
   async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<ReasoningContext> {
@@ -267,9 +306,23 @@ export async function* untilAborted<Value>(
   }
 }
 
+export type AnswersOption =
+  | 'asked'
+  | 'all'
+  | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
+
+/** The test of messages that an option stands for. */
+export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
+  typeof answers === 'function'
+    ? answers
+    : (message, space) => space.isAsked(message, { frontDesk: answers === 'asked' })
+
 export interface TurnOptions {
-  /** Which messages begin a turn; default: those that ask this participant (`space.isAsked`). */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /**
+   * Which messages begin a turn. `asked`, the default: those that ask this participant (`space.isAsked`). `all`: also those that name
+   * nobody, where the space has another one as its front desk.
+   */
+  readonly answers?: AnswersOption
   /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
   readonly queue?: {
     /** Of one asker; default 8. */
@@ -412,9 +465,9 @@ export class Turns {
   }
 
   #listen(push: (turn: OpenTurn) => void): () => void {
-    const { trigger = (message) => this.#space.isAsked(message) } = this.#options
+    const isMine = toTest(this.#options.answers)
     const receive = (envelope: AnyEnvelope): void => {
-      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
+      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && isMine(envelope, this.#space)) {
         const turn = new OpenTurn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
         try {
