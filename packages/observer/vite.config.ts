@@ -1,18 +1,6 @@
-import { fileURLToPath } from 'node:url'
-import { defineConfig, type Plugin } from 'vite'
-
-/** What compiles the regular expressions of capabilities is half of the page, and few have any: it is loaded for those. */
-const regularExpressionsLater: Plugin = {
-  name: 'regular-expressions-later',
-  enforce: 'pre',
-  resolveId(source, importer) {
-    if (source !== 're2js' || !importer?.includes('/protocol/')) return undefined
-    return fileURLToPath(new URL('src/connect/regular-expressions.ts', import.meta.url))
-  },
-}
+import { defineConfig } from 'vite'
 
 export default defineConfig({
-  plugins: [regularExpressionsLater],
   build: {
     outDir: 'dist/page',
     target: 'es2022',

@@ -1,3 +1,4 @@
+export { isCompilable, makeCompilable } from '#engine'
 export {
   type Capabilities,
   compileCapabilities,

@@ -1,4 +1,5 @@
 import type { AnyEnvelope } from '@meup/protocol'
+import { runModelAgent } from '#model-agent'
 import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Deltas } from './agent/deltas.js'
@@ -26,7 +27,6 @@ import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
 import { type AgentOptions, resolveOptions } from './model/options.js'
-import { runModelAgent } from './model/run-model-agent.js'
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
@@ -52,8 +52,8 @@ export class SpaceClient extends BaseClient {
     onError: (error, request) => this.#onRequestError(error, request),
   })
 
-  private constructor(dial: Dial, request: DialRequest) {
-    super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
+  private constructor(dial: Dial, request: DialRequest, safety: OutboundSafety | undefined) {
+    super(dial, request, safety)
     this.#request = request
     const holds = request.unhandled !== 'decline'
     this.#arrivals = new Arrivals(this, holds, {
@@ -80,7 +80,12 @@ export class SpaceClient extends BaseClient {
 
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
   static override async open(dial: Dial, request: DialRequest): Promise<SpaceClient> {
-    const client = new SpaceClient(dial, request)
+    const { safety } = request
+    const client = new SpaceClient(
+      dial,
+      request,
+      safety === false ? undefined : await OutboundSafety.open(safety),
+    )
     await client.connect()
     return client
   }

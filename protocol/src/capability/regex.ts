@@ -1,4 +1,4 @@
-import { RE2Set } from 're2js'
+import { getEngine } from '#engine'
 
 /** Length × characters that one regular expression may cost; from 3 to 70 ns each. */
 const MAX_WORK = 2 ** 20
@@ -70,6 +70,7 @@ function foldedRanges(source: string): number {
 export function compileRegex(source: string, undecided: boolean): (value: string) => boolean {
   // A set of one, because only a set is anchored by construction (whatever parentheses the source has) and lets its
   // memory be bounded. It is also the fastest of re2js' entrances.
+  const RE2Set = getEngine()
   const set = new RE2Set(RE2Set.ANCHOR_BOTH, 0, MEMORY)
   set.add(source)
   set.compile()

@@ -1,5 +1,9 @@
+import type { BaseClient } from '../client/base-client.js'
 import type { ModelAgent } from '../model/run-model-agent.js'
 
 /** Pages run no models: every visitor would have the API key. */
 export const openModels = (): Promise<ModelAgent> =>
   Promise.reject(new Error('an agent with a language model does not run in a page: run it in Node'))
+
+export const runModelAgent = async (_: BaseClient, opened: Promise<ModelAgent>): Promise<void> =>
+  void (await opened)

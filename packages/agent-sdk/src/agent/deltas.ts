@@ -1,4 +1,5 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { getGuards, loadGuards } from '#guard'
 import type { BaseClient } from '../client/base-client.js'
 import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
@@ -65,6 +66,11 @@ export class LiveText {
     const text = this.#text.slice(this.#sent, end)
     if (text === '' && this.#text !== '') return undefined
     if (this.#isHidden !== undefined) {
+      if (getGuards() === undefined) {
+        const goOn = (): void => this.#deltas.schedule(this)
+        loadGuards().then(goOn, () => this.close())
+        return undefined
+      }
       const shown = this.#text.slice(Math.max(0, this.#sent - guardedChars), end)
       if (guardText(shown) !== shown) {
         this.close()

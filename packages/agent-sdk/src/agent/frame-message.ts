@@ -1,4 +1,4 @@
-import { sanitize } from '@meup/safety'
+import { sanitize } from '@meup/safety/sanitize'
 
 /** Characters that some program takes for the end of a line: Unicode's line breaks, and those of Python's `splitlines`. */
 const breaks = '\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029'

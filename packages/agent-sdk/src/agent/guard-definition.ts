@@ -1,5 +1,5 @@
 import { cut, isObject } from '@meup/folds'
-import { sanitize } from '@meup/safety'
+import { sanitize } from '@meup/safety/sanitize'
 import { guardText } from './guard-text.js'
 
 /** Characters of one description, and of the name of a tool, that a prompt gets. */

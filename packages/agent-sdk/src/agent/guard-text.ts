@@ -1,9 +1,8 @@
-import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
+import { getGuards } from '#guard'
 
-let safety: Safety | undefined
-
-/** What may be seen of a text that nobody meant to publish: without secrets and prompt markers [MEUP-6.1]. */
+/** What may be seen of a text that nobody meant to publish: without secrets and prompt markers [MEUP-6.1]. `loadGuards` comes first. */
 export function guardText(text: string): string {
-  safety ??= compileSafety(defaultSafety)
-  return safety.guard(text).text
+  const guards = getGuards()
+  if (guards === undefined) throw new Error('what finds secrets in texts is not loaded')
+  return guards.guardText(text)
 }

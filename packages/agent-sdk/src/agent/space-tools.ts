@@ -1,5 +1,6 @@
 import { Bounded, isObject, Pages } from '@meup/folds'
-import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, makeCompilable, PROTOCOL } from '@meup/protocol'
+import { loadGuards } from '#guard'
 import type { BaseClient } from '../client/base-client.js'
 import { ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
@@ -75,6 +76,7 @@ export class SpaceTools implements ClientHandler {
 
   /** Those that may be called or proposed, and are chosen, with what calls them. */
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
+    await makeCompilable(choices ?? [])
     const isWanted = compileChoices(choices, this.isDefault)
     const lists = await this.list(this.present(isWanted), this.createPatience())
     this.#rights.update(this.#space.capabilities.map(withAnyArguments))
@@ -161,6 +163,7 @@ export class SpaceTools implements ClientHandler {
   }
 
   async #askTools(id: string): Promise<readonly SpaceTool[]> {
+    await loadGuards()
     const tools = new Map<string, SpaceTool>()
     const deadline = performance.now() + askMs
     let chars = 0

@@ -1,4 +1,4 @@
-import { isElicitation } from '@meup/folds'
+import { isElicitation, isObject } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -8,8 +8,7 @@ import {
   PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
-import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { Kind as SchemaKind, type Static, type TSchema } from '@sinclair/typebox'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
 import { getErrorMessage } from '../client/errors.js'
@@ -127,7 +126,7 @@ export class Tools implements ClientHandler {
     handler: ToolHandler<Schema>,
   ): void {
     if (this.#tools.has(name)) throw new TypeError(`the tool ${name} is offered already`)
-    const { description, input = Type.Object({}) } = definition
+    const { description, input = noArguments } = definition
     const inputSchema = toJsonSchema(name, input)
     this.#tools.set(name, { description, input, inputSchema, handler: handler as Tool['handler'] })
     this.#onOffered()
@@ -367,6 +366,16 @@ type StandardResult<Output> =
     }
 
 export type InputSchema = TSchema | StandardSchema
+
+/** Of a tool that says nothing of its arguments. */
+const noArguments: StandardSchema<object> = {
+  '~standard': {
+    version: 1,
+    validate: (value) =>
+      isObject(value) ? { value } : { issues: [{ message: 'the arguments: Expected object' }] },
+    jsonSchema: { input: () => ({ type: 'object', properties: {} }) },
+  },
+}
 /** What a handler gets of the arguments that fit the schema. */
 type InputOf<Schema> = Schema extends TSchema
   ? Static<Schema>
@@ -380,6 +389,7 @@ async function checkInput(
   args: unknown,
 ): Promise<{ value: unknown } | { problem: string }> {
   if (isTypeBox(schema)) {
+    const { Value } = await import('@sinclair/typebox/value')
     const [error] = [...Value.Errors(schema, args)]
     return error === undefined
       ? { value: args }
@@ -418,7 +428,7 @@ function toJsonSchema(tool: string, schema: InputSchema): Record<string, unknown
 const target = 'draft-2020-12'
 
 const isTypeBox = (schema: InputSchema): schema is TSchema =>
-  typeof schema === 'object' && !('~standard' in schema) && TypeGuard.IsSchema(schema)
+  typeof schema === 'object' && !('~standard' in schema) && SchemaKind in schema
 
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)

@@ -1,5 +1,6 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
+import { loadGuards } from '#guard'
 import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
@@ -19,7 +20,6 @@ import {
   reviewDraft,
 } from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
-import { guardText } from './guard-text.js'
 import {
   ParallelGroups,
   type Reasoning,
@@ -176,11 +176,11 @@ export class OpenTurn implements Turn {
    */
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
-    const why = aborted ? String(reason) : failure && guardText(getErrorMessage(failure.error))
     // What goes on all the same does nothing any more.
     if (failure) this.abort(getErrorMessage(failure.error))
     for (const live of this.#live) live.close()
     await this.#answering
+    const why = aborted ? String(reason) : failure && (await guardMessage(failure.error))
     if (why !== undefined) this.#left.push(...this.#runs)
     const left = await this.#endLeft(why).catch((error: unknown) => ({ error }))
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
@@ -528,6 +528,13 @@ const isAbort = (error: unknown, { signal }: Turn): boolean =>
   (error === signal.reason || (error instanceof Error && (error.name === 'AbortError' || isAborted(error))))
 
 const isAborted = (error: Error): boolean => error instanceof ConnectionError && error.code === 'aborted'
+
+/** Where what finds secrets cannot be loaded, the message stays here. */
+const guardMessage = (error: unknown): Promise<string> =>
+  loadGuards().then(
+    ({ guardText }) => guardText(getErrorMessage(error)),
+    () => 'its error could not be checked for secrets',
+  )
 
 type Message = EnvelopeOf<typeof Kind.chat>
 

@@ -6,7 +6,9 @@ import {
   contextRoot,
   type EnvelopeOf,
   GATEWAY,
+  isCompilable,
   Kind,
+  makeCompilable,
   type ParticipantDetails,
   type SubscribePayload,
   type WelcomePayload,
@@ -432,7 +434,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   /** Resolves after the first welcome. @internal */
   protected connect(): Promise<void> {
-    return this.#connection.open()
+    return this.#connection.open(() => this.#prepareRights())
   }
 
   /** @internal */
@@ -468,7 +470,19 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     if (info.isFirst) this.emit('connected')
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)
     this.emit('welcome', welcome)
-    if (changed) this.emit('capabilities', capabilities)
+    if (!changed) return
+    this.emit('capabilities', capabilities)
+    if (isCompilable(capabilities)) return
+    void this.#prepareRights().then(() => this.emit('capabilities', capabilities))
+  }
+
+  /** Until what compiles their regular expressions is loaded, such capabilities allow nothing. */
+  async #prepareRights(): Promise<void> {
+    try {
+      await makeCompilable(this.capabilities)
+    } catch (error) {
+      this.reportError(error, undefined)
+    }
   }
 
   #onClose(error: Error | undefined): void {

@@ -101,9 +101,10 @@ export class Connection {
     this.#deadlines = resolveDeadlines(request.deadlines)
   }
 
-  /** Resolves after the first welcome. */
-  async open(): Promise<void> {
+  /** Resolves after the first welcome, and what is to be done before the frames that follow it. */
+  async open(prepare: () => Promise<void>): Promise<void> {
     await this.#connect()
+    await prepare()
     setTimeout(() => {
       const held = this.#held ?? []
       this.#held = undefined
@@ -115,8 +116,10 @@ export class Connection {
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
     const frame = encodeFrame(envelope, this.#limits)
+    const filtered = this.#pending.has(id) ? frame.text : (this.#safety?.filter(frame) ?? frame.text)
+    const text = typeof filtered === 'string' ? filtered : await filtered
+    if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
     const isPending = this.#pending.has(id)
-    const text = isPending || this.#safety === undefined ? frame.text : this.#safety.filter(frame)
     const acknowledged = this.#pending.add(id, frame.text, text)
     if (!isPending && this.#welcomed === undefined) this.#line?.transport?.send(text)
     return acknowledged

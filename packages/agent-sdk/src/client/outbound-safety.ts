@@ -1,43 +1,94 @@
-import { EnvelopeGuard, isGuarded, normalise, type Utterance } from '@meup/protocol'
-import { compileSafety, defaultSafety, type Finding, type SafetySettings, tailOf } from '@meup/safety'
+import { isGuarded, normalise, type Utterance } from '@meup/protocol'
+import type { SafetySettings } from '@meup/safety'
+import { getGuards, loadGuards } from '#guard'
+import { ConnectionError, getErrorMessage } from './errors.js'
 import type { Frame } from './frames.js'
+import type { OutboundGuard } from './guard.js'
 
 const decoder = new TextDecoder()
+
+/** An envelope of which something may have to be removed. */
+interface Guarded {
+  /** All but the payload. */
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly utterance: Utterance
+  readonly payload: Uint8Array
+}
 
 /**
  * Removes secrets from thoughts and rationales before they leave this process. The gateway applies the rules of its space
  * again [MEUP-6.1].
  */
 export class OutboundSafety {
+  readonly #settings: Partial<SafetySettings>
   /** Compiled with the first text to send: the default rules take a while, and clients that only listen need none. */
-  #guard: EnvelopeGuard<SafetySettings, Finding> | undefined
+  #guard: OutboundGuard | undefined
+  #loading: Promise<void> | undefined
+  #waiting = 0
+  #failure: unknown
 
-  /** Throws `SafetyError` for settings that cannot be used. */
-  constructor(settings?: Partial<SafetySettings>) {
-    if (settings !== undefined) this.#guard = createGuard(settings)
+  private constructor(settings: Partial<SafetySettings>) {
+    this.#settings = settings
   }
 
-  /** The text to send for a frame, with secrets removed. */
-  filter({ text, bytes, object }: Frame): string {
-    const normalised = normalise(object, bytes)
-    if ('path' in normalised) return text // The gateway refuses it.
-    const { payload, ...fields } = normalised.value
-    const utterance = { ...fields, from: '', payload: payload ?? {} }
-    if (!isUtterance(utterance) || !isGuarded(utterance)) return text
-    this.#guard ??= createGuard({})
-    const seen = this.#guard.guard(utterance, normalised.payload)
+  /** Rejects with `SafetyError` for settings that cannot be used. */
+  static async open(settings: Partial<SafetySettings> | undefined): Promise<OutboundSafety> {
+    const safety = new OutboundSafety(settings ?? {})
+    if (settings !== undefined) safety.#guard = (await loadGuards()).createGuard(settings)
+    return safety
+  }
+
+  /**
+   * The text to send for a frame, with secrets removed. A promise where what finds them is not loaded yet: whatever is to be sent
+   * meanwhile waits with it. Throws, or rejects with, `ConnectionError` where it cannot be loaded.
+   */
+  filter(frame: Frame): string | Promise<string> {
+    const guarded = readGuarded(frame)
+    const isReady = this.#guard !== undefined || getGuards() !== undefined
+    if (this.#waiting === 0 && guarded === undefined) return frame.text
+    return this.#waiting === 0 && isReady
+      ? this.#clean(frame, guarded)
+      : this.#load().then(() => this.#clean(frame, guarded))
+  }
+
+  #clean({ text }: Frame, guarded: Guarded | undefined): string {
+    if (guarded === undefined) return text
+    const { fields, utterance, payload } = guarded
+    this.#guard ??= getGuards()?.createGuard(this.#settings)
+    if (this.#guard === undefined) {
+      const why = getErrorMessage(this.#failure)
+      throw new ConnectionError('unreachable', `what finds secrets in texts could not be loaded: ${why}`)
+    }
+    const seen = this.#guard.guard(utterance, payload)
     if (seen.rationale === undefined && seen.payload === undefined) return text
-    const rationale = (seen.rationale ?? fields.rationale) || undefined
+    const rationale = (seen.rationale ?? utterance.rationale) || undefined
     const head = JSON.stringify({ ...fields, rationale })
-    return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(normalised.payload)}}`
+    return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(payload)}}`
+  }
+
+  /** All wait as long, so that they go on in their order. */
+  async #load(): Promise<void> {
+    this.#waiting++
+    this.#loading ??= loadGuards().then(
+      () => {},
+      (error: unknown) => {
+        this.#failure = error
+        this.#loading = undefined
+      },
+    )
+    await this.#loading
+    this.#waiting--
   }
 }
 
-function createGuard(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySettings, Finding> {
-  const failed = (error: unknown): void =>
-    console.warn(`the guard failed, and a text was withheld: ${getErrorName(error)}`)
-  const compile = (each: SafetySettings) => compileSafety(each, { failed })
-  return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
+/** `undefined`: it goes as it is, or the gateway refuses it. */
+function readGuarded({ bytes, object }: Frame): Guarded | undefined {
+  const normalised = normalise(object, bytes)
+  if ('path' in normalised) return undefined
+  const { payload, ...fields } = normalised.value
+  const utterance = { ...fields, from: '', payload: payload ?? {} }
+  if (!isUtterance(utterance) || !isGuarded(utterance)) return undefined
+  return { fields, utterance, payload: normalised.payload }
 }
 
 /** The gateway refuses all others. */
@@ -45,6 +96,3 @@ const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields 
   typeof fields.kind === 'string' &&
   typeof fields.payload === 'object' &&
   [fields.context, fields.rationale].every((text) => text === undefined || typeof text === 'string')
-
-/** Its message may quote the text. */
-const getErrorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

@@ -8,6 +8,7 @@ import {
   compileCapabilities,
   contextParent,
   getKindRule,
+  isCompilable,
   Kind,
   namespaceOf,
   type ParticipantDetails,
@@ -154,8 +155,9 @@ export class OwnCapabilities {
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
     // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.
-    this.#compiled ??= this.#list.flatMap(tryCompile)
-    return this.#compiled.some((each) => each.allows(envelope).allowed)
+    const compiled = this.#compiled ?? this.#list.flatMap(tryCompile)
+    if (isCompilable(this.#list)) this.#compiled = compiled
+    return compiled.some((each) => each.allows(envelope).allowed)
   }
 
   /** Whether each asked one allows only what one of them allows [MEUP-4.12]; `false` means "not proven". */

@@ -8,14 +8,19 @@ import {
   ProtocolError,
 } from '@meup/agent-sdk/watch'
 import { Pages } from '@meup/folds'
-import { getErasure, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
+import {
+  getErasure,
+  isCompilable,
+  makeCompilable,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { SeenParts, SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { formatError } from './errors.js'
 import { Finder } from './finder.js'
 import { Batches } from './frames.js'
 import { History, initialTail, readHistory, type SessionHandle } from './history.js'
-import { isReady, makeReady } from './regular-expressions.js'
 import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
@@ -143,8 +148,8 @@ export class Session implements SessionHandle {
   can(draft: Draft): boolean {
     const watcher = this.#watcher
     if (watcher === undefined) return false
-    if (isReady(watcher.capabilities)) return watcher.can(draft)
-    makeReady(watcher.capabilities).then(
+    if (isCompilable(watcher.capabilities)) return watcher.can(draft)
+    makeCompilable(watcher.capabilities).then(
       () => {
         this.rights++
         this.onChange()

@@ -1,7 +1,6 @@
 import { formatCapability, isObject, onOneLine } from '@meup/folds'
-import type { DecisionPayload, Envelope, Subject } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, isCompilable, type Subject } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { isReady } from '../../connect/regular-expressions.js'
 import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
@@ -13,7 +12,7 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   const [id = ''] = decision.to ?? []
   const granted = useGranted(id)
   const help = useCapabilityHelp()
-  const isKnown = help !== undefined && granted !== undefined && isReady([granted])
+  const isKnown = help !== undefined && granted !== undefined && isCompilable([granted])
   if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
   const { sentences, missing } = help.explainCapability(granted, readAttempt(payload, owner))

@@ -1,6 +1,5 @@
-import type { Envelope } from '@meup/protocol'
+import { isCompilable as areCompilable, type Envelope, makeCompilable } from '@meup/protocol'
 import { useEffect, useState } from 'preact/hooks'
-import { isReady, makeReady } from '../../connect/regular-expressions.js'
 import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGrants } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
@@ -20,11 +19,11 @@ export function useRight(request: Envelope): string | undefined {
   )
   const { participants, guest } = (hasRight && grants.configurationAt(request.seq ?? 0)) || {}
   const configured = [participants?.[request.from], guest]
-  const isCompilable = isReady(configured)
+  const isCompilable = areCompilable(configured)
   useEffect(() => {
     if (!isCompilable)
       act('Which right let the call pass cannot be explained', async () => {
-        await makeReady(configured)
+        await makeCompilable(configured)
         setReady(true)
       })
   }, [isCompilable])

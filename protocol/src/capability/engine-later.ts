@@ -1,0 +1,19 @@
+import type { RE2Set } from 're2js'
+
+let engine: typeof RE2Set | undefined
+
+export function getEngine(): typeof RE2Set {
+  if (engine === undefined) throw new Error('what compiles it is not loaded yet')
+  return engine
+}
+
+/** Whether there may be one: a text that begins with `re:` or `/`, perhaps negated, or what follows a participant [MEUP-4.3]. */
+const mayHoldOne = (patterns: readonly unknown[]): boolean =>
+  /["/]!?(?:re:|\/)/.test(JSON.stringify(patterns))
+
+export const isCompilable = (patterns: readonly unknown[]): boolean =>
+  engine !== undefined || !mayHoldOne(patterns)
+
+export async function makeCompilable(patterns: readonly unknown[]): Promise<void> {
+  if (!isCompilable(patterns)) engine = (await import('re2js')).RE2Set
+}
