@@ -472,14 +472,16 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.emit('welcome', welcome)
     if (!changed) return
     this.emit('capabilities', capabilities)
-    if (isCompilable(capabilities)) return
-    void this.#prepareRights().then(() => this.emit('capabilities', capabilities))
+    void this.#prepareRights()
   }
 
-  /** Until what compiles their regular expressions is loaded, such capabilities allow nothing. */
+  /** Until what compiles its regular expressions is loaded, a capability allows nothing. */
   async #prepareRights(): Promise<void> {
+    const { capabilities } = this
+    if (isCompilable(capabilities)) return
     try {
-      await makeCompilable(this.capabilities)
+      await makeCompilable(capabilities)
+      this.emit('capabilities', capabilities)
     } catch (error) {
       this.reportError(error, undefined)
     }

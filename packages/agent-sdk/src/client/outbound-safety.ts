@@ -1,4 +1,4 @@
-import { isGuarded, normalise, type Utterance } from '@meup/protocol'
+import { guardedPart, normalise, type Utterance } from '@meup/protocol'
 import type { SafetySettings } from '@meup/safety'
 import { getGuards, loadGuards } from '#guard'
 import { ConnectionError, getErrorMessage } from './errors.js'
@@ -87,7 +87,8 @@ function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   if ('path' in normalised) return undefined
   const { payload, ...fields } = normalised.value
   const utterance = { ...fields, from: '', payload: payload ?? {} }
-  if (!isUtterance(utterance) || !isGuarded(utterance)) return undefined
+  if (!isUtterance(utterance)) return undefined
+  if (utterance.rationale === undefined && guardedPart(utterance) === undefined) return undefined
   return { fields, utterance, payload: normalised.payload }
 }
 
