@@ -10,7 +10,9 @@ const adapt = (words: string, terms: Partial<Terms> = {}) =>
     tools: ['desk__add', 'desk__odd'],
   })
 
-const plain = (...tools: string[]) => ({ schemas: new Map(tools.map((tool) => [tool, 'plain'])) })
+const plain = (...tools: string[]): Partial<Terms> => ({
+  schemas: new Map(tools.map((tool) => [tool, 'plain'])),
+})
 const all = plain('desk__add', 'desk__odd')
 
 test.each<[words: string, change: Partial<Terms> | undefined]>([

@@ -79,6 +79,7 @@ test.each<[name: string, reply: ModelReply, text: string]>([
     { body: '{"error":{"message":"no"}}\n' },
     `*/ gave no answer: no; ${hint}`,
   ],
+  ['null', typed('application/json', 'null'), `*/ gave no answer; ${hint}`],
   ['a list', typed('application/json', '[]'), `*/ gave no answer; ${hint}`],
   ['an answer without a message', { body: '{"choices":[{"message":null}]}' }, `*/ gave no answer; ${hint}`],
   ['nothing', typed('text/plain', ' \n'), `*/ ended its answer before it began; ${hint}`],
@@ -90,6 +91,7 @@ test.each<[name: string, reply: ModelReply]>([
   ['half of a whole answer', typed('application/json', whole.replace('It is 5.', 'RAW').slice(0, -9))],
   ['lines of JSON', typed('application/x-ndjson', '{"message":{"thinking":"RAW"}}\n{"done":true}\n')],
   ['a text', typed('text/plain', 'RAW, so it is 5.')],
+  ['a text as JSON', typed('application/json', '"RAW, so it is 5."')],
 ])('nothing is quoted of %s: it may be a thought', async (_, reply) => {
   const { text, all } = await askAt(reply)
   expect(text).toBe('*/v1 gave no answer')

@@ -109,7 +109,7 @@ function toStream(text: string): string {
   const answer = parse(text)
   const choices: unknown = Object(answer).choices
   if (!Array.isArray(choices) || !choices.every(isChoice))
-    throw new NoStreamError(answer === undefined && !/^\s*</.test(text) ? '' : text)
+    throw new NoStreamError(Object(answer) === answer || /^\s*</.test(text) ? text : '')
   const pieces = choices.map(({ message, ...choice }) => {
     const { tool_calls, ...delta } = message
     const calls = tool_calls && { tool_calls: tool_calls.map((call, index) => ({ index, ...call })) }
