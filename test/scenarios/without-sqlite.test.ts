@@ -17,7 +17,9 @@ const sqlite = space('{ kind: sqlite }')
 function expectSentence({ code, stdout, stderr }: Outcome): void {
   const text = `${stdout}${stderr}`
   expect(text).toMatch(/needs the package better-sqlite3, which /)
-  expect(text).toMatch(/python3, make and a C\+\+ compiler, then run npm (install|rebuild) better-sqlite3/)
+  expect(text).toMatch(
+    /(python3, make and a C\+\+ compiler, then |; )run npm (install|rebuild) better-sqlite3/,
+  )
   expect(text).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
 }

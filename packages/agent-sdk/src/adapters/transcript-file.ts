@@ -347,9 +347,11 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
 let first: Database.Database | undefined
 
 /** Version 13 has compiled addons in it, for Node-API 10: it ends Node 20. */
+const isCompiled = Number(process.versions.napi) >= 10
+
 async function importSqlite(): Promise<unknown> {
   const compiled = 'better-sqlite3-13'
-  if (Number(process.versions.napi) >= 10) {
+  if (isCompiled) {
     try {
       return await import(compiled)
     } catch {
@@ -366,7 +368,9 @@ async function loadSqlite(): Promise<typeof Database> {
     first.close()
     return Sqlite
   } catch (cause) {
-    const advice = 'install python3, make and a C++ compiler, then run npm install better-sqlite3@12'
+    const compilers = isCompiled ? '' : 'install python3, make and a C++ compiler, then '
+    const install = isCompiled ? 'npm install better-sqlite3' : 'npm install better-sqlite3@12'
+    const advice = `${compilers}run ${install} beside @meup/agent-sdk, or set transcript: 'off'`
     throw new Error(`a transcript needs the package better-sqlite3, which cannot be loaded; ${advice}`, {
       cause,
     })
