@@ -537,6 +537,17 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     cause: /bot ended: exit 3/,
     next: /next try in/,
   },
+  'an agent that is run as CommonJS': {
+    row: 'commonjs_program',
+    prepare: () => () => {
+      const bot = '  bot: { kind: process, command: node, args: [bot.js] }'
+      const files = { 'bot.js': `import 'node:fs'`, 'package.json': '{"type":"commonjs"}' }
+      return upUntil(/bot ended/, inFolder({ ...files, 'space.yaml': config(bot) }).cwd, {})
+    },
+    code: 0,
+    cause: /bot ended: exit 1, it is run as CommonJS/,
+    next: /put "type": "module" into its package\.json/,
+  },
   'a model without its key': {
     row: 'missing_key',
     prepare: upPrinting(/bot ended/, modelAgent({ MODEL: 'anthropic/claude' })),

@@ -4,9 +4,23 @@ import { expect, onTestFinished, test } from 'vitest'
 import { changedSources, findSources, SourceWatch } from '../src/run/sources.js'
 import { folderWith } from './support/folder.js'
 
-/** The files of a program, by their places in its folder. */
+/** The files of a program, by their places in its folder, but for package.json. */
 const names = (cwd: string, command: string, ...args: string[]): string[] =>
-  [...findSources({ command, args, cwd }, cwd).keys()].map((file) => file.slice(cwd.length + 1)).sort()
+  [...findSources({ command, args, cwd }, cwd).keys()]
+    .map((file) => file.slice(cwd.length + 1))
+    .filter((file) => file !== 'package.json')
+    .sort()
+
+test('of package.json only the type of its modules counts', () => {
+  const folder = folderWith({ 'src/agent.ts': '', 'package.json': '{"name":"a"}' })
+  const read = () => findSources({ command: 'npx', args: ['tsx', 'src/agent.ts'], cwd: folder }, folder)
+  const before = read()
+  const file = join(folder, 'package.json')
+  writeFileSync(file, '{"name":"a","dependencies":{"zod":"4"}}')
+  expect(changedSources(before, read(), false)).toEqual([])
+  writeFileSync(file, '{"name":"a","type":"module"}')
+  expect(changedSources(before, read(), false)).toEqual([file])
+})
 
 test('a program consists of its script and what that imports by a relative path', () => {
   const folder = folderWith({

@@ -147,6 +147,24 @@ test('a program that ends for its configuration is started by the next save alon
     .toEqual(['b ended: exit 78, a setting of it is wrong · restarting with meup restart b'])
 })
 
+test.for([
+  ['an import', `import 'node:fs'`, '{"type":"commonjs"}'],
+  ['an await', `await null`, '{"type":"commonjs"}'],
+  ['a module that awaits', `require('./later.mjs')`, '{}'],
+])('%s in a program that is run as CommonJS is answered in one sentence', async ([, text, manifest]) => {
+  const files = { 'a.js': text, 'later.mjs': 'await null', 'package.json': manifest }
+  const { start, said, save, getLines } = running(files)
+  start('a', { args: ['a.js'] })
+  await expect
+    .poll(() => said)
+    .toEqual([
+      'a ended: exit 1, it is run as CommonJS; put "type": "module" into its package.json · restarting when its files change, or with meup restart a',
+    ])
+  save('a.js', `${text.replace('require', 'import')}; console.log('mended')`)
+  save('package.json', '{"type":"module"}')
+  await expect.poll(() => getLines('a').at(-1)).toBe('a stdout mended')
+})
+
 test('a program that has ended as it should is started again by a save', async () => {
   const { start, getLines, save } = running({ 'a.mjs': `console.log('one')` })
   start('a', { restart: 'never' })

@@ -266,6 +266,13 @@ export const failures = {
       'It lacks a setting, such as the key of a model, and says which above. It starts again when its files change.',
     remedy: 'set that in the environment of `meup up`, and start it again',
   },
+  commonjs_program: {
+    when: 'agents',
+    says: '{participant} ended: exit 1, it is run as CommonJS',
+    cause:
+      'It uses `import` or `await` as a module does, and its `package.json` says that it is none, as `npm init -y` writes it. It starts again when its files change, `package.json` too.',
+    remedy: 'put `"type": "module"` into its `package.json`',
+  },
   kicked_program: {
     when: 'agents',
     says: '{participant} was kicked by {by} and rests until {end}',

@@ -106,8 +106,8 @@ const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs'
 const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
- * Finds the source files of a program: those on its command line, and what these import by relative paths, as resolved by Node.js
- * and TypeScript. Leaves out `node_modules` and files that a program only reads or writes.
+ * Finds the source files of a program: those on its command line, what these import by relative paths, as resolved by Node.js
+ * and TypeScript, and the package.json that says whether they are modules. Leaves out `node_modules` and files that a program only reads or writes.
  */
 export function findSources(
   { command, args, cwd }: Pick<ProcessProgram, 'command' | 'args' | 'cwd'>,
@@ -122,6 +122,8 @@ export function findSources(
     const { version, text } = read(file)
     found.set(file, version)
     if (text === undefined || !importing.test(file)) continue
+    const manifest = findManifest(dirname(file), directory)
+    found.set(manifest, readManifest(manifest))
     for (const [, , specifier = ''] of text.matchAll(specifiers)) {
       waiting.push(...resolveImport(resolve(dirname(file), specifier)))
     }
@@ -156,6 +158,27 @@ function resolveImport(path: string): string[] {
   ]
   const there = candidates.find(isFile)
   return there === undefined ? candidates.slice(0, -extensions.length) : [there]
+}
+
+/** The package.json that says what the files of a folder are; if there is none, where it may be written. */
+function findManifest(folder: string, directory: string): string {
+  for (let at = folder; at.startsWith(directory); at = dirname(at)) {
+    const file = join(at, 'package.json')
+    if (at === directory || isFile(file)) return file
+  }
+  return join(folder, 'package.json')
+}
+
+/** Of a package.json only `type` counts: it changes with each package that is installed. */
+function readManifest(file: string): Version {
+  const { version, text } = read(file)
+  if (text === undefined) return version
+  try {
+    const { type = '' } = JSON.parse(text) as { readonly type?: unknown }
+    return { ...version, digest: `type ${String(type)}` }
+  } catch {
+    return version // It is being written.
+  }
 }
 
 function isFile(path: string): boolean {

@@ -132,6 +132,13 @@ async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSi
 
 /** `EX_CONFIG` of sysexits.h: the program needs another configuration. */
 const wrongConfiguration = 78
+/** What Node.js and tsx print where a module is run as CommonJS. */
+const commonJs = [
+  /Cannot use import statement outside a module/,
+  /await is only valid in async functions and the top level bodies of modules/,
+  /Top-level await is currently not supported with the "cjs" output format/,
+  /ERR_REQUIRE_(?:ESM|ASYNC_MODULE)/,
+]
 /** Longest line that is logged as one. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 /** Time to wait for the last output of a program. */
@@ -153,10 +160,12 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  let isCommonJs = false
   const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
     const lines: Readable | null = child[stream]
     if (lines === null) return
     for await (const line of readLines(lines, lineLimit)) {
+      isCommonJs ||= stream === 'stderr' && commonJs.some((sign) => sign.test(line))
       // Programs may print their environment.
       log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }
@@ -165,9 +174,14 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
   return {
     ended: child.exited.then(async ({ code, signal }) => {
       await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
-      const isFinal = code === wrongConfiguration
+      const failed = code !== 0
       const ending = signal === null ? `exit ${code}` : `killed by ${signal}`
-      return { failed: code !== 0, isFinal, reason: isFinal ? `${ending}, a setting of it is wrong` : ending }
+      if (failed && isCommonJs) {
+        const remedy = getRemedy('commonjs_program')
+        return { failed, isFinal: true, reason: `${ending}, it is run as CommonJS`, remedy }
+      }
+      const isFinal = code === wrongConfiguration
+      return { failed, isFinal, reason: isFinal ? `${ending}, a setting of it is wrong` : ending }
     }),
     close: async (termGraceMs) => {
       await child.close(termGraceMs === undefined ? {} : { termGraceMs })
