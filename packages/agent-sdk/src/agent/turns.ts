@@ -115,7 +115,7 @@ export class Turn {
    */
   async reply(
     answer: string | AsyncIterable<string>,
-    options: Pick<ChatOptions, 'to' | 'format'> = {},
+    options: Pick<ChatOptions, 'to' | 'format' | 'data'> = {},
   ): Promise<AnyEnvelope> {
     await this.#endLeft()
     if (typeof answer === 'string') return this.#send(answer, options)
@@ -184,7 +184,7 @@ export class Turn {
     return live
   }
 
-  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format' | 'data'>): Promise<AnyEnvelope> {
     if (this.signal.aborted) throw abortedError(this.signal)
     const chat = createChat(message, { ...this.#about(), ...options })
     const answer = this.space.sendWhenAllowed(chat, this.signal).then((sent) => {
