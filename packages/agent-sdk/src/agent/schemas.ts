@@ -1,6 +1,7 @@
 import { isObject } from '@meup/folds'
 import { type Static, type TSchema, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { compileJsonSchema, describeZod } from '#schemas'
 import { getErrorMessage } from '../client/errors.js'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
@@ -21,7 +22,7 @@ type StandardResult<Output> =
       readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
     }
 
-/** A JSON Schema, 2020-12 or draft-07, as plain data. */
+/** A JSON Schema, 2020-12 or draft-07, as plain data. Pages take none: its validator is large, and compiles code. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** TypeBox; zod and any other Standard Schema with a JSON Schema; or a plain JSON Schema. */
@@ -93,10 +94,7 @@ const formatPathKey = (part: unknown): string =>
 function describeStandard(schema: StandardSchema, adapt: Adapt): Promise<JsonSchema> {
   const { jsonSchema, vendor = 'this library' } = schema['~standard']
   if (jsonSchema !== undefined) return Promise.resolve(adapt(describing(() => jsonSchema.input({ target }))))
-  if (vendor === 'zod')
-    return import('#zod')
-      .then(({ describeZod }) => describeZod(schema))
-      .then(adapt, rethrowAs('has no JSON Schema'))
+  if (vendor === 'zod') return describeZod(schema).then(adapt, rethrowAs('has no JSON Schema'))
   const advice = 'update it, or wrap the schema, as toStandardJsonSchema() of @valibot/to-json-schema does'
   throw new TypeError(`is a schema of ${vendor}, which has no JSON Schema; ${advice}`)
 }
@@ -124,7 +122,7 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   const fault = findSchemaFault(plain)
   if (fault !== undefined) throw new TypeError(`is no JSON Schema: ${fault}`)
   const adapted = adapt(plain)
-  const validator = compile(adapted).catch(rethrowAs('is no JSON Schema'))
+  const validator = compileJsonSchema(adapted).catch(rethrowAs('is no JSON Schema'))
   return {
     jsonSchema: validator.then(() => adapted),
     check: async (value, what) => (await validator)(value, what),
@@ -134,18 +132,3 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
 /** Its data alone. Throws `TypeError` where it contains itself, or goes too deep. */
 const toData = (schema: object): JsonSchema =>
   describing(() => JSON.parse(JSON.stringify(schema)) as JsonSchema)
-
-/** The validator is loaded when there is such a schema: pages without one do not have it. */
-async function compile(schema: JsonSchema): Promise<(value: unknown, what: string) => Checked> {
-  const isEarlier = /draft-0[4-7]/.test(String(schema.$schema))
-  const Ajv = isEarlier ? (await import('ajv')).Ajv : (await import('ajv/dist/2020.js')).Ajv2020
-  const { $schema: _, ...own } = schema
-  const validate = new Ajv({ strict: false, validateFormats: false, logger: false }).compile(own)
-  return (value, what) => {
-    if (validate(value)) return { value }
-    const [{ instancePath = '', message = 'does not fit', params = {} } = {}] = validate.errors ?? []
-    const { additionalProperty: extra, allowedValues: allowed } = params
-    const path = extra === undefined ? instancePath : `${instancePath}/${extra}`
-    return { problem: `${path || what}: ${message}${allowed ? ` (${JSON.stringify(allowed)})` : ''}` }
-  }
-}

@@ -1,7 +1,6 @@
 import type { Calls, ContextStates, Participants, SpaceChanges, SpaceView, WelcomeChanges } from '@meup/folds'
 import type { AnyEnvelope, McpRequestPayload, WelcomePayload } from '@meup/protocol'
 import type { OpenProposal } from './proposal.js'
-import type { Draft } from './types.js'
 
 /** The facts about the space that a connection keeps. */
 type SpaceFacts = {
@@ -27,8 +26,9 @@ export interface WelcomeInfo {
 }
 
 /** A request that a participant makes of itself, as it is sent. */
-export type OwnCall = Pick<Draft, 'context'> & {
+export interface OwnCall {
   readonly id: string
+  readonly context?: string
   readonly to: readonly string[]
   readonly payload: McpRequestPayload
 }
