@@ -24,6 +24,7 @@ export const ChatPayload = Type.Object({
       description: 'those it names answer what it correlates with, instead of its sender',
     }),
   ),
+  data: Type.Optional(Type.Unknown({ description: 'what the message says, for programs: any JSON' })),
 })
 export type ChatPayload = Static<typeof ChatPayload>
 

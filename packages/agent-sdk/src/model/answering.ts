@@ -1,5 +1,5 @@
 import { cut, onOneLine } from '@meup/folds'
-import { type AnyEnvelope, correlations } from '@meup/protocol'
+import { type AnyEnvelope, correlations, GATEWAY } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
@@ -13,6 +13,7 @@ import {
   shownReasoning,
 } from './dialogue.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
+import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { openRun, type Run, Thinking } from './thinking.js'
@@ -34,7 +35,15 @@ interface Answerer {
   readonly toolbox: Toolbox
   /** Absent: nothing is kept. */
   readonly recorder: Recorder | undefined
+  /** Absent: an answer is any text. */
+  readonly output: Output | undefined
   readonly options: ResolvedOptions
+}
+
+/** An answer, and what it says for programs. */
+interface Said {
+  readonly text: string
+  readonly data?: unknown
 }
 
 /** Answers one turn with a model, from the start of the run to the chat. */
@@ -69,11 +78,11 @@ export class Answering {
     }
     space.on('envelope', onEnvelope)
     try {
-      const text = await this.#answer(run, record)
+      const { text, ...data } = await this.#answer(run, record)
       const transcript = record?.settle()
       const metadata = this.#describe(transcript)
       await run.conclude(undefined, { metadata }).catch(onError)
-      const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
+      const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown', ...data })
       record?.link(answer)
     } finally {
       record?.settle()
@@ -93,7 +102,7 @@ export class Answering {
   }
 
   /** The answer, in time. Rejects with why there is none. */
-  async #answer(run: Run, record: TurnRecorder | undefined): Promise<string> {
+  async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
     const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
@@ -114,14 +123,15 @@ export class Answering {
   }
 
   /** One answer of the model after the other, until one is for who asked. */
-  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<string> {
-    const { dialogue, toolbox, options } = this.#parts
+  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said> {
+    const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
     const patience = toolbox.createPatience()
     let wasMisused = false
     let wasBroken = false
+    let wasUnfit = false
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
@@ -149,8 +159,21 @@ export class Answering {
         continue
       }
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
-        this.#steering.close()
-        return getAnswer(step, dialogue)
+        const text = getAnswer(step, dialogue)
+        const said = (await output?.read(step.text)) ?? {}
+        if (!('problem' in said)) {
+          if (!this.#steering.isWaiting) {
+            this.#steering.close()
+            return { text, ...said }
+          }
+        } else {
+          if (wasUnfit) throw new NoAnswerError(`the answer does not fit the schema: ${said.problem}`)
+          wasUnfit = true
+          dialogue.addUserMessage(
+            GATEWAY,
+            `Your answer does not fit the JSON Schema: ${said.problem}. ${askAgain}`,
+          )
+        }
       }
       live.restart()
       if (step.end === 'stopped' || step.calls.length === 0) continue
@@ -271,6 +294,7 @@ class TurnBudget {
   }
 }
 
+const askAgain = 'Answer again with one JSON value that fits it, and nothing else.'
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
 /** Characters of an answer that is not whole, and of a finish reason. */

@@ -1,3 +1,5 @@
+import type { OwnTool } from '../agent/own-tool.js'
+import type { InputSchema } from '../agent/schemas.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
@@ -37,8 +39,13 @@ export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
-  /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
-  readonly tools?: readonly ToolChoice[]
+  /**
+   * Which tools the model may call: `['files/read_*', '!files/write_*']`, and tools of this participant's own, as `tool` makes them,
+   * which are offered to the space as well; `me/*` are those that it offers already. Default: these, and all of participants of the kind `mcp`.
+   */
+  readonly tools?: readonly (ToolChoice | OwnTool)[]
+  /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
+  readonly output?: InputSchema
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
@@ -55,10 +62,20 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
+export const isOwnTool = (choice: ToolChoice | OwnTool): choice is OwnTool =>
+  typeof choice === 'object' && 'handler' in choice
+
 export type ResolvedOptions = Required<
   Omit<
     AgentOptions,
-    keyof ModelOptions | 'limits' | 'answers' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
+    | keyof ModelOptions
+    | 'limits'
+    | 'answers'
+    | 'queue'
+    | 'tools'
+    | 'output'
+    | 'transcript'
+    | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
