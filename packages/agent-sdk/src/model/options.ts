@@ -46,6 +46,8 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly tools?: readonly (ToolChoice | OwnTool)[]
   /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
   readonly output?: InputSchema
+  /** Other agents that the model may ask, and hand questions over to; default: all that have a description. */
+  readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
@@ -74,11 +76,13 @@ export type ResolvedOptions = Required<
     | 'queue'
     | 'tools'
     | 'output'
+    | 'colleagues'
     | 'transcript'
     | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
+  readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
 /** An error that was put into words, as those of providers are, needs no stack. */
@@ -94,7 +98,9 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
-  return { reasoningDetail, memory, concurrency, clock, onError, limits: resolveLimits(options.limits) }
+  const { colleagues } = options
+  const limits = resolveLimits(options.limits)
+  return { reasoningDetail, memory, concurrency, clock, onError, limits, colleagues }
 }
 
 const defaultLimits: Required<AgentLimits> = {
