@@ -56,7 +56,9 @@ describe('a model that is not alone', () => {
   })
 
   test('hands a question over, and says nothing more', async () => {
-    const { ana, model } = await office([[{ call: 'hand_over', input: { agent: 'reviewer', note: 'yours' } }]])
+    const { ana, model } = await office([
+      [{ call: 'hand_over', input: { agent: 'reviewer', note: 'yours' } }],
+    ])
     expect(await ana.ask('well?')).toMatchObject({
       from: 'reviewer',
       text: 'checked: yours\n\nana asked: well?',
