@@ -38,7 +38,7 @@ export interface AgentLimits {
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /**
    * Which tools the model may call: `['files/read_*', '!files/write_*']`, and tools of this participant's own, as `tool` makes them,
    * which are offered to the space as well; `me/*` are those that it offers already. Default: these, and all of participants of the kind `mcp`.
@@ -70,7 +70,7 @@ export type ResolvedOptions = Required<
     AgentOptions,
     | keyof ModelOptions
     | 'limits'
-    | 'trigger'
+    | 'answers'
     | 'queue'
     | 'tools'
     | 'output'
