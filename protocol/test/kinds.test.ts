@@ -36,8 +36,8 @@ describe('reasoning', () => {
     expect(Object.keys(ChatPayload.properties)).toEqual([
       ...Object.keys(shared),
       'mentions',
-      'handOver',
       'data',
+      'handOver',
     ])
     expect(ChatPayload.properties.format).toEqual(shared.format)
     for (const kind of [Kind.chat, ...coreReasoningKinds]) {

@@ -83,11 +83,11 @@ export class SpaceClient extends BaseClient {
   ): this
   tool(tool: OwnTool): this
   tool<Schema extends InputSchema>(
-    first: string | OwnTool,
-    definition: ToolDefinition<Schema> = {},
-    handler: ToolHandler<Schema> = () => undefined,
+    ...parts:
+      | [tool: OwnTool]
+      | [name: string, definition: ToolDefinition<Schema>, handler: ToolHandler<Schema>]
   ): this {
-    this.#tools.add(typeof first === 'string' ? tool(first, definition, handler) : first)
+    this.#tools.add(parts.length === 1 ? parts[0] : tool(...parts))
     return this
   }
 

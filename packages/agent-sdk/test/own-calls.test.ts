@@ -196,12 +196,15 @@ describe('a tool with readOnlyHint', () => {
       signals.push(signal)
       return 'seen'
     })
+    const errors: unknown[] = []
+    bot.on('requestError', (error) => errors.push(error))
     await ana.pause(['bot'])
     expect(await rejection<ProtocolError>(bot.call('me/look'))).toMatchObject({ code: 'participant_paused' })
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
     await ana.resume(['bot'])
     await caughtUp(bot, heard)
     expect(calls(heard.all)).toEqual([])
+    expect(errors).toEqual([])
     expect((await bot.call('me/look')).text).toBe('seen')
   })
 

@@ -22,24 +22,13 @@ export async function compileJsonSchema(
 
 /** The JSON Schema of a schema of zod that cannot say it itself: of zod 3, or zod 4.0 and 4.1. Rejects where no package for that is installed. */
 export async function describeZod(schema: object): Promise<JsonSchema> {
-  const failures: unknown[] = []
-  for (const describe of '_zod' in schema ? [byAi] : [byConverter, byAi]) {
-    try {
-      return await describe(schema)
-    } catch (error) {
-      failures.push(error)
-    }
-  }
+  const converter = '_zod' in schema ? undefined : await import('zod-to-json-schema').catch(() => undefined)
+  if (converter !== undefined) return { ...converter.zodToJsonSchema(schema as Zod3) }
+  const ai = await import('ai').catch(() => undefined)
+  if (ai !== undefined) return { ...(await ai.asSchema(schema as Zod).jsonSchema) }
   const advice = 'use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, beside @meup/agent-sdk'
-  throw new Error(`this version of zod gives no JSON Schema; ${advice}`, { cause: failures[0] })
+  throw new Error(`this version of zod gives no JSON Schema; ${advice}`)
 }
 
-async function byConverter(schema: object): Promise<JsonSchema> {
-  const { zodToJsonSchema } = await import('zod-to-json-schema')
-  return { ...zodToJsonSchema(schema as Parameters<typeof zodToJsonSchema>[0]) }
-}
-
-async function byAi(schema: object): Promise<JsonSchema> {
-  const { asSchema } = await import('ai')
-  return { ...(await asSchema(schema as Parameters<typeof asSchema>[0]).jsonSchema) }
-}
+type Zod3 = Parameters<typeof import('zod-to-json-schema').zodToJsonSchema>[0]
+type Zod = Parameters<typeof import('ai').asSchema>[0]

@@ -265,17 +265,18 @@ export class Tools implements ClientHandler {
 
   /** What is asked of everyone is answered by those who can. */
   #isMine(request: Request): boolean {
-    if (!this.#mayConcern(request)) return false
-    const { to, payload } = request
-    return (
-      to !== undefined || (payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name)))
-    )
+    const { from, to, payload } = request
+    const isOwnTool = payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name))
+    if (from === this.#space.id) return this.#isOwn(request) && (isOwnTool || this.#fallback === undefined)
+    return to === undefined ? isOwnTool : to.includes(this.#space.id)
   }
 
-  /** A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. */
-  #mayConcern({ from, to, session }: Request): boolean {
+  /**
+   * A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. Whoever serves requests by
+   * a function answers its own by itself.
+   */
+  #isOwn({ to, session }: Request): boolean {
     const { id, welcome } = this.#space
-    if (from !== id) return to?.includes(id) !== false
     return to?.includes(id) === true && (session === undefined || session === welcome.you.session)
   }
 
