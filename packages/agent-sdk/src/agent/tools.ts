@@ -263,20 +263,18 @@ export class Tools implements ClientHandler {
     return meant.length === 1 ? meant[0] : undefined
   }
 
-  /** What is asked of everyone is answered by those who can. */
+  /** What is asked of everyone is answered by those who can. Whoever serves requests with a function makes its own by itself. */
   #isMine(request: Request): boolean {
+    if (!this.#mayConcern(request)) return false
     const { from, to, payload } = request
-    const isOwnTool = payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name))
-    if (from === this.#space.id) return this.#isOwn(request) && (isOwnTool || this.#fallback === undefined)
-    return to === undefined ? isOwnTool : to.includes(this.#space.id)
+    const isServed = to !== undefined && !(from === this.#space.id && this.#fallback !== undefined)
+    return isServed || (payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name)))
   }
 
-  /**
-   * A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. Whoever serves requests by
-   * a function answers its own by itself.
-   */
-  #isOwn({ to, session }: Request): boolean {
+  /** A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. */
+  #mayConcern({ from, to, session }: Request): boolean {
     const { id, welcome } = this.#space
+    if (from !== id) return to?.includes(id) !== false
     return to?.includes(id) === true && (session === undefined || session === welcome.you.session)
   }
 
