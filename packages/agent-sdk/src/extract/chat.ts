@@ -67,7 +67,12 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
   const isThought = type === 'thinking' || type === 'reasoning'
   const given = thinking ?? (isThought ? (summary ?? text) : undefined)
   if (given === undefined) return undefined
-  return string(given) ?? records(given).map((each) => string(each.text) ?? '').join('')
+  return (
+    string(given) ??
+    records(given)
+      .map((each) => string(each.text) ?? '')
+      .join('')
+  )
 }
 
 /** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */

@@ -105,5 +105,12 @@ export function tokenAt(text: string, index: number, isLast: boolean): Token | '
   return undefined
 }
 
-/** The name of a tool without the control tokens that some servers leave at its end. */
-export const cutName = (name: string): string => name.replace(/[<[].*$/s, '').trim() || name
+/** What of the header of a call some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
+const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
+
+/** The name of a tool without the control tokens that some servers leave around it. */
+export const cutName = (name: string): string =>
+  name
+    .replace(beforeName, '')
+    .replace(/[<[].*$/s, '')
+    .trim() || name

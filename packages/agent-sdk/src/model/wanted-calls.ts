@@ -1,6 +1,7 @@
 import { customAlphabet } from 'nanoid'
 import type { SpaceTool } from '../agent/tool-choice.js'
 import { readTextCalls, type TextCall } from '../extract/call-forms.js'
+import { isFilled } from '../extract/json.js'
 import { parseJson, parseWithDigits, readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
 import type { WantedCall } from './dialogue.js'
@@ -36,16 +37,21 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
 })
 
 /** Names of namespaces that models put before the name of a tool, and the number of the call behind it. */
-const [namespace, number] = [/^(?:functions?|tools?|default_api)[.:/]+/i, /:\d+$/]
+const [namespace, number] = [/^(?:(?:functions?|tools?|default_api)[.:/]+|mcp__)/i, /:\d+$/]
 const maxNameChars = 64
 
 /**
- * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace
- * and control tokens; else the only one that is called so at its participant.
+ * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace,
+ * control tokens and further words; else the only one that is called so at its participant.
  */
 function findTool(name: string, tools: Tools): string | undefined {
   if (tools.has(name)) return name
-  const wanted = toKey(cutName(name).replace(namespace, '').replace(number, ''))
+  const whole = cutName(name)
+  return [whole, whole.replace(/\s.*$/s, '')].map((each) => findAlike(each, tools)).find(isFilled)
+}
+
+function findAlike(name: string, tools: Tools): string | undefined {
+  const wanted = toKey(name.replace(namespace, '').replace(number, ''))
   const all = [...tools]
   const byName = all.filter(([offered]) => toKey(offered) === wanted)
   const alike = byName.length > 0 ? byName : all.filter(([, tool]) => toKey(tool.name) === wanted)
