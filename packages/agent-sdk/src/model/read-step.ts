@@ -3,7 +3,7 @@ import { parseJson } from '../extract/json-text.js'
 import { TagReader } from '../extract/tag-reader.js'
 import type { ModelStep, WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
-import { bareJson, findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
+import { findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
 
 /** A piece of what a model sends in one step, decoded: a text, a thought, or the arguments of a call. */
 export interface Block<Attached> {
@@ -54,7 +54,8 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
     // Half a call is nothing to go back.
-    if (type === 'text') return { type, ...(mayCall ? toAnswer(said, isCalling) : said), attached }
+    if (type === 'text')
+      return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
     return { type, attached, calls: mayCall && isWhole ? normaliseCall(block, tools, ids) : [] }
   })
   const added = { type: 'call', calls: written, attached: undefined } as const
@@ -104,10 +105,14 @@ function findWritten<Attached>(separated: readonly Separated<Attached>[], tools:
   return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
 }
 
-/** Returns to the text whatever looked like a call and is none. */
-function toAnswer({ text, tagged, thoughts, called }: Said, isCalling: boolean): Omit<Said, 'called'> {
-  const isCall = readTextCalls(called || bareJson(text)).length > 0
-  if (isCalling && isCall) return { text: called === '' ? '' : text, tagged, thoughts }
+/** Leaves out calls and their marks where calls are made, and returns to the text whatever looked like a call and is none. */
+function toAnswer(
+  { text, tagged, thoughts, called }: Said,
+  isCalling: boolean,
+  areWritten: boolean,
+): Omit<Said, 'called'> {
+  if (isCalling && (areWritten || readTextCalls(called || text) !== undefined))
+    return { text: readTextCalls(text) === undefined ? text : '', tagged, thoughts }
   const reader = new TagReader({ prefilled: false, findsCalls: false })
   reader.push(called)
   const rest = reader.end()

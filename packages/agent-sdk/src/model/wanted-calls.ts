@@ -1,6 +1,6 @@
 import { customAlphabet } from 'nanoid'
 import type { SpaceTool } from '../agent/tool-choice.js'
-import { readTextCalls, type TextCall } from '../extract/call-forms.js'
+import { pythonWords, readTextCalls, type TextCall } from '../extract/call-forms.js'
 import { isFilled } from '../extract/json.js'
 import { parseJson, parseWithDigits, readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
@@ -69,20 +69,27 @@ const safeName = (name: string): string =>
 /**
  * The calls that a model wrote as text, of which its server knew nothing: they stand at the end of it, and each is one of a tool that is
  * offered, with arguments that fit. Where the model said nothing but calls with marks, they are calls as well if there is no such
- * tool: the model is told so. `called`: what the text ends in, from the first mark of a call on.
+ * tool, or if they cannot be read: the model is told so. `called`: what the text ends in, from the first mark of a call on.
  */
 export function findWrittenCalls(text: string, called: string, tools: Tools): WantedCall[] {
   if (tools.size === 0) return []
   const isMarked = called !== ''
+  const isAlone = isMarked && text.trim() === ''
   const written = readTextCalls(isMarked ? called : bareJson(text))
+  if (written === undefined) return isAlone ? findBroken(called.trim(), tools) : []
   const calls = written.map((call) => fitCall(call, tools))
   if (calls.every((call) => call !== undefined)) return calls
-  if (!isMarked || text.trim() !== '') return []
-  return written.map(({ name, args }, index) => calls[index] ?? createUnfit(name, args, tools))
+  return isAlone ? written.map(({ name, args }, at) => calls[at] ?? createUnfit(name, args, tools)) : []
+}
+
+/** A call that cannot be read, of the tool that it names. */
+function findBroken(called: string, tools: Tools): WantedCall[] {
+  const [name] = [...tools.keys()].filter((each) => called.includes(each)).sort((a, b) => b.length - a.length)
+  return name !== undefined && /[>\])}]$/.test(called) ? [createCall(createCallId(), name, called)] : []
 }
 
 /** A text that is nothing but JSON. */
-export const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
+const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
 
 function fitCall({ name, args }: TextCall, tools: Tools): WantedCall | undefined {
   const found = findTool(name, tools)
@@ -115,9 +122,6 @@ function toJson(
   const members = fields.map(([name, text]) => `${JSON.stringify(name)}:${toValue(text, properties[name])}`)
   return `{${members.join(',')}}`
 }
-
-/** Words that Python has for values of JSON. */
-const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
 function toValue(text: string, schema: unknown): string {
   const types = isRecord(schema) ? [schema.type].flat() : []
