@@ -115,24 +115,28 @@ const namedArguments: Reader = (text, from) => {
 /** Words that Python has for values of JSON. */
 export const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
+const pythonString = String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"|'(?<single>[^'\\]*(?:\\[\s\S][^'\\]*)*)'`
+const pythonEnd = new RegExp(String.raw`${pythonString}|\)\s*\]?`, 'g')
+const pythonPart = new RegExp(String.raw`${pythonString}|\b(?:True|False|None)\b|(?<key>\w+)\s*=`, 'g')
+
 /** A call of Python, alone or in a list. */
 const pythonCall: Reader = (text, from) => {
-  const found = matchAt(
-    /\[?\s*(?<name>[A-Za-z_][\w.]*)\((?<given>(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^"'()])*)\)\s*\]?/y,
-    text,
-    from,
-  )
-  if (found === undefined) return undefined
-  const { name = '', given = '' } = found.groups
-  const args = given.replace(
-    /"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'|\b(?:True|False|None)\b|(\w+)\s*=/g,
-    (word, single?: string, key?: string) => {
-      if (single !== undefined) return `"${single.replaceAll("\\'", "'").replace(/(?<!\\)"/g, '\\"')}"`
-      return key === undefined ? (pythonWords[word] ?? word) : `"${key}":`
-    },
-  )
+  const head = matchAt(/\[?\s*(?<name>[A-Za-z_][\w.]*)\(/y, text, from)
+  let end = head?.end ?? -1
+  let last = ''
+  while (end >= 0 && !last.startsWith(')')) {
+    pythonEnd.lastIndex = end
+    last = pythonEnd.exec(text)?.[0] ?? ''
+    end = last === '' ? -1 : pythonEnd.lastIndex
+  }
+  if (head === undefined || end < 0) return undefined
+  const given = text.slice(head.end, end - last.length)
+  const args = given.replace(pythonPart, (word, single?: string, key?: string) => {
+    if (single !== undefined) return `"${single.replaceAll("\\'", "'").replace(/(?<!\\)"/g, '\\"')}"`
+    return key === undefined ? (pythonWords[word] ?? word) : `"${key}":`
+  })
   const json = `{${args}}`
-  return record(parseJson(json)) && { calls: [{ name, args: json }], end: found.end }
+  return record(parseJson(json)) && { calls: [{ name: head.groups.name ?? '', args: json }], end }
 }
 
 /** By which several models name their marks of calls. */
@@ -151,7 +155,7 @@ export const callForms: readonly CallForm[] = [
       'assistantcommentary to=',
     ],
     read: nameThenJson(
-      /(?:(?:<\|channel\|>|assistant)\w+)?\s*to=(?<name>[^\s<{]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*(?:<\|message\|>)?\s*(?=\{)/y,
+      /(?:(?:<\|channel\|>|assistant)?(?:commentary|analysis))?\s*to=(?<name>[^\s<{]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*(?:<\|message\|>)?\s*(?=\{)/y,
       /<\|call\|>/y,
     ),
   },

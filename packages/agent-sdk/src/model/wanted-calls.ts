@@ -47,7 +47,9 @@ const maxNameChars = 64
 function findTool(name: string, tools: Tools): string | undefined {
   if (tools.has(name)) return name
   const whole = cutName(name)
-  return [whole, whole.replace(/\s.*$/s, '')].map((each) => findAlike(each, tools)).find(isFilled)
+  return [whole, whole.replace(/\s.*$/s, ''), whole.replace(/json$/, '')]
+    .map((each) => findAlike(each, tools))
+    .find(isFilled)
 }
 
 function findAlike(name: string, tools: Tools): string | undefined {
