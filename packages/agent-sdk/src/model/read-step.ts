@@ -43,8 +43,9 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
 /** Reads what a model has sent: separates texts, normalises calls, and decides whether the model answers or calls. */
 export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools): ReadStep<Attached> {
   const { blocks } = decoded
-  const given = blocks.filter(({ type, isWhole }) => type === 'call' && isWhole)
-  const end = decideEnd(decoded, given)
+  const calls = blocks.filter(({ type }) => type === 'call')
+  const end = decideEnd(decoded, calls)
+  const given = calls.filter(isWholeCall)
   const mayCall = end === 'done' || end === 'length' || end === 'unsure'
   const separated = blocks.map(separate)
   const written = mayCall && given.length === 0 ? findWritten(separated, tools) : []
@@ -56,18 +57,22 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
     // Half a call is nothing to go back.
     if (type === 'text')
       return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
-    return { type, attached, calls: mayCall && isWhole ? normaliseCall(block, tools, ids) : [] }
+    return { type, attached, calls: mayCall && isWholeCall(block) ? normaliseCall(block, tools, ids) : [] }
   })
   const added = { type: 'call', calls: written, attached: undefined } as const
   return { end, items: written.length === 0 ? items : [...items, added] }
 }
 
+/** A connection may break before it is told that a call is over. */
+const isWholeCall = ({ isWhole, text }: Pick<Block<unknown>, 'isWhole' | 'text'>): boolean =>
+  isWhole || isRecord(parseJson(text))
+
 /** A server need not say that the step is over where its calls are whole. */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
-  given: readonly Pick<Block<unknown>, 'text'>[],
+  calls: readonly Pick<Block<unknown>, 'text'>[],
 ): ModelStep['end'] {
-  const areWhole = given.length > 0 && given.every(({ text }) => isRecord(parseJson(text)))
+  const areWhole = calls.length > 0 && calls.every(({ text }) => isRecord(parseJson(text)))
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
 }
 

@@ -230,8 +230,9 @@ test.for(argumentForms)('the arguments of calls: $name', async ({ deltas, calls,
 
 describe('an answer that ends', () => {
   const ending = (reason: string) => completion(reason, { content: 'It is due, unless' })
-  const asked = async (...bodies: string[]) => {
-    const { baseURL, requests } = await serveModel(bodies.map((body) => ({ body })))
+  const asked = async (...bodies: (string | ModelReply)[]) => {
+    const replies = bodies.map((body) => (typeof body === 'string' ? { body } : body))
+    const { baseURL, requests } = await serveModel(replies)
     await using here = await stage([], { model: 'm', baseURL })
     return { text: (await here.ask()).replace(baseURL, '*'), requests }
   }
@@ -266,11 +267,16 @@ describe('an answer that ends', () => {
     )
   })
 
-  test.for<[how: string, body: string]>([
+  test.for<[how: string, body: string | ModelReply]>([
     [
       'an error in the choice',
       events(delta({ content: 'It is due, unless' }), delta({}, 'error', { error: { code: 502 } })),
     ],
+    [
+      'an error in the choice that says to be whole',
+      events(delta({ content: 'It is due, unless' }), delta({}, 'stop', { error: { code: 502 } })),
+    ],
+    ['a broken connection', { body: events(delta({ content: 'It is due, unless' })), end: 'cut' }],
     ['no word', events(delta({ content: 'It is due, unless' }), '[DONE]')],
     ['nothing at all', ''],
     ['nothing but its end', events('[DONE]')],
@@ -295,16 +301,18 @@ describe('an answer that ends', () => {
     )
   })
 
-  test.for([
+  test.for<readonly [what: string, rest: readonly (object | string)[], end?: 'cut']>([
     [
       'usage after it',
       [{ ...delta({}), choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }],
     ],
     ['the end of the stream after it', ['[DONE]']],
     ['nothing after it', []],
-  ] as const)('with a whole call and %s calls', async ([, rest]) => {
+    ['a broken connection after it', [], 'cut'],
+  ])('with a whole call and %s calls', async ([, rest, end]) => {
     const call = { index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b":3}' } }
-    const { text, requests } = await asked(events(delta({ tool_calls: [call] }), ...rest), speaking(answer))
+    const body = events(delta({ tool_calls: [call] }), ...rest)
+    const { text, requests } = await asked({ body, ...(end && { end }) }, speaking(answer))
     expect(text).toBe(answer)
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' })
   })

@@ -38,6 +38,8 @@ export interface Failure {
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
+  /** Whether the answer had begun, and ended without a word why. */
+  readonly isBrokenOff: boolean
   /** Milliseconds, as the provider says. */
   readonly waitMs: number | undefined
   readonly cause: unknown
@@ -75,7 +77,15 @@ export function readFailure(ai: Ai, error: unknown, of: FailingModel, request: F
 
 function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: FailedRequest): Failure {
   const toWords = (text: string): string => withoutEchoes(onOneLine(text).slice(0, maxWordsChars), getSent)
-  const failure = { what: '', remedy: '', words: '', isPassing: false, waitMs: undefined, cause: error }
+  const failure = {
+    what: '',
+    remedy: '',
+    words: '',
+    isPassing: false,
+    isBrokenOff: false,
+    waitMs: undefined,
+    cause: error,
+  }
   const quote = (said: string): string => {
     const shown = cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars))), maxQuoteChars).trim()
     return shown === '' ? '' : `: ${shown}`
@@ -91,7 +101,7 @@ function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: F
   }
   if (error instanceof StallError) return { ...failure, what: error.message, remedy: 'ask again later' }
   const brokenOff = hasBegun
-    ? { what: 'broke off its answer' }
+    ? { what: 'broke off its answer', isBrokenOff: true }
     : { what: 'ended its answer before it began', remedy: hintAtAddress(of.baseURL), isPassing: true }
   if (error instanceof NothingSentError || ai.NoOutputGeneratedError.isInstance(error))
     return { ...failure, ...brokenOff }
