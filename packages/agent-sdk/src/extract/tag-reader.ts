@@ -58,7 +58,9 @@ export class TagReader {
   /** Returns what was held back, except for an incomplete closing tag. */
   flush(): Piece[] {
     const half = this.#held.toLowerCase()
-    const isHalfEnd = [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
+    const mayBeEnd = !/^\w{1,4}$/.test(half) // It is a word, more likely than not.
+    const isHalfEnd =
+      mayBeEnd && [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
     if (!isHalfEnd) this.#read(this.#held, true)
     return this.#parts.drain(!this.#isHalfCall)
   }
