@@ -290,7 +290,7 @@ const code = (text: string): string => `\`${text}\``
 /** The mark with which a call as text begins, or what kind of text it is. */
 const formMark = (form: string): string => {
   const text = callForms.find(({ of }) => of === form)?.variants[0]?.text ?? ''
-  const mark = /^(?:<[^>]*>|\[[A-Z_]+\])/.exec(text)?.[0]
+  const mark = /^(?:\]<\]\w+\[>\[|<[^>]*>|\[[A-Z_]+\])/.exec(text)?.[0]
   return mark === undefined ? 'JSON' : code(mark)
 }
 

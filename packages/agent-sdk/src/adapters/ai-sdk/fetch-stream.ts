@@ -45,13 +45,18 @@ function toStream(text: string): string {
 /** Lines as OpenAI's servers give them, from a text in any pieces. */
 function usualLines(): TransformStream<string, string> {
   let held = ''
+  /** A CR at the end of a piece, which a LF may follow. */
+  let end = ''
   return new TransformStream({
     transform(piece, controller) {
-      const lines = (held + piece).split(/\r\n|\n|\r(?=[^\n])/)
-      held = lines.pop() ?? ''
+      const [first = '', ...more] = `${end}${piece}`.split(/\r\n|\n|\r(?=[^\n])/)
+      const lines = [held + first, ...more]
+      const last = lines.pop() ?? ''
+      end = piece.endsWith('\r') ? '\r' : ''
+      held = end === '' ? last : last.slice(0, -1)
       if (lines.length > 0) controller.enqueue(lines.map(toUsualLine).join(''))
     },
-    flush: (controller) => controller.enqueue(toUsualLine(held.trimEnd())),
+    flush: (controller) => controller.enqueue(toUsualLine(held)),
   })
 }
 
