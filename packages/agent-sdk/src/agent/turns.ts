@@ -1,12 +1,23 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
-import { type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
+import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
-import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/types.js'
-import { streamEvents } from '../client/wait.js'
+import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from '../client/types.js'
+import { streamEvents, type WaitOptions } from '../client/wait.js'
 import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
+import {
+  askAgent,
+  audienceOf,
+  createHandOver,
+  type Delegator,
+  type Draftable,
+  questionsOf,
+  type Review,
+  type ReviewOptions,
+  reviewDraft,
+} from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
 import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
@@ -49,7 +60,7 @@ export class Turn {
   ) {
     this.#deltas = deltas
     this.#tools = tools
-    this.#asked = [trigger.id]
+    this.#asked = questionsOf(trigger)
   }
 
   /** The text of the trigger. */
@@ -144,6 +155,32 @@ export class Turn {
     return this.#write(options, () => this.#isHidden())
   }
 
+  /**
+   * Asks another agent, in public, or in private where the question was; the last run of this turn shows its thoughts, its answer and
+   * what that cost. Rejects with `ConnectionError` `participant_away`, or `timeout` (default 300,000 ms).
+   */
+  ask(agent: string, text: string, options: WaitOptions = {}): Promise<Answer> {
+    return askAgent(this.#delegator(), agent, text, options)
+  }
+
+  /** Has another agent answer instead, and ends this turn: its asker sees who has the question now. `note`: what that agent is to know. */
+  async handOver(agent: string, note?: string): Promise<AnyEnvelope> {
+    await this.#endLeft()
+    return this.#answer(createHandOver(this.trigger, this.space.id, agent, note))
+  }
+
+  /**
+   * Has another agent review a draft; a function writes it anew with the remarks, until it is approved or `rounds` (default 2) are over.
+   */
+  review(draft: Draftable, options: ReviewOptions): Promise<Review> {
+    return reviewDraft(this.#delegator(), draft, options)
+  }
+
+  #delegator(): Delegator {
+    const run = this.#runs.findLast(({ isClosed }) => !isClosed)
+    return { space: this.space, trigger: this.trigger, signal: this.signal, run }
+  }
+
   /** Acknowledges the message without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
@@ -171,8 +208,15 @@ export class Turn {
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
     if (why !== undefined && isAwaited) {
       const text = `${aborted ? 'I was stopped' : 'I could not answer'}: ${cut(why, maxReasonChars)}`
-      const noAnswer = createNoAnswer(aborted ? 'stopped' : 'failed', text, this.#about())
-      await this.space.sendWhenAllowed(noAnswer)
+      const kind = aborted ? 'stopped' : 'failed'
+      const say = (about: ChatOptions): Promise<AnyEnvelope> =>
+        this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
+      const [, ...first] = questionsOf(this.trigger)
+      await say(this.#about()).catch((error: unknown) => {
+        // After too many chats between agents, what a person asked first may be answered even so [MEUP-7.4].
+        if (first.length === 0) throw error
+        return say({ ...this.#about(), correlationId: first })
+      })
     }
     if (left !== undefined) throw left.error
   }
@@ -185,8 +229,11 @@ export class Turn {
   }
 
   async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+    return this.#answer(createChat(message, { ...this.#about(), ...options }))
+  }
+
+  async #answer(chat: Draft): Promise<AnyEnvelope> {
     if (this.signal.aborted) throw abortedError(this.signal)
-    const chat = createChat(message, { ...this.#about(), ...options })
     const answer = this.space.sendWhenAllowed(chat, this.signal).then((sent) => {
       this.#isAnswered = true
       return sent
@@ -202,7 +249,7 @@ export class Turn {
   }
 
   #addressees(): Pick<ChatOptions, 'to'> {
-    return this.trigger.to === undefined ? {} : { to: [this.from] }
+    return audienceOf(this.trigger, this.space.id)
   }
 
   async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<Reasoning> {
@@ -276,9 +323,23 @@ export async function* untilAborted<Value>(
   }
 }
 
+export type AnswersOption =
+  | 'asked'
+  | 'all'
+  | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
+
+/** The test of messages that an option stands for. */
+export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
+  typeof answers === 'function'
+    ? answers
+    : (message, space) => space.isAsked(message, { frontDesk: answers === 'asked' })
+
 export interface TurnOptions {
-  /** Which messages begin a turn; default: those that ask this participant (`space.isAsked`). */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /**
+   * Which messages begin a turn. `asked`, the default: those that ask this participant (`space.isAsked`). `all`: also those that name
+   * nobody, where the space has another one as its front desk.
+   */
+  readonly answers?: AnswersOption
   /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
   readonly queue?: {
     /** Of one asker; default 8. */
@@ -418,9 +479,9 @@ export class Turns {
   }
 
   #listen(push: (turn: Turn) => void): () => void {
-    const { trigger = (message) => this.#space.isAsked(message) } = this.#options
+    const isMine = toTest(this.#options.answers)
     const receive = (envelope: AnyEnvelope): void => {
-      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
+      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && isMine(envelope, this.#space)) {
         const turn = new Turn(this.#space, envelope, this.#parts)
         if (!this.#admit(turn)) return
         try {

@@ -36,7 +36,7 @@ export interface AgentLimits {
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
@@ -58,7 +58,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' 
 export type ResolvedOptions = Required<
   Omit<
     AgentOptions,
-    keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
+    keyof ModelOptions | 'limits' | 'answers' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>

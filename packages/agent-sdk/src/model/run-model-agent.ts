@@ -1,6 +1,6 @@
 import { createTranscript, type Message } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import type { Turn, TurnOptions } from '../agent/turns.js'
+import { type AnswersOption, type Turn, type TurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
@@ -38,7 +38,8 @@ export async function runModelAgent(
   options: AgentOptions,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
-  const { trigger = (message) => space.isAsked(message), queue } = options
+  const { answers, queue } = options
+  const isAsked = toTest(answers)
   const memory = new Memory(space.id, resolved.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
@@ -65,8 +66,8 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
-  const isMine: TurnOptions['trigger'] = (message, client) =>
-    !isOver && trigger(message, client) && ![...open.values()].some((each) => each.redirect(message))
+  const isMine: AnswersOption = (message, client) =>
+    !isOver && isAsked(message, client) && ![...open.values()].some((each) => each.redirect(message))
   const onOpen: TurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
   const report = (error: unknown): void => resolved.onError(error, undefined)
   space.on('envelope', onEnvelope)
@@ -84,7 +85,7 @@ export async function runModelAgent(
   prepare().catch(report)
   try {
     await Promise.race([
-      space.answer(answer, { concurrency, trigger: isMine, onOpen, onError, ...(queue && { queue }) }),
+      space.answer(answer, { concurrency, answers: isMine, onOpen, onError, ...(queue && { queue }) }),
       failed,
     ])
   } finally {

@@ -1,7 +1,8 @@
-import { cut, onOneLine } from '@meup/folds'
+import type { APICallError } from 'ai'
 import { getErrorMessage } from '../../client/errors.js'
 import { withoutCredentials } from '../credentials.js'
 import { NoStreamError } from './fetch-stream.js'
+import { findWords, isPage, quoteWords, readStreamError, readWords, toWords } from './provider-words.js'
 import { isTooLong } from './refusals.js'
 import { describeWait, findWait, readWait } from './retry-after.js'
 
@@ -59,9 +60,6 @@ export class NothingSentError extends Error {
   override readonly name = 'NothingSentError'
 }
 
-/** Characters of a provider's words for people, and for programs. */
-const [maxQuoteChars, maxWordsChars] = [300, 1500]
-
 interface FailedRequest {
   /** Whether a part of the answer had arrived. */
   readonly hasBegun: boolean
@@ -69,107 +67,135 @@ interface FailedRequest {
   getSent(): string
 }
 
-/** Reads the error of a request, for people and for programs. */
-export function readFailure(ai: Ai, error: unknown, of: FailingModel, request: FailedRequest): Failure {
-  const failure = read(ai, error, of, request)
-  return isTooLong(failure.words) ? { ...failure, remedy: 'ask for less, or clear its memory' } : failure
+/** One failed request to a model. */
+interface Failed {
+  readonly ai: Ai
+  readonly error: unknown
+  readonly of: FailingModel
+  readonly hasBegun: boolean
 }
 
-function read(ai: Ai, error: unknown, of: FailingModel, { hasBegun, getSent }: FailedRequest): Failure {
-  const toWords = (text: string): string => withoutEchoes(onOneLine(text).slice(0, maxWordsChars), getSent)
-  const failure = {
-    what: '',
-    remedy: '',
-    words: '',
-    isPassing: false,
-    isBrokenOff: false,
-    waitMs: undefined,
-    cause: error,
+/** The description of a failure by the first kind that knows it. */
+interface Description
+  extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
+  readonly what: string
+  /** The provider's words, which follow; `''` = none. */
+  readonly said?: string
+}
+
+/** Reads the error of a request, for people and for programs. */
+export function readFailure(
+  ai: Ai,
+  error: unknown,
+  of: FailingModel,
+  { hasBegun, getSent }: FailedRequest,
+): Failure {
+  const found = describe({ ai, error, of, hasBegun })
+  const { what, said = '', remedy = '', words = said, isPassing = false, isBrokenOff = false, waitMs } = found
+  const cause = 'cause' in found ? found.cause : error
+  const shown = quoteWords(said, getSent)
+  return {
+    what: shown === '' ? what : `${what}: ${shown}`,
+    remedy: isTooLong(words) ? 'ask for less, or clear its memory' : remedy,
+    words: toWords(words, getSent),
+    isPassing,
+    isBrokenOff,
+    waitMs,
+    cause,
   }
-  const quote = (said: string): string => {
-    const shown = cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars))), maxQuoteChars).trim()
-    return shown === '' ? '' : `: ${shown}`
+}
+
+/** Kinds of failures: the first that knows an error tells it. */
+const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
+  // Keys that a provider's package reads by itself are not known here.
+  ({ error }) =>
+    isBadHeader(error)
+      ? {
+          what: 'could not be asked: a header holds a character that no header can',
+          remedy: 'check the API key for line breaks',
+          cause: undefined,
+        }
+      : undefined,
+  ({ error }) =>
+    error instanceof StallError ? { what: error.message, remedy: 'ask again later' } : undefined,
+  (failed) =>
+    failed.error instanceof NothingSentError || failed.ai.NoOutputGeneratedError.isInstance(failed.error)
+      ? describeBrokenOff(failed)
+      : undefined,
+  ({ error, of }) =>
+    error instanceof NoStreamError
+      ? {
+          what: isPage(error.body) ? 'answered with a web page' : 'gave no answer',
+          said: readWords(error.body),
+          remedy: hintAtAddress(of.baseURL),
+        }
+      : undefined,
+  ({ ai, error }) => {
+    if (!isNonsense(ai, error)) return undefined
+    // All else of the response may be reasoning that must not be shown.
+    const said = ai.TypeValidationError.isInstance(error) ? findWords(Object(error.value).error) : ''
+    return said === '' ? nonsense : { what: 'failed', said }
+  },
+  (failed) => {
+    if (!failed.ai.InvalidResponseDataError.isInstance(failed.error)) return undefined
+    return failed.error.data === undefined ? describeBrokenOff(failed) : nonsense
+  },
+  ({ ai, error }) =>
+    error instanceof ai.UnsupportedModelVersionError
+      ? {
+          what: 'is not known to the installed version of ai',
+          remedy: 'install the version of ai that its provider is made for beside @meup/agent-sdk',
+        }
+      : undefined,
+  ({ ai, error }) =>
+    ai.LoadAPIKeyError.isInstance(error)
+      ? { what: 'has no API key', said: error.message, words: '' }
+      : undefined,
+  // It lists its ways to get a key on many lines.
+  ({ error }) =>
+    Object(error).name === 'GatewayAuthenticationError'
+      ? { what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
+      : undefined,
+  (failed) =>
+    failed.ai.APICallError.isInstance(failed.error) ? describeCall(failed, failed.error) : undefined,
+]
+
+function describe(failed: Failed): Description {
+  for (const kind of kinds) {
+    const found = kind(failed)
+    if (found !== undefined) return found
   }
-  if (isBadHeader(error)) {
-    // Keys that a provider's package reads by itself are not known here.
-    return {
-      ...failure,
-      what: 'could not be asked: a header holds a character that no header can',
-      remedy: 'check the API key for line breaks',
-      cause: undefined,
-    }
-  }
-  if (error instanceof StallError) return { ...failure, what: error.message, remedy: 'ask again later' }
-  const brokenOff = hasBegun
+  return { what: 'failed', said: readStreamError(failed.error) }
+}
+
+const describeBrokenOff = ({ hasBegun, of }: Failed): Description =>
+  hasBegun
     ? { what: 'broke off its answer', isBrokenOff: true }
     : { what: 'ended its answer before it began', remedy: hintAtAddress(of.baseURL), isPassing: true }
-  if (error instanceof NothingSentError || ai.NoOutputGeneratedError.isInstance(error))
-    return { ...failure, ...brokenOff }
-  if (error instanceof NoStreamError) {
-    const said = readWords(error.body)
-    const what = isPage(error.body)
-      ? `answered with a web page${quote(said)}`
-      : `gave no answer${quote(said)}`
-    return {
-      ...failure,
-      what,
-      remedy: hintAtAddress(of.baseURL),
-      words: toWords(said),
-    }
-  }
-  if (isNonsense(ai, error)) {
-    // All else of the response may be reasoning that must not be shown.
-    const said = ai.TypeValidationError.isInstance(error) ? findWords(Object(error.value).error, 0) : ''
-    return said === ''
-      ? { ...failure, ...nonsense }
-      : { ...failure, what: `failed${quote(said)}`, words: toWords(said) }
-  }
-  if (ai.InvalidResponseDataError.isInstance(error))
-    return { ...failure, ...(error.data === undefined ? brokenOff : nonsense) }
-  if (error instanceof ai.UnsupportedModelVersionError) {
-    const remedy = 'install the version of ai that its provider is made for beside @meup/agent-sdk'
-    return { ...failure, what: 'is not known to the installed version of ai', remedy }
-  }
-  if (ai.LoadAPIKeyError.isInstance(error))
-    return { ...failure, what: `has no API key${quote(error.message)}` }
-  // It lists its ways to get a key on many lines.
-  if (Object(error).name === 'GatewayAuthenticationError')
-    return { ...failure, what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
-  if (!ai.APICallError.isInstance(error)) {
-    const said = readStreamError(error)
-    return {
-      ...failure,
-      what: `failed${quote(said)}`,
-      words: toWords(said),
-    }
-  }
-  const {
-    statusCode: status,
-    responseBody = '',
-    responseHeaders = {},
-    message,
-    isRetryable: isPassing,
-  } = error
+
+function describeCall(failed: Failed, error: APICallError): Description {
+  const { statusCode: status, responseBody: body = '', responseHeaders = {}, isRetryable: isPassing } = error
   if (status === undefined) {
-    const why = message.replace(/^Cannot connect to API: /, '')
+    const said = error.message.replace(/^Cannot connect to API: /, '')
     return {
-      ...failure,
-      what: `cannot be reached${quote(why)}`,
-      remedy: getRemedyOfSilence(error, of),
+      what: 'cannot be reached',
+      said,
+      words: '',
+      remedy: getRemedyOfSilence(error, failed.of),
       isPassing,
     }
   }
-  if (status < 300) return { ...failure, ...(isNonsense(ai, error.cause) ? nonsense : brokenOff) }
-  const said = readWords(responseBody) || message
-  const waitMs = readWait(responseHeaders) ?? findWait(responseBody)
+  if (status < 300) return isNonsense(failed.ai, error.cause) ? nonsense : describeBrokenOff(failed)
+  const said = readWords(body) || error.message
+  const waitMs = readWait(responseHeaders) ?? findWait(body)
   // Some servers quote the key that they refuse.
   const isAboutKey =
     (status === 401 || status === 403) && /key|token|credential|bearer|secret|authoriz/i.test(said)
   return {
-    ...failure,
-    what: `answered ${status}${isAboutKey ? '' : quote(said)}`,
-    remedy: getRemedy(status, of, waitMs),
-    words: mayAdapt(status) ? toWords(`${said} ${responseBody}`) : '',
+    what: `answered ${status}`,
+    said: isAboutKey ? '' : said,
+    words: mayAdapt(status) ? `${said} ${body}` : '',
+    remedy: getRemedy(status, failed.of, waitMs),
     isPassing,
     waitMs,
   }
@@ -235,93 +261,4 @@ function getRemedyOfSilence(error: Error, { baseURL }: FailingModel): string {
   const isCircle = /redirect/.test(`${error.message} ${getErrorMessage(error.cause)}`)
   if (isCircle) return 'check its address, and whether it needs a login'
   return baseURL === undefined ? 'check the network' : 'check that its server runs there'
-}
-
-const isPage = (body: string): boolean => /^\s*<(?:!|html|head|body)/i.test(body)
-
-/** Fields in which servers say what went wrong, the most telling first. */
-const wordFields = [
-  'error_description',
-  'message',
-  'Message',
-  'detail',
-  'msg',
-  'error',
-  'errors',
-  'reason',
-  'title',
-  'details',
-]
-
-/** The server's words about a failure in JSON of any shape, a web page or a text; `''` = none. */
-function readWords(body: string): string {
-  if (isPage(body)) return /<title[^>]*>([^<]*)/i.exec(body)?.[1]?.trim() ?? ''
-  return findWords(body.replace(/^data:\s*/, ''), 0)
-}
-
-function findWords(value: unknown, depth: number): string {
-  if (depth > 6) return ''
-  if (typeof value === 'string') {
-    const json = /^\s*[[{]/.test(value) ? parse(value) : undefined
-    return json === undefined ? value.trim() : findWords(json, depth + 1)
-  }
-  if (Array.isArray(value)) {
-    const all = value.slice(0, 3).map((each) => findWords(each, depth + 1))
-    return all.filter((text) => text !== '').join('; ')
-  }
-  if (typeof value !== 'object' || value === null) return ''
-  const fields: Readonly<Record<string, unknown>> = { ...value }
-  const said = wordFields.map((name) => findWords(fields[name], depth + 1)).find((text) => text !== '') ?? ''
-  // Where in the request, as FastAPI says; what another server said, as OpenRouter does.
-  const place = Array.isArray(fields.loc) ? `${fields.loc.join('.')}: ` : ''
-  const raw = findWords(Object(fields.metadata).raw, depth + 1)
-  return `${place}${said}${raw === '' ? '' : `: ${raw}`}`
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Providers report errors within a stream in forms of their own. */
-function readStreamError(error: unknown): string {
-  if (error instanceof Error) return findWords(error.message, 0)
-  return findWords(error, 0) || (JSON.stringify(error) ?? getErrorMessage(error))
-}
-
-/** Redacts texts that look like keys, also partly masked ones. */
-const withoutKeyLike = (text: string): string =>
-  text
-    .replace(/(?<![A-Za-z0-9])[\w-]*?[A-Za-z0-9]{16,}[\w-]*/g, (found) =>
-      /\d/.test(found) && /[A-Za-z]/.test(found) ? redacted : found,
-    )
-    .replace(/[\w-]*\*{3,}[\w-]*/g, redacted)
-
-const redacted = '[redacted:key]'
-
-/** Characters that are an echo, if they were sent. */
-const echoChars = 40
-
-/** A text without what it repeats of the conversation that was sent. */
-function withoutEchoes(text: string, getSent: () => string): string {
-  if (text.length < echoChars) return text
-  const sent = onOneLine(getSent())
-  let kept = ''
-  for (let at = 0; at < text.length; ) {
-    let length = 0
-    while (
-      at + length + echoChars <= text.length &&
-      sent.includes(text.slice(at + length, at + length + echoChars))
-    )
-      length++
-    if (length === 0) kept += text[at++]
-    else {
-      kept += '[…]'
-      at += length + echoChars - 1
-    }
-  }
-  return kept
 }
