@@ -75,17 +75,17 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
   )
 }
 
-/** In a stream `index` says which call goes on. */
+/** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */
 export function readCalls(calls: unknown, collector: Collector): void {
   for (const [position, call] of records(calls).entries()) {
     const called = record(call.function) ?? record(call.custom) ?? {}
     const { arguments: given, input } = called
     const names = { id: string(call.id), name: string(called.name) }
     if (typeof input === 'string') collector.call({ ...names, value: input })
+    else if (record(given) !== undefined) collector.call({ ...names, value: given })
     else {
       const key = typeof call.index === 'number' ? call.index : position
-      const json = record(given) === undefined ? string(given) : JSON.stringify(given)
-      collector.callPart(key, { ...names, json })
+      collector.callPart(key, { ...names, json: string(given) })
     }
   }
 }

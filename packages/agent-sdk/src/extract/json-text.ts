@@ -56,7 +56,7 @@ const isObject = (value: unknown): boolean =>
 /** What models and servers write for no arguments; PHP writes an empty list for an empty object. */
 const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
 /** What they leave around arguments: fences, control tokens, marks of calls, brackets that end nothing. */
-const around = /(?:[\s,;}\]]|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\])*/y
+const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
 
 /**
  * The arguments of the calls that a text holds, each as JSON: of one call as a rule. No arguments are an empty object, however
@@ -80,15 +80,16 @@ export function readArguments(text: string): readonly string[] {
     if (piece !== glued.at(-1)) glued.push(piece)
     at = skipAround(json, end)
   }
-  const filled = glued.filter((each) => splitJson(each).length > 0)
   if (glued.length === 0) return [text]
+  const filled = glued.filter((each) => splitJson(each).length > 0)
   return filled.length > 0 ? filled : ['{}']
 }
 
 function skipAround(json: string, from: number): number {
-  around.lastIndex = from
-  around.exec(json)
-  return around.lastIndex
+  let at = from
+  around.lastIndex = at
+  while (around.test(json)) at = around.lastIndex
+  return at
 }
 
 const stringOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*/g

@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { describe, expect, test } from 'vitest'
 import {
   completion,
@@ -57,6 +58,14 @@ describe('a call is made that comes', () => {
     ],
     ['with an index that is a text', completion('tool_calls', ...pieces({ index: '0', id: 'c' }))],
     ['with an id that is a number', completion('tool_calls', ...pieces({ index: 0, id: 7 }))],
+    [
+      'with an empty object for its arguments, then with them',
+      completion(
+        'tool_calls',
+        { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: {} } }] },
+        { tool_calls: [{ index: 0, function: { arguments: json } }] },
+      ),
+    ],
     ['without an index', completion('tool_calls', ...pieces({ id: 'c' }))],
     ['without an id', completion('tool_calls', ...pieces({ index: 0 }))],
   ])('%s', async ([, body]) => {
@@ -101,6 +110,25 @@ describe('an answer is read that comes', () => {
       expect((await asked({ body: cut })).text).toBe(said)
     }
   })
+})
+
+test('an answer that is called another type is read', async () => {
+  const headers = { 'content-type': 'application/json' }
+  expect((await asked({ headers, body: usual.replaceAll('\n', '\r') })).text).toBe(said)
+})
+
+test.for<readonly [how: string, pieces: readonly object[]]>([
+  [
+    'an object',
+    [{ tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: { a: 2, b: 3 } } }] }],
+  ],
+  ['after a content in parts', [{ content: [{ type: 'reasoning', text: 'RAW' }] }, { tool_calls: [call] }]],
+])('a call is made of a provider that its user brings: %s', async ([, pieces]) => {
+  const { baseURL } = await serveModel([{ body: completion('tool_calls', ...pieces) }, saying('It is 5.')])
+  await using here = await stage([], { model: createOpenAI({ baseURL, apiKey: 'k' }).chat('gpt-4o') })
+  expect(await here.ask()).toBe('It is 5.')
+  expect(getToolCalls(here)).toEqual([{ name: 'add', arguments: { a: 2, b: 3 } }])
+  expect(JSON.stringify(here.heard.all)).not.toContain('RAW')
 })
 
 test.for<readonly [how: string, content: object]>([

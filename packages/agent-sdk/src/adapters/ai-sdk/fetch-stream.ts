@@ -28,10 +28,15 @@ export const fetchStream: typeof fetch = async (input, init) => {
     const lines = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(usualLines())
     return new Response(lines?.pipeThrough(new TextEncoderStream()) ?? null, { headers })
   }
-  const text = (await response.text()).slice(0, maxChars)
+  const text = await response.text()
   // Some servers name another type than the one they send.
-  const body = /^\s*[{[<]/.test(text) ? toStream(text) : text
-  return new Response(body, { headers })
+  const isWhole = /^\s*[{[<]/.test(text)
+  return new Response(
+    isWhole ? toStream(text.slice(0, maxChars)) : splitLines(text).map(toUsualLine).join(''),
+    {
+      headers,
+    },
+  )
 }
 
 /** A whole answer as the only event of a stream. */
@@ -49,7 +54,7 @@ function usualLines(): TransformStream<string, string> {
   let end = ''
   return new TransformStream({
     transform(piece, controller) {
-      const [first = '', ...more] = `${end}${piece}`.split(/\r\n|\n|\r(?=[^\n])/)
+      const [first = '', ...more] = splitLines(end + piece)
       const lines = [held + first, ...more]
       const last = lines.pop() ?? ''
       end = piece.endsWith('\r') ? '\r' : ''
@@ -59,6 +64,9 @@ function usualLines(): TransformStream<string, string> {
     flush: (controller) => controller.enqueue(toUsualLine(held)),
   })
 }
+
+/** A CR at the end of a text may be half an end of a line. */
+const splitLines = (text: string): string[] => text.split(/\r\n|\n|\r(?=[^\n])/)
 
 /** A line with its end. Some servers forget the blank line after an event, or `data:` before it. */
 function toUsualLine(line: string): string {
