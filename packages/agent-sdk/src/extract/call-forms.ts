@@ -67,9 +67,8 @@ const jsonCall: Reader = (text, from) => {
 function splitCalls(json: string): readonly string[] {
   const value = parseJson(json)
   if (Array.isArray(value)) return splitJson(json).map(([, each]) => each)
-  const inner =
-    record(value)?.tool_calls === undefined ? undefined : new Map(splitJson(json)).get('tool_calls')
-  if (inner !== undefined) return splitCalls(inner)
+  const inner = Array.isArray(record(value)?.tool_calls) && new Map(splitJson(json)).get('tool_calls')
+  if (inner) return splitCalls(inner)
   return record(value) === undefined ? [] : [json]
 }
 

@@ -1,5 +1,5 @@
 import { Parts, type Piece } from './tag-parts.js'
-import { anyCloser, isControl, nextPlace, type Token, tokenAt } from './tag-tokens.js'
+import { anyCloser, hasOnlyControls, nextPlace, type Token, tokenAt } from './tag-tokens.js'
 
 export interface TagTexts {
   readonly reasoning: string
@@ -128,7 +128,9 @@ export class TagReader {
     if (rest === '' && this.#quote !== undefined) return true
     const isInText = this.#closers === undefined && this.#parts.kind === 'text'
     if (isInText && this.#code.hasOpenTick && !/[`\n]/.test(rest) && rest.length < maxLineChars) return true
-    return type === 'control' && isWord && rest.length < maxBlankChars && isControl(rest, false) === 'unsure'
+    return (
+      type === 'control' && isWord && rest.length < maxBlankChars && hasOnlyControls(rest, false) === 'unsure'
+    )
   }
 
   /** The mark that ends a quotation here. The last words of a thought may be quoted, as may be the first of an answer. */
@@ -180,9 +182,10 @@ export class TagReader {
 
   #readInText(token: Token, tag: string, isMentioned: boolean, rest: string): boolean {
     const { isBlank } = this.#parts
-    const isControlled = token.type === 'control'
-    const isEdge = isBlank || (isControlled ? isControl(rest, true) === true : this.#code.isLineBlank)
-    const mayStand = !token.isWord || isEdge || ((!isControlled || token.isBare) && this.#counts)
+    const isOpener = token.type === 'open'
+    const endsText = token.type === 'control' && hasOnlyControls(rest, true) === true
+    const isEdge = isBlank || endsText || (isOpener && this.#code.isLineBlank)
+    const mayStand = !token.isWord || isEdge || ((isOpener || token.isBare) && this.#counts)
     const counts = mayStand && !isMentioned && (!token.isBare || this.#standsBare(token, tag, rest))
     if (token.type === 'open') {
       if (counts) this.#beginThought(token, tag)

@@ -114,8 +114,8 @@ export function tokenAt(text: string, index: number, isLast: boolean): Token | '
   return undefined
 }
 
-/** Whether nothing but control tokens and blanks is in a text that is over; `'unsure'` = it is not over. */
-export function isControl(text: string, isLast: boolean): boolean | 'unsure' {
+/** Whether a text holds nothing but control tokens and blanks; `'unsure'` = so far, and more may follow. */
+export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsure' {
   for (let at = 0; ; ) {
     at = text.length - text.slice(at).trimStart().length
     if (at === text.length) return isLast || 'unsure'
