@@ -183,8 +183,7 @@ export class TagReader {
   #readInText(token: Token, tag: string, isMentioned: boolean, rest: string): boolean {
     const { isBlank } = this.#parts
     const isOpener = token.type === 'open'
-    const endsText = token.type === 'control' && hasOnlyControls(rest, true) === true
-    const isEdge = isBlank || endsText || (isOpener && this.#code.isLineBlank)
+    const isEdge = isBlank || (isOpener ? this.#code.isLineBlank : endsText(rest))
     const mayStand = !token.isWord || isEdge || ((isOpener || token.isBare) && this.#counts)
     const counts = mayStand && !isMentioned && (!token.isBare || this.#standsBare(token, tag, rest))
     if (token.type === 'open') {
@@ -241,6 +240,9 @@ export class TagReader {
     this.#spare = undefined
   }
 }
+
+/** No more of it is looked at than is waited for, so that it is the same in pieces. */
+const endsText = (rest: string): boolean => hasOnlyControls(rest.slice(0, maxBlankChars), true) === true
 
 const pieces = /\n|`+|~+|[^\n`~]+/g
 /** What may stand before a fence on its line: the marks of quotes and lists. */
