@@ -94,7 +94,6 @@ describe('an answer is read that comes', () => {
     ['in lines that end with CRLF', usual.replaceAll('\n', '\r\n')],
     ['without blank lines', usual.replaceAll('\n\n', '\n')],
     ['without the last line break', usual.trimEnd()],
-    ['without `data:`', usual.replaceAll('data: ', '')],
     ['with more blanks', usual.replaceAll('data: ', 'data:   ')],
     [
       'with comments and names of events',

@@ -6,7 +6,7 @@ import { findJsonEnd, parseJson } from '../../extract/json-text.js'
 export class NoStreamError extends Error {
   override readonly name = 'NoStreamError'
 
-  /** `body`: what it gave instead. */
+  /** `body`: what it gave instead, if that is a page or JSON: a text may be what a model thinks. */
   constructor(readonly body: string) {
     super('the answer is no stream')
   }
@@ -14,59 +14,107 @@ export class NoStreamError extends Error {
 
 /** Characters of an answer that is none. */
 const maxChars = 4_000_000
+/** How a stream of events begins; an empty body is one, too. */
+const isStream = /^(?:$|:|data\b|event\b|id\b|retry\b)/
+/** Characters that show whether it does. */
+const shownChars = 6
 
 /**
- * Fetches a streamed answer, with events as OpenAI's servers give them. One that came whole becomes a stream; rejects with
- * `NoStreamError` if it is no answer.
+ * Fetches a streamed answer, with events as OpenAI's servers give them. One that came whole becomes a stream, whatever type its server
+ * names; rejects with `NoStreamError` if it is no answer.
  */
 export const fetchStream: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
-  if (!response.ok) return response
-  const type = response.headers.get('content-type') ?? ''
-  const headers = { 'content-type': 'text/event-stream' }
-  if (!/json|html/i.test(type)) {
-    const lines = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(usualLines())
-    return new Response(lines?.pipeThrough(new TextEncoderStream()) ?? null, { headers })
+  if (!response.ok || response.body === null) return response
+  const text = new TextBody(response.body)
+  const body = isStream.test(await text.peek()) ? toEvents(text) : [toStream(await text.readAll())]
+  const bytes = ReadableStream.from(body).pipeThrough(new TextEncoderStream())
+  return new Response(bytes, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** The text of a body, of which the beginning can be known before it is read. */
+class TextBody {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  readonly #decoder = new TextDecoder()
+  #ahead = ''
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader()
   }
-  const text = await response.text()
-  // Some servers name another type than the one they send.
-  const isWhole = /^\s*[{[<]/.test(text)
-  return new Response(
-    isWhole ? toStream(text.slice(0, maxChars)) : splitLines(text).map(toUsualLine).join(''),
-    {
-      headers,
-    },
-  )
+
+  /** Gives the first characters that are not blank. */
+  async peek(): Promise<string> {
+    for (;;) {
+      const beginning = this.#ahead.trimStart()
+      if (beginning.startsWith(':') || beginning.length >= shownChars) return beginning
+      // A failure is that of the stream, which is read next.
+      const text = await this.#read().catch(() => undefined)
+      if (text === undefined) return beginning
+      this.#ahead += text
+    }
+  }
+
+  async readAll(): Promise<string> {
+    let all = ''
+    for await (const piece of this) {
+      all += piece
+      if (all.length > maxChars) break
+    }
+    return all
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    try {
+      yield this.#ahead
+      for (;;) {
+        const text = await this.#read()
+        if (text === undefined) return
+        yield text
+      }
+    } finally {
+      // The connection may have failed already.
+      await this.#reader.cancel().catch(() => {})
+    }
+  }
+
+  /** `undefined`: that was all. */
+  async #read(): Promise<string | undefined> {
+    const { value } = await this.#reader.read()
+    return value && this.#decoder.decode(value, { stream: true })
+  }
+}
+
+const end = /^data:\s*\[DONE\]/im
+
+/** Events that end where they say so, also if the connection stays open. */
+async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const piece of text) {
+    rest += piece
+    const whole = rest.slice(0, Math.max(rest.lastIndexOf('\n'), rest.lastIndexOf('\r')) + 1)
+    rest = rest.slice(whole.length)
+    const last = end.exec(whole)
+    yield toUsualLines(last === null ? whole : whole.slice(0, last.index))
+    if (last !== null) return
+  }
+  yield toUsualLines(rest)
 }
 
 /** A whole answer as the only event of a stream. */
 function toStream(text: string): string {
-  const choices = record(parseJson(text))?.choices
+  const answer = parseJson(text)
+  const choices = record(answer)?.choices
   const isAnswer = Array.isArray(choices) && choices.every((each) => record(record(each)?.message))
-  if (!isAnswer) throw new NoStreamError(text)
+  if (!isAnswer) throw new NoStreamError(Object(answer) === answer || /^\s*</.test(text) ? text : '')
   return `data: ${toUsualEvent(text)}\n\ndata: [DONE]\n\n`
 }
 
-/** Lines as OpenAI's servers give them, from a text in any pieces. */
-function usualLines(): TransformStream<string, string> {
-  let held = ''
-  /** A CR at the end of a piece, which a LF may follow. */
-  let end = ''
-  return new TransformStream({
-    transform(piece, controller) {
-      const [first = '', ...more] = splitLines(end + piece)
-      const lines = [held + first, ...more]
-      const last = lines.pop() ?? ''
-      end = piece.endsWith('\r') ? '\r' : ''
-      held = end === '' ? last : last.slice(0, -1)
-      if (lines.length > 0) controller.enqueue(lines.map(toUsualLine).join(''))
-    },
-    flush: (controller) => controller.enqueue(toUsualLine(held)),
-  })
+/** Lines as OpenAI's servers give them. */
+function toUsualLines(text: string): string {
+  const lines = text.split(/\r\n|\n|\r/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map(toUsualLine).join('')
 }
-
-/** A CR at the end of a text may be half an end of a line. */
-const splitLines = (text: string): string[] => text.split(/\r\n|\n|\r(?=[^\n])/)
 
 /** A line with its end. Some servers forget the blank line after an event, or `data:` before it. */
 function toUsualLine(line: string): string {
@@ -77,11 +125,12 @@ function toUsualLine(line: string): string {
 
 /** `undefined` = it is no whole event. */
 function toUsualEvent(data: string): string | undefined {
-  if (/^\s*\[done\]\s*$/i.test(data)) return '[DONE]'
-  const event = record(parseJson(quoteArguments(data)))
-  if (event?.object === 'error') return JSON.stringify({ error: event })
-  const choices = Array.isArray(event?.choices) && { choices: records(event.choices).map(toUsualChoice) }
-  return event && JSON.stringify({ ...event, ...choices })
+  const { error, ...event } = record(parseJson(quoteArguments(data))) ?? {}
+  if (event.object === 'error') return JSON.stringify({ error: event })
+  const choices = Array.isArray(event.choices) && { choices: records(event.choices).map(toUsualChoice) }
+  // Foundry Local says in each event that it is no error; the package takes it for one.
+  const whole = { ...event, ...choices, ...(isGiven(error) && { error }) }
+  return Object.keys(whole).length === 0 ? undefined : JSON.stringify(whole)
 }
 
 /** Arguments that are an object become its text, in which numbers keep their digits. */
