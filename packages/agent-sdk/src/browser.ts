@@ -25,6 +25,7 @@ export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient
 
 export { ProtocolError } from '@meup/protocol'
 export { frameMessage, framingRule } from './agent/frame-message.js'
+export { tool } from './agent/own-tool.js'
 export { runAgent } from './agent/run-agent.js'
 export { ConnectionError, ToolError } from './client/errors.js'
 export { ProposalError } from './client/proposal.js'

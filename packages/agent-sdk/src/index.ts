@@ -36,15 +36,16 @@ export type { ThinkingLevel } from './client/types.js'
 
 // Tools: those that a participant offers, and calls of those of others.
 
+export {
+  type OwnTool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolHandler,
+  tool,
+} from './agent/own-tool.js'
+export type { InputSchema, JsonSchema, StandardSchema } from './agent/schemas.js'
 export type { CallableTool } from './agent/space-tools.js'
-export type {
-  Fallback,
-  InputSchema,
-  StandardSchema,
-  ToolContext,
-  ToolDefinition,
-  ToolHandler,
-} from './agent/tools.js'
+export type { Fallback } from './agent/tools.js'
 export type { ToolResult } from './client/tool-result.js'
 export type { CallOptions } from './client/types.js'
 export { offerTools } from './model/offer-tools.js'

@@ -4,6 +4,7 @@ import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
+import { type OwnTool, type ToolDefinition, type ToolHandler, tool } from './agent/own-tool.js'
 import {
   type Reasoning,
   ReasoningContext,
@@ -11,14 +12,9 @@ import {
   type Think,
   thinkIn,
 } from './agent/reasoning.js'
+import type { InputSchema } from './agent/schemas.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
-import {
-  type Fallback,
-  type InputSchema,
-  type ToolDefinition,
-  type ToolHandler,
-  Tools,
-} from './agent/tools.js'
+import { type Fallback, Tools } from './agent/tools.js'
 import type { Turn } from './agent/turn.js'
 import { type OpenTurn, type OpenTurnOptions, type TurnOptions, Turns } from './agent/turns.js'
 import { BaseClient } from './client/base-client.js'
@@ -26,13 +22,15 @@ import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
-import { type AgentOptions, resolveOptions } from './model/options.js'
+import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
+import type { ModelAgent } from './model/run-model-agent.js'
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
   readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(
     this,
+    () => this.#tools.list(),
     (error) => this.reportError(error, undefined),
     () => void this.emit('tools'),
   )
@@ -95,14 +93,20 @@ export class SpaceClient extends BaseClient {
     name: string,
     definition: ToolDefinition<Schema>,
     handler: ToolHandler<Schema>,
+  ): this
+  tool(tool: OwnTool): this
+  tool<Schema extends InputSchema>(
+    ...parts:
+      | [tool: OwnTool]
+      | [name: string, definition: ToolDefinition<Schema>, handler: ToolHandler<Schema>]
   ): this {
-    this.#tools.add(name, definition, handler)
+    this.#tools.add(parts.length === 1 ? parts[0] : tool(...parts))
     return this
   }
 
   /**
-   * The tools of other participants that this one may call or propose, as plain objects. `choices`: patterns of
-   * `participant/tool`, such as `['files/read_*', '!files/read_secret']`; default: all. The event `tools` tells that the list may
+   * The tools that this participant may call or propose, as plain objects. `choices`: patterns of `participant/tool`, such as
+   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all of participants of the kind `mcp`. The event `tools` tells that the list may
    * have changed. Within a run use `tools` of the run, so that the calls are part of it.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
@@ -149,11 +153,13 @@ export class SpaceClient extends BaseClient {
    * its text is the answer. What the model was sent, thought and answered is kept beside the agent, in
    * `.meup/transcripts/<participant>.db`: see `AgentOptions.transcript`. Resolves when the client is closed; rejects in browsers and without the package `ai`.
    */
-  agent(options: AgentOptions): Promise<void> {
-    const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
-    const owner = { id: this.id, request: this.#request, onError }
-    const opened = import('#models').then(({ openModels }) => openModels(options, owner))
-    return runModelAgent(this, opened, options, { answer: (handler, how) => this.#answer(handler, how) })
+  async agent(options: AgentOptions): Promise<void> {
+    const own = (options.tools ?? []).filter(isOwnTool)
+    for (const each of own) this.#tools.add(each)
+    await runModelAgent(this, this.#openModels(options, own), options, {
+      answer: (handler, how) => this.#answer(handler, how),
+      listOwn: () => this.#tools.list(),
+    })
   }
 
   /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */
@@ -181,6 +187,13 @@ export class SpaceClient extends BaseClient {
     }: OpenTurnOptions & { readonly concurrency?: number },
   ): Promise<void> {
     return this.#turns(options).each(handler, concurrency)
+  }
+
+  async #openModels(options: AgentOptions, own: readonly OwnTool[]): Promise<ModelAgent> {
+    const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
+    const { openModels } = await import('#models')
+    await Promise.all(own.map(({ input }) => input.jsonSchema))
+    return openModels(options, { id: this.id, request: this.#request, onError })
   }
 
   #turns(options: OpenTurnOptions): Turns {

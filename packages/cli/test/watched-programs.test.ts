@@ -151,19 +151,22 @@ test.for([
   ['an import', `import 'node:fs'`, '{"type":"commonjs"}'],
   ['an await', `await null`, '{"type":"commonjs"}'],
   ['a module that awaits', `require('./later.mjs')`, '{}'],
-])('%s in a program that is run as CommonJS is answered in one sentence', async ([, text, manifest]) => {
-  const files = { 'a.js': text, 'later.mjs': 'await null', 'package.json': manifest }
-  const { start, said, save, getLines } = running(files)
-  start('a', { args: ['a.js'] })
-  await expect
-    .poll(() => said)
-    .toEqual([
-      'a ended: exit 1, it is run as CommonJS; put "type": "module" into its package.json · restarting when its files change, or with meup restart a',
-    ])
-  save('a.js', `${text.replace('require', 'import')}; console.log('mended')`)
-  save('package.json', '{"type":"module"}')
-  await expect.poll(() => getLines('a').at(-1)).toBe('a stdout mended')
-})
+] as const)(
+  '%s in a program that is run as CommonJS is answered in one sentence',
+  async ([, text, manifest]) => {
+    const files = { 'a.js': text, 'later.mjs': 'await null', 'package.json': manifest }
+    const { start, said, save, getLines } = running(files)
+    start('a', { args: ['a.js'] })
+    await expect
+      .poll(() => said)
+      .toEqual([
+        'a ended: exit 1, it is run as CommonJS; put "type": "module" into its package.json · restarting when its files change, or with meup restart a',
+      ])
+    save('a.js', `${text.replace('require', 'import')}; console.log('mended')`)
+    save('package.json', '{"type":"module"}')
+    await expect.poll(() => getLines('a').at(-1)).toBe('a stdout mended')
+  },
+)
 
 test('a program that has ended as it should is started again by a save', async () => {
   const { start, getLines, save } = running({ 'a.mjs': `console.log('one')` })

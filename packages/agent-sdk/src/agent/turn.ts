@@ -36,7 +36,7 @@ export interface Turn {
    */
   reply(
     answer: string | AsyncIterable<string>,
-    options?: Pick<ChatOptions, 'to' | 'format'>,
+    options?: Pick<ChatOptions, 'to' | 'format' | 'data'>,
   ): Promise<AnyEnvelope>
   /**
    * Shows what may become the answer while it is written, such as text of a model that may call a tool next; when it is whole, close

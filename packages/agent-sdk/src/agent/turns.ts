@@ -117,7 +117,7 @@ export class OpenTurn implements Turn {
 
   async reply(
     answer: string | AsyncIterable<string>,
-    options: Pick<ChatOptions, 'to' | 'format'> = {},
+    options: Pick<ChatOptions, 'to' | 'format' | 'data'> = {},
   ): Promise<AnyEnvelope> {
     await this.#endLeft()
     if (typeof answer === 'string') return this.#send(answer, options)
@@ -206,7 +206,7 @@ export class OpenTurn implements Turn {
     return live
   }
 
-  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format' | 'data'>): Promise<AnyEnvelope> {
     return this.#answer(createChat(message, { ...this.#about(), ...options }))
   }
 

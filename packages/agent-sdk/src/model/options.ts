@@ -1,3 +1,5 @@
+import type { OwnTool } from '../agent/own-tool.js'
+import type { InputSchema } from '../agent/schemas.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
 import type { Turn } from '../agent/turn.js'
 import { isClosing, type TurnOptions } from '../agent/turns.js'
@@ -39,8 +41,15 @@ export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
-  /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
-  readonly tools?: readonly ToolChoice[]
+  /**
+   * Which tools the model may call: `['files/read_*', '!files/write_*']`, and tools of this participant's own, as `tool` makes them,
+   * which are offered to the space as well; `me/*` are those that it offers already. Default: these, and all of participants of the kind `mcp`.
+   */
+  readonly tools?: readonly (ToolChoice | OwnTool)[]
+  /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
+  readonly output?: InputSchema
+  /** Other agents that the model may ask, and hand questions over to; default: all that have a description. */
+  readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
@@ -57,13 +66,25 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
+export const isOwnTool = (choice: ToolChoice | OwnTool): choice is OwnTool =>
+  typeof choice === 'object' && 'handler' in choice
+
 export type ResolvedOptions = Required<
   Omit<
     AgentOptions,
-    keyof ModelOptions | 'limits' | 'answers' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
+    | keyof ModelOptions
+    | 'limits'
+    | 'answers'
+    | 'queue'
+    | 'tools'
+    | 'output'
+    | 'colleagues'
+    | 'transcript'
+    | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
+  readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
 /** An error that was put into words, as those of providers are, needs no stack. */
@@ -79,7 +100,9 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
-  return { reasoningDetail, memory, concurrency, clock, onError, limits: resolveLimits(options.limits) }
+  const { colleagues } = options
+  const limits = resolveLimits(options.limits)
+  return { reasoningDetail, memory, concurrency, clock, onError, limits, colleagues }
 }
 
 const defaultLimits: Required<AgentLimits> = {

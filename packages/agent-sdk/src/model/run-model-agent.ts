@@ -6,6 +6,7 @@ import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { type AgentOptions, resolveOptions } from './options.js'
+import type { Output } from './output.js'
 import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
 import { Toolbox } from './toolbox.js'
@@ -18,6 +19,8 @@ export interface ModelAgent {
   readonly begin: BeginDialogue
   /** Absent: no transcript is kept. */
   readonly recorder: Recorder | undefined
+  /** Absent: an answer is any text. */
+  readonly output?: Output | undefined
 }
 
 /** `SpaceClient.answer`. */
@@ -28,20 +31,23 @@ type Answer = (
 
 /**
  * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the space is
- * closed, rejects when `opened` does. Further messages of an asker steer the running answer instead of
+ * closed, rejects when `opened` does. `listOwn`: the tools that this participant offers, as `tools/list` gives them. Further messages of an asker steer the running answer instead of
  * beginning another turn.
  */
 export async function runModelAgent(
   space: BaseClient,
   opened: Promise<ModelAgent>,
   options: AgentOptions,
-  { answer: answerWith }: { readonly answer: Answer },
+  {
+    answer: answerWith,
+    listOwn,
+  }: { readonly answer: Answer; readonly listOwn: () => Promise<readonly object[]> },
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
   const { answers, queue } = options
   const isAsked = toTest(answers)
   const memory = new Memory(space.id, resolved.memory)
-  const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
+  const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<OpenTurn, Steering>()
   const failed = new Promise<never>((_, reject) => {
@@ -59,9 +65,9 @@ export async function runModelAgent(
   const answer = async (turn: OpenTurn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
     try {
-      const { begin, recorder } = await opened
+      const { begin, recorder, output } = await opened
       const dialogue = begin(turn, memory.before(turn.trigger))
-      await new Answering(turn, { dialogue, steering, toolbox, recorder, options: resolved }).run()
+      await new Answering(turn, { dialogue, steering, toolbox, recorder, output, options: resolved }).run()
     } finally {
       open.delete(turn)
     }
