@@ -18,7 +18,7 @@ export interface ToolDefinition<Schema extends InputSchema> {
 }
 
 /** What MCP lets a tool say of itself. */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readonly title?: string
   /** It changes nothing: its own participant runs it before the call is in the log. */
   readonly readOnlyHint?: boolean

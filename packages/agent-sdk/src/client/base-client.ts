@@ -444,7 +444,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   /** Resolves after the first welcome. @internal */
   protected connect(): Promise<void> {
-    return this.#connection.open(() => this.#prepareRights())
+    return this.#connection.open(() => this.#prepareRights().catch(this.#onRightsError))
   }
 
   /** @internal */
@@ -482,19 +482,17 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.emit('welcome', welcome)
     if (!changed) return
     this.emit('capabilities', capabilities)
-    void this.#prepareRights()
+    this.#prepareRights().catch(this.#onRightsError)
   }
+
+  readonly #onRightsError = (error: unknown): void => this.reportError(error, undefined)
 
   /** Until what compiles its regular expressions is loaded, a capability allows nothing. */
   async #prepareRights(): Promise<void> {
     const { capabilities } = this
     if (isCompilable(capabilities)) return
-    try {
-      await makeCompilable(capabilities)
-      this.emit('capabilities', capabilities)
-    } catch (error) {
-      this.reportError(error, undefined)
-    }
+    await makeCompilable(capabilities)
+    this.emit('capabilities', capabilities)
   }
 
   #onClose(error: Error | undefined): void {

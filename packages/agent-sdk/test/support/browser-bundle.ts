@@ -7,6 +7,14 @@ import { WebSocket } from 'ws'
 import { temporaryFolder } from '../../../../test/support/cli.js'
 import { repositoryRoot } from '../../../../test/support/files.js'
 
+/** In browsers an error is an event that nobody needs to listen to. */
+class NativeSocket extends WebSocket {
+  constructor(url: string, protocols: string[]) {
+    super(url, protocols)
+    this.on('error', () => {})
+  }
+}
+
 /** What a bundler with code splitting makes for browsers. */
 export interface BrowserBundle {
   /** Bytes of what a page loads at once: the entry and the files that it imports; gzipped. */
@@ -48,7 +56,7 @@ export async function bundleForBrowsers(contents: string): Promise<BrowserBundle
         writeFileSync(join(folder, name), contents)
       }
       if (withoutLater) for (const { name, isFirst } of files) if (!isFirst) rmSync(join(folder, name))
-      Object.assign(globalThis, { WebSocket })
+      Object.assign(globalThis, { WebSocket: NativeSocket })
       return import(pathToFileURL(join(folder, entry)).href)
     },
   }

@@ -1,12 +1,16 @@
-import type { connect as connectType } from '@meup/agent-sdk'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { serve } from '@meup/gateway'
 import { createTestGateway } from '@meup/gateway/testing'
 import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { repositoryRoot } from '../../../../test/support/files.js'
+import { snippetsOf } from '../../../../test/support/snippets.js'
 import { type BrowserBundle, bundleForBrowsers } from '../support/browser-bundle.js'
 
-type Sdk = { readonly connect: typeof connectType }
+type Sdk = { readonly connect: typeof connect }
 
 const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_')
 
@@ -19,13 +23,13 @@ beforeAll(async () => {
 async function enter(
   capabilities: readonly Capability[],
   options: { readonly withoutLater?: boolean } = {},
-): Promise<(id: string) => ReturnType<typeof connectType>> {
+): Promise<(id: string) => ReturnType<typeof connect>> {
   const gateway = await createTestGateway({ participants: { page: [...capabilities], ana: ['*'] } })
   const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
   onTestFinished(() => served.close())
-  const { connect } = await bundle.load<Sdk>(options)
+  const sdk = await bundle.load<Sdk>(options)
   return async (id) => {
-    const space = await connect({ url: served.url, space: 'test', token: `token-of-${id}` })
+    const space = await sdk.connect({ url: served.url, space: 'test', token: `token-of-${id}` })
     onTestFinished(() => space.close())
     return space
   }
@@ -57,6 +61,60 @@ describe('a page', () => {
       message: expect.stringContaining('could not be loaded'),
     })
     expect((await page.chat('All else goes.')).from).toBe('page')
+  })
+})
+
+describe('docs/browsers.md', () => {
+  const page = snippetsOf('docs/browsers.md')
+
+  /** Runs a program of the page against a gateway, as a bundle; what it shows is gathered. */
+  async function run(file: string) {
+    const gateway = await createTestGateway({ participants: { page: ['*'], reviewer: ['*'] } })
+    const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
+    onTestFinished(() => served.close())
+    const program = page.find((each) => each.file === file && each.language === 'ts')?.text ?? ''
+    const shown: string[] = []
+    const keep = async (opening: Promise<SpaceClient>): Promise<SpaceClient> => {
+      const space = await opening
+      onTestFinished(() => space.close())
+      return space
+    }
+    Object.assign(globalThis, { keep, token: 'token-of-page', show: (text: string) => shown.push(text) })
+    const code = program
+      .replace('https://spaces.example.org', served.url)
+      .replace("'demo'", "'test'")
+      .replace(/await (connect\(.*\))/, 'await keep($1)')
+    const reviewer = await connect({ url: served.url, space: 'test', token: 'token-of-reviewer' })
+    onTestFinished(() => reviewer.close())
+    return { reviewer, shown, running: (await bundleForBrowsers(code)).load() }
+  }
+
+  test('asks', async () => {
+    const file = 'browsers/page.ts'
+    const { reviewer, shown, running } = await run(file)
+    void reviewer.answer((turn) => turn.reply('Go ahead.'))
+    await running
+    const output = page.find((each) => each.file === file && each.language === 'text')
+    expect(`${shown.join('\n')}\n`).toBe(output?.text)
+  })
+
+  test('answers', async () => {
+    const { reviewer, running } = await run('browsers/answers.ts')
+    await reviewer.whenPresent(['page'])
+    expect((await reviewer.ask('What is there?', { to: ['page'] })).text).toBe('One order is open.')
+    expect((await reviewer.call('page/title')).text).toBe('Orders')
+    running.catch(() => {}) // It answers until it is closed.
+  })
+
+  test('gives sizes as they are', async () => {
+    const text = readFileSync(join(repositoryRoot, 'docs/browsers.md'), 'utf8')
+    const rows = [...text.matchAll(/^\| `(\w+)`.* \| (\d+) \| (\d+) \|$/gm)]
+    const watch = await bundleForBrowsers(`export { BaseClient, dialBrowser } from '@meup/agent-sdk/watch'`)
+    const measured = [bundle, watch].map(({ atOnce, later }) => [atOnce, later].map((each) => each / 1000))
+    expect(rows.map(([, name]) => name)).toEqual(['connect', 'BaseClient'])
+    for (const [row, [, , ...sizes]] of rows.entries())
+      for (const [at, size] of sizes.entries())
+        expect(Math.abs(Number(size) - (measured[row]?.[at] ?? 0))).toBeLessThan(3)
   })
 })
 
