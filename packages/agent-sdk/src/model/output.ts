@@ -40,7 +40,7 @@ async function describeOutput(schema: InputSchema) {
 const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
 
 /** Brackets at which a value may begin: a text of many is none that holds one value. */
-const maxBeginnings = 100
+const maxBeginnings = 20
 
 /** The JSON of a text: all of it, what a code fence holds, or the one object or list between other words. */
 function findJson(text: string): string | undefined {
