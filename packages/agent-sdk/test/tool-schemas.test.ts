@@ -116,6 +116,16 @@ describe('Standard Schema', () => {
     expect(await echo.problem({})).toBe('the schema is broken')
   })
 
+  test('is a function that checks, as those of arktype are', async () => {
+    await using echo = await tool(
+      Object.assign(
+        () => {},
+        fakeSchema((value) => ({ value })),
+      ),
+    )
+    expect(await echo.call({ anything: 1 })).toEqual({ got: { anything: 1 } })
+  })
+
   test('describes itself', async () => {
     await using able = await tool(celsius)
     expect(await able.schema()).toEqual({
@@ -217,6 +227,13 @@ describe('an input that is no schema that checks arguments', () => {
   )
   const circular: Record<string, unknown> = { type: 'object' }
   circular.properties = { circular }
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  const describing = (schema: unknown) =>
+    fakeSchema(
+      (value) => ({ value }),
+      () => schema as Record<string, unknown>,
+    )
   test.each<[name: string, input: unknown, why: RegExp]>([
     ['the properties of one', { path: Type.String() }, /use Type\.Object/],
     ['null', null, /use Type\.Object/],
@@ -262,6 +279,14 @@ describe('an input that is no schema that checks arguments', () => {
       'one whose JSON Schema cannot be made',
       throwing,
       /its input has no JSON Schema: Date cannot be represented/,
+    ],
+    ['one that checks nothing', { '~standard': { version: 1 } }, /has no JSON Schema/],
+    ['one whose JSON Schema holds itself', describing(circle), /no JSON Schema: Converting circular/],
+    ['one whose JSON Schema is no JSON', describing({ minimum: 1n }), /no JSON Schema: .*BigInt/],
+    [
+      'one whose JSON Schema is a text',
+      describing('object'),
+      /its input has a JSON Schema that is no object/,
     ],
   ])('%s is refused at once, and hides no other tool', async (_, input, why) => {
     await using space = await createTestSpace({ participants })

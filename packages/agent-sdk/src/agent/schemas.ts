@@ -93,7 +93,8 @@ const formatPathKey = (part: unknown): string =>
 
 function describeStandard(schema: StandardSchema, adapt: Adapt): Promise<JsonSchema> {
   const { jsonSchema, vendor = 'this library' } = schema['~standard']
-  if (jsonSchema !== undefined) return Promise.resolve(adapt(describing(() => jsonSchema.input({ target }))))
+  if (jsonSchema !== undefined)
+    return Promise.resolve(adapt(toData(describing(() => jsonSchema.input({ target })))))
   if (vendor === 'zod') return describeZod(schema).then(adapt, rethrowAs('has no JSON Schema'))
   const advice = 'update it, or wrap the schema, as toStandardJsonSchema() of @valibot/to-json-schema does'
   throw new TypeError(`is a schema of ${vendor}, which has no JSON Schema; ${advice}`)
@@ -129,6 +130,9 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   }
 }
 
-/** Its data alone. Throws `TypeError` where it contains itself, or goes too deep. */
-const toData = (schema: object): JsonSchema =>
-  describing(() => JSON.parse(JSON.stringify(schema)) as JsonSchema)
+/** Its data alone. Throws `TypeError` where it contains itself, goes too deep, or is no object. */
+function toData(schema: unknown): JsonSchema {
+  const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
+  if (isObject(data)) return data
+  throw new TypeError('has a JSON Schema that is no object')
+}

@@ -1,7 +1,7 @@
 import { Bounded, isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, PROTOCOL, SELF } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { ToolError } from '../client/errors.js'
+import { Notice, ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import { OwnCapabilities } from '../client/space-state.js'
 import type { ToolResult } from '../client/tool-result.js'
@@ -209,7 +209,7 @@ export class SpaceTools implements ClientHandler {
         chars += size
         if (tools.size === maxTools || chars > maxToolChars) {
           const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-          this.onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+          this.onError(new Notice(`${id} offers more than ${bounds}; the rest is left out`))
           return [...tools.values()]
         }
         const tool = this.#read(id, each)
@@ -225,7 +225,7 @@ export class SpaceTools implements ClientHandler {
     const tool = readTool(participant, each)
     const problem = tool && findProblem(tool)
     if (problem === undefined) return tool
-    this.onError(new Error(`a tool of ${participant} is left out: ${problem}`))
+    this.onError(new Notice(`a tool of ${participant} is left out: ${problem}`))
     return undefined
   }
 

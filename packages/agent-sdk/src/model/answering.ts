@@ -3,7 +3,9 @@ import { type AnyEnvelope, correlations, GATEWAY } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
+import { Notice } from '../client/errors.js'
 import { type CallOutcome, callTools } from './call-tools.js'
+import { offerColleagues } from './colleagues.js'
 import {
   type Dialogue,
   type ModelStep,
@@ -78,10 +80,12 @@ export class Answering {
     }
     space.on('envelope', onEnvelope)
     try {
-      const { text, ...data } = await this.#answer(run, record)
+      const said = await this.#answer(run, record)
       const transcript = record?.settle()
       const metadata = this.#describe(transcript)
       await run.conclude(undefined, { metadata }).catch(onError)
+      if (said === undefined) return
+      const { text, ...data } = said
       const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown', ...data })
       record?.link(answer)
     } finally {
@@ -101,8 +105,8 @@ export class Answering {
     }
   }
 
-  /** The answer, in time. Rejects with why there is none. */
-  async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said> {
+  /** The answer, in time; `undefined` = another agent answers. Rejects with why there is none. */
+  async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
     const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
@@ -122,8 +126,8 @@ export class Answering {
     }
   }
 
-  /** One answer of the model after the other, until one is for who asked. */
-  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said> {
+  /** One answer of the model after the other, until one is for who asked; `undefined` = another agent answers. */
+  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said | undefined> {
     const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
@@ -137,7 +141,9 @@ export class Answering {
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
-      const offer = await toolbox.offered(patience)
+      const { tools, ...offered } = await toolbox.offered(patience)
+      const colleagues = offerColleagues(this.#turn, options.colleagues)
+      const offer = { ...offered, tools: new Map([...tools, ...colleagues]) }
       if (offer.changed.length > 0) await this.#announce(run, changedText(offer.changed))
       const begin = options.clock.now()
       const listener: StepListener = {
@@ -181,6 +187,7 @@ export class Answering {
       const { results, misuses } = await this.#act(run, step, offer.tools, thinking.summary, signal)
       dialogue.addToolResults(results)
       record?.results(results)
+      if (this.#turn.isAnswered) return undefined
       if (misuses.length > 0 && wasMisused) {
         throw new NoAnswerError(
           `the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`,
@@ -193,7 +200,7 @@ export class Answering {
   /** What the asker and the operator are to know, beside the answer. Never rejects. */
   async #announce(run: Run, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
-    onError(new Error(text))
+    onError(new Notice(text))
     await run.thought(text).catch(onError)
   }
 

@@ -4,6 +4,7 @@ import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
+import { Notice } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
@@ -17,7 +18,7 @@ export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 export interface AgentLimits {
   /** Answers of the model in one turn; default 20. */
   readonly steps?: number
-  /** Tokens in one turn, of all requests and answers together; default 1,000,000. */
+  /** Tokens in one turn, of all requests and answers together, checked before tools are called; default 1,000,000. */
   readonly tokens?: number
   /** Milliseconds for one turn, waiting for approvals included; default 900,000. */
   readonly turnMs?: number
@@ -46,6 +47,8 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly tools?: readonly (ToolChoice | OwnTool)[]
   /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
   readonly output?: InputSchema
+  /** Other agents that the model may ask, and hand questions over to; default: all that have a description. */
+  readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
@@ -74,16 +77,18 @@ export type ResolvedOptions = Required<
     | 'queue'
     | 'tools'
     | 'output'
+    | 'colleagues'
     | 'transcript'
     | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
+  readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
 /** An error that was put into words, as those of providers are, needs no stack. */
 function printError(error: unknown): void {
-  const isExplained = error instanceof Error && error.cause !== undefined
+  const isExplained = error instanceof Notice || (error instanceof Error && error.cause !== undefined)
   console.error('agent error:', isExplained ? error.message : error)
 }
 
@@ -94,7 +99,9 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
-  return { reasoningDetail, memory, concurrency, clock, onError, limits: resolveLimits(options.limits) }
+  const { colleagues } = options
+  const limits = resolveLimits(options.limits)
+  return { reasoningDetail, memory, concurrency, clock, onError, limits, colleagues }
 }
 
 const defaultLimits: Required<AgentLimits> = {
@@ -163,7 +170,10 @@ export interface ModelOptions {
   readonly settings?: ModelSettings
   /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
   readonly reasoningIsSummary?: boolean
-  /** Whether the answer is shown while it is written; default `true`. */
+  /**
+   * Whether the answer is shown while it is written; default: `true`, at a `baseURL` once its server has told a thought from a text, or
+   * given an answer.
+   */
   readonly live?: boolean
   /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
   readonly replayReasoning?: boolean

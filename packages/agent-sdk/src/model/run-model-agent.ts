@@ -82,11 +82,11 @@ export async function runModelAgent(
   const onError: TurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  const prepare = async (): Promise<void> => {
-    recorder = (await opened).recorder
-    await toolbox.prepare()
+  const prepare = (agent: ModelAgent): Promise<void> => {
+    recorder = agent.recorder
+    return toolbox.prepare().catch(report)
   }
-  prepare().catch(report)
+  opened.then(prepare, () => {}) // That it cannot begin is told by the promise.
   try {
     await Promise.race([
       space.answer(answer, { concurrency, answers: isMine, onOpen, onError, ...(queue && { queue }) }),
