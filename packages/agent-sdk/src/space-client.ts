@@ -1,6 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
+import { ConversationLog } from './agent/conversation-log.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
 import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
@@ -18,8 +19,12 @@ import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
+import { HttpClient } from './http/http-client.js'
 import { type AgentOptions, resolveOptions } from './model/options.js'
 import { runModelAgent } from './model/run-model-agent.js'
+
+/** Milliseconds for a page of the log: an agent waits for what was said before it answers. */
+const readTimeoutMs = 10_000
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
@@ -30,6 +35,7 @@ export class SpaceClient extends BaseClient {
     () => void this.emit('tools'),
   )
   readonly #tools: Tools
+  readonly #log: ConversationLog
   readonly #arrivals: Arrivals
   readonly #elicitations = new Elicitations(
     this,
@@ -48,6 +54,11 @@ export class SpaceClient extends BaseClient {
   private constructor(dial: Dial, request: DialRequest) {
     super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
     this.#request = request
+    this.#log = new ConversationLog(this, {
+      http: new HttpClient(request, { timeoutMs: readTimeoutMs }),
+      questions: this.questions,
+      onError: (error) => this.reportError(error, undefined),
+    })
     const holds = request.unhandled !== 'decline'
     this.#arrivals = new Arrivals(this, holds, {
       isAsked: (chat) => this.isAsked(chat),
@@ -67,6 +78,7 @@ export class SpaceClient extends BaseClient {
       this.#spaceTools,
       this.#elicitations,
       this.#tools,
+      this.#log,
       this.#arrivals,
     )
   }
@@ -141,7 +153,10 @@ export class SpaceClient extends BaseClient {
     const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
     const owner = { id: this.id, request: this.#request, onError }
     const opened = import('#models').then(({ openModels }) => openModels(options, owner))
-    return runModelAgent(this, opened, options)
+    return runModelAgent(this, opened, options, {
+      log: this.#log,
+      setDefaultHooks: (hooks) => this.#control.setDefaults(hooks),
+    })
   }
 
   /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */
@@ -164,7 +179,12 @@ export class SpaceClient extends BaseClient {
   #turns(options: TurnOptions): Turns {
     this.#control.enable()
     this.#tools.answerListings()
-    const parts = { deltas: this.#deltas, tools: this.#spaceTools, arrivals: this.#arrivals }
+    const parts = {
+      deltas: this.#deltas,
+      tools: this.#spaceTools,
+      arrivals: this.#arrivals,
+      log: this.#log,
+    }
     return new Turns(this, options, this.#workload, parts)
   }
 

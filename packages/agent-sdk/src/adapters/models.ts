@@ -21,8 +21,8 @@ interface Owner {
 /** What it takes to answer with a model. Rejects where a package, or a setting, is missing. */
 export async function openModels(options: AgentOptions, owner: Owner): Promise<ModelAgent> {
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
-  const begin = await beginDialogues(options)
-  return { begin, recorder: await openRecorder(mode, options, owner) }
+  const dialogues = await beginDialogues(options)
+  return { ...dialogues, recorder: await openRecorder(mode, options, owner) }
 }
 
 function chooseMode(given: string | undefined): TranscriptMode {

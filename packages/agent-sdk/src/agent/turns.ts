@@ -7,8 +7,17 @@ import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/
 import { streamEvents } from '../client/wait.js'
 import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
+import type { ConversationLog } from './conversation-log.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
+import {
+  type History,
+  type MemoryBounds,
+  resolveBounds,
+  takeLatest,
+  toHistoryMessages,
+  toText,
+} from './history.js'
 import { ParallelGroups, Reasoning, type ReasonOptions, type Think, thinkIn } from './reasoning.js'
 import type { SpaceTools } from './space-tools.js'
 
@@ -21,7 +30,8 @@ const maxReasonChars = 500
 interface TurnParts {
   readonly deltas: Deltas
   readonly tools: SpaceTools
-  readonly arrivals: Pick<Arrivals, 'take'>
+  readonly arrivals: Pick<Arrivals, 'take' | 'pass'>
+  readonly log: ConversationLog
 }
 
 /** One answer to one trigger [MEUP-11.5]. */
@@ -30,6 +40,7 @@ export class Turn {
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
   readonly #tools: SpaceTools
+  readonly #log: ConversationLog
   readonly #runs: Reasoning[] = []
   /** Runs that were left without an end, until it is known why. */
   #left: Reasoning[] = []
@@ -45,10 +56,13 @@ export class Turn {
   constructor(
     readonly space: BaseClient,
     readonly trigger: EnvelopeOf<typeof Kind.chat>,
-    { deltas, tools }: Pick<TurnParts, 'deltas' | 'tools'>,
+    { deltas, tools, log }: Pick<TurnParts, 'deltas' | 'tools' | 'log'>,
+    /** Whether it was asked while this participant was away, and is taken up by `answerMissed`. */
+    readonly isMissed = false,
   ) {
     this.#deltas = deltas
     this.#tools = tools
+    this.#log = log
     this.#asked = [trigger.id]
   }
 
@@ -80,6 +94,18 @@ export class Turn {
   /** Whether a reply is in the log. */
   get isAnswered(): boolean {
     return this.#isAnswered
+  }
+
+  /**
+   * What was said before in the main conversation, read from the log: what everyone may read, and in a private turn also what was said
+   * in private to or by its asker. The latest messages, as far as the bounds allow. Where the log cannot be read it has what this client
+   * knows, and `requestError` says why.
+   */
+  async history(bounds: MemoryBounds = {}): Promise<History> {
+    const resolved = resolveBounds(bounds)
+    const all = await this.#log.recall(this.trigger, (all) => takeLatest(all, resolved).length < all.length)
+    const messages = takeLatest(all, resolved)
+    return { messages: toHistoryMessages(messages, this.space.id), text: toText(messages) }
   }
 
   abort(reason: string): void {
@@ -286,6 +312,11 @@ export interface TurnOptions {
     /** Default 64. */
     readonly all?: number
   }
+  /**
+   * Milliseconds for which questions of the time before this participant came are answered, the oldest first: those that `trigger`
+   * selects, and that nothing of this participant is about in the log, be it a run, an answer or an acknowledgement. Default: `false`.
+   */
+  readonly answerMissed?: number | false
   /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
   /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
@@ -346,6 +377,7 @@ export class Turns {
 
   async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
+      if (await this.#isTaken(turn)) continue
       if (turn.signal.aborted) {
         await this.#settle(turn, undefined)
         continue
@@ -362,6 +394,7 @@ export class Turns {
   }
 
   async #handle(turn: Turn, handler: (turn: Turn) => Promise<unknown>): Promise<void> {
+    if (await this.#isTaken(turn)) return
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
@@ -372,6 +405,18 @@ export class Turns {
       if (!isClosing(this.#space, error, turn.signal) && !isAbort(error, turn)) this.#report(error, turn)
     }
     await this.#settle(turn, failure)
+  }
+
+  /** Another program of this participant may have taken up a missed question meanwhile: then its turn ends here. */
+  async #isTaken(turn: Turn): Promise<boolean> {
+    if (!turn.isMissed) return false
+    try {
+      if (!(await this.#parts.log.isTaken(turn.trigger))) return false
+    } catch (error) {
+      if (!isClosing(this.#space, error)) this.#report(error, turn)
+    }
+    this.#end(turn)
+    return true
   }
 
   /** That its asker cannot be told fails nobody else's turn. */
@@ -418,24 +463,42 @@ export class Turns {
   }
 
   #listen(push: (turn: Turn) => void): () => void {
-    const { trigger = (message) => this.#space.isAsked(message) } = this.#options
-    const receive = (envelope: AnyEnvelope): void => {
-      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
-        const turn = new Turn(this.#space, envelope, this.#parts)
-        if (!this.#admit(turn)) return
-        try {
-          this.#options.onOpen?.(turn)
-        } catch (error) {
-          this.#report(error, turn)
-        }
-        push(turn)
-      } else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
+    const { trigger = (message) => this.#space.isAsked(message), answerMissed = false } = this.#options
+    const open = (chat: Message, isMissed: boolean): void => {
+      if (chat.from === this.#space.id || !trigger(chat, this.#space)) return
+      const turn = new Turn(this.#space, chat, this.#parts, isMissed)
+      if (!this.#admit(turn)) return
+      try {
+        this.#options.onOpen?.(turn)
+      } catch (error) {
+        this.#report(error, turn)
+      }
+      push(turn)
     }
+    const { arrivals, log } = this.#parts
+    const missed = new Set<string>()
+    /** What comes while missed questions are looked for: it is taken up after them. */
+    let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
+    const receive = (envelope: AnyEnvelope): void => {
+      if (held !== undefined) held.push(envelope)
+      else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
+      else if (envelope.kind === Kind.chat && !missed.has(envelope.id)) open(envelope, false)
+    }
+    const takeUp = async (ms: number): Promise<void> => {
+      for (const chat of await log.findMissed(ms)) {
+        missed.add(chat.id)
+        arrivals.pass(chat, () => open(chat, true))
+      }
+      const arrived = held ?? []
+      held = undefined
+      for (const envelope of arrived) arrivals.pass(envelope, receive)
+    }
+    if (answerMissed) void takeUp(answerMissed)
     const closed = (): void => {
       this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
-    const leave = this.#parts.arrivals.take(receive)
+    const leave = arrivals.take(receive)
     this.#space.on('closed', closed)
     return () => {
       leave()

@@ -85,7 +85,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   )
   readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')
   readonly #pace = new Pace()
-  readonly #questions = new Questions()
+  protected readonly questions = new Questions()
   readonly #tracing: Tracing
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
@@ -120,7 +120,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       this.#runs,
       this.#replies, // Before all that only observe: it consumes invitations, which hold a token.
       this.#tracing,
-      { onEnvelope: (envelope) => this.#questions.apply(envelope, this.id) },
+      { onEnvelope: (envelope) => this.questions.apply(envelope, this.id) },
       this.requests,
       this.#ownProposals,
       this.proposals,
@@ -187,7 +187,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
    * question of this participant asks nothing [MEUP-13.18].
    */
   isAsked(message: EnvelopeOf<typeof Kind.chat>): boolean {
-    return this.#questions.isAsked(message, this.id)
+    return this.questions.isAsked(message, this.id)
   }
 
   /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */

@@ -1,3 +1,4 @@
+import { type MemoryBounds, resolveBounds } from '../agent/history.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
@@ -11,6 +12,9 @@ import type { TranscriptStore } from '../transcript/store.js'
  * participant and to those who may observe targeted envelopes.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
+
+/** What becomes of messages that do not fit into the memory any more. */
+export type Compaction = 'summary' | 'drop'
 
 export interface AgentLimits {
   /** Answers of the model in one turn; default 20. */
@@ -36,14 +40,22 @@ export interface AgentLimits {
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue' | 'answerMissed'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
-  /** How many earlier messages of the conversation the model receives; default 40. */
-  readonly memory?: number
+  /**
+   * How much of the conversation before a turn the model receives as it was said: a number of messages, or bounds. Default:
+   * `{ messages: 40, tokens: 20_000 }`; 0 = nothing.
+   */
+  readonly memory?: number | MemoryBounds
+  /**
+   * What becomes of older messages. `summary`, the default: the model writes notes on them, in a request of its own for each half of the
+   * memory. `drop`: they are left out.
+   */
+  readonly compact?: Compaction
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number
   readonly clock?: Clock
@@ -58,10 +70,18 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' 
 export type ResolvedOptions = Required<
   Omit<
     AgentOptions,
-    keyof ModelOptions | 'limits' | 'trigger' | 'queue' | 'tools' | 'transcript' | 'transcriptStore'
+    | keyof ModelOptions
+    | 'limits'
+    | 'memory'
+    | 'trigger'
+    | 'queue'
+    | 'tools'
+    | 'transcript'
+    | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
+  readonly memory: Required<MemoryBounds>
 }
 
 /** An error that was put into words, as those of providers are, needs no stack. */
@@ -72,12 +92,14 @@ function printError(error: unknown): void {
 
 /** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
-  const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
+  const { reasoningDetail = 'thoughts', concurrency = Number.POSITIVE_INFINITY } = options
+  const { compact = 'summary', answerMissed = 600_000 } = options
   const { clock = systemClock, onError: report = printError } = options
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
-  return { reasoningDetail, memory, concurrency, clock, onError, limits: resolveLimits(options.limits) }
+  const bounds = { memory: resolveBounds(options.memory), limits: resolveLimits(options.limits) }
+  return { reasoningDetail, concurrency, compact, answerMissed, clock, onError, ...bounds }
 }
 
 const defaultLimits: Required<AgentLimits> = {
