@@ -72,7 +72,7 @@ export {
 export type { LineDeadlines, ReconnectOptions } from './client/reconnect.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
 export type { EmbeddedResource, ResultPart, ToolResult } from './client/tool-result.js'
-export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
+export type { Dial, DialRequest, Fetch, Transport, TransportEvents } from './client/transport.js'
 export {
   type CallOptions,
   type ChatOptions,

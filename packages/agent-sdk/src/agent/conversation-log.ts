@@ -107,11 +107,16 @@ export class ConversationLog implements ClientHandler {
   holds({ through, asOf }: { readonly through: number; readonly asOf: number }): boolean {
     if (this.knownFrom > asOf + 1 || this.#cleared > asOf) return false
     const known = [...(this.#known?.values() ?? [])]
-    const isLater = new Map(known.map(({ id, seq = 0 }) => [id, seq > through]))
+    const byId = new Map(known.map((envelope) => [envelope.id, envelope]))
     return known.every((envelope) => {
-      const { seq = 0, kind } = envelope
+      const { seq = 0, kind, from } = envelope
       if (seq <= asOf) return true
-      if (kind === Kind.chatCancel) return correlations(envelope).every((id) => isLater.get(id))
+      if (kind === Kind.chatCancel) {
+        return correlations(envelope).every((id) => {
+          const chat = byId.get(id)
+          return chat !== undefined && (chat.from !== from || (chat.seq ?? 0) > through)
+        })
+      }
       const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
       // What was erased before the log was pruned is not known any more.
       if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
@@ -148,14 +153,19 @@ export class ConversationLog implements ClientHandler {
     return true // Rather no answer than two.
   }
 
+  /** As they were said: views also tell the other fields of a chat, such as its mentions. */
   #messages(): readonly Message[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
-    const known = [...(this.#known?.values() ?? [])]
-    const erased = new Set(known.map((envelope) => getErasure(envelope)?.seq))
-    for (const envelope of known) {
-      if ((envelope.seq ?? 0) > this.#cleared && !erased.has(envelope.seq)) transcript.apply(envelope)
+    const known = this.#known ?? new Map<number, AnyEnvelope>()
+    const erased = new Set([...known.values()].map((envelope) => getErasure(envelope)?.seq))
+    for (const [seq, envelope] of known) {
+      if (seq > this.#cleared && !erased.has(seq)) transcript.apply(envelope)
     }
-    return transcript.messages().filter(({ isTakenBack }) => !isTakenBack)
+    return transcript.messages().flatMap((message) => {
+      const chat = known.get(message.source.seq)
+      const isSaid = chat?.kind === Kind.chat && !message.isTakenBack
+      return isSaid ? [{ ...message, text: chat.payload.message }] : []
+    })
   }
 
   /** Reads page by page, the latest first, one wish after the other. Never rejects. */

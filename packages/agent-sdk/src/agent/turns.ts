@@ -485,12 +485,14 @@ export class Turns {
       else if (envelope.kind === Kind.chat && !missed.has(envelope.id)) open(envelope, false)
     }
     const takeUp = async (ms: number): Promise<void> => {
-      for (const chat of await log.findMissed(ms)) {
+      const found = await log.findMissed(ms)
+      const arrived = held ?? []
+      held = undefined
+      for (const chat of found) {
+        if (arrived.some(({ id }) => id === chat.id)) continue
         missed.add(chat.id)
         arrivals.pass(chat, () => open(chat, true))
       }
-      const arrived = held ?? []
-      held = undefined
       for (const envelope of arrived) arrivals.pass(envelope, receive)
     }
     if (answerMissed) void takeUp(answerMissed)

@@ -357,6 +357,16 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
+   * Asks an agent to compact its memory, and resolves when it has. Rejects with `ConnectionError` when it is away, or does not in time, which
+   * may take a request to its model.
+   */
+  async requestCompact(id: string, waiting: WaitOptions = {}): Promise<void> {
+    const draft = { kind: Kind.participantCompact, to: [id], payload: {} }
+    if (this.can(draft)) await this.#attendance.whenHere([id], waiting)
+    await this.#replies.ask(draft, { kind: Kind.participantCompactDone, from: id }, waiting)
+  }
+
+  /**
    * Hides or shows the thoughts of a run, even if `context` is nested, from everyone but their senders: in a run of this
    * participant its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` when the run has ended, with
    * `forbidden` without a capability for runs of other participants.
