@@ -18,6 +18,8 @@ type Trigger = Pick<AnyEnvelope, 'seq' | 'from' | 'to'>
 
 /** What decides what is remembered: what was said, taken back, erased and pruned, and the wish to forget it. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
+/** Milliseconds until a log that could not be read is tried again: turns wait for it. */
+const retryMs = 60_000
 /** Envelopes of one request, and requests that one wish is worth: each looks at 10,000 envelopes of the log at most. */
 const [pageSize, maxPages] = [200, 10]
 /** Characters of what came live that are kept, and what an envelope counts beside its text. */
@@ -46,6 +48,9 @@ export class ConversationLog implements ClientHandler {
   /** What comes before this seq is forgotten: this participant was asked to clear its memory. */
   #cleared = 0
   #reading: Promise<unknown> = Promise.resolve()
+  #looking: Promise<unknown> = Promise.resolve()
+  /** When the log may be read again, in ms since 1970. */
+  #readableAt = 0
   #hasFailed = false
 
   constructor(client: BaseClient, parts: Parts) {
@@ -69,6 +74,7 @@ export class ConversationLog implements ClientHandler {
   }
 
   onWelcome({ resume }: WelcomePayload): void {
+    this.#readableAt = 0
     if (resume.status !== 'lost') return
     this.#known?.clear()
     this.#chars = 0
@@ -141,7 +147,14 @@ export class ConversationLog implements ClientHandler {
   }
 
   /** Whether something of this participant is about a question: a run, an answer, an acknowledgement. Rejects where the log cannot be read. */
-  async isTaken({ id, seq = 0 }: Chat): Promise<boolean> {
+  isTaken(question: Chat): Promise<boolean> {
+    // One after the other: a gateway takes few requests at once.
+    const found = this.#looking.then(() => this.#isTaken(question))
+    this.#looking = found.catch(() => {})
+    return found
+  }
+
+  async #isTaken({ id, seq = 0 }: Chat): Promise<boolean> {
     const query = { correlationId: id, from: this.#client.id, limit: 1 }
     let after = seq
     for (let pages = 0; pages < maxPages; pages++) {
@@ -177,6 +190,7 @@ export class ConversationLog implements ClientHandler {
   }
 
   async #readUntil(isEnough: () => boolean): Promise<void> {
+    if (Date.now() < this.#readableAt) return
     try {
       for (let pages = 0; pages < maxPages; pages++) {
         if (this.knownFrom === 0 || (this.knownFrom < Number.POSITIVE_INFINITY && isEnough())) break
@@ -184,6 +198,7 @@ export class ConversationLog implements ClientHandler {
       }
       this.#hasFailed = false
     } catch (error) {
+      this.#readableAt = Date.now() + retryMs
       if (this.#hasFailed || this.#client.ended !== undefined) return
       this.#hasFailed = true
       const message = `earlier messages could not be read from the log, and are not remembered: ${getErrorMessage(error)}`

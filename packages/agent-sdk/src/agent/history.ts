@@ -6,7 +6,7 @@ import { frameMessage } from './frame-message.js'
 export interface MemoryBounds {
   /** Default 40. */
   readonly messages?: number
-  /** Tokens of their texts, as `estimateTokens` counts them; default 20,000. */
+  /** Tokens of their texts, estimated: four characters are one, and each East Asian one. Default 20,000. */
   readonly tokens?: number
 }
 
@@ -16,19 +16,20 @@ export const resolveBounds = (given: number | MemoryBounds = {}): Required<Memor
   ...defined(typeof given === 'number' ? { messages: given } : given),
 })
 
-/** Each is about a token of its own: East Asian scripts, and emoji. */
+/** Characters of a token, roughly and for any model. */
+export const charsPerToken = 4
+/** Each of these is about a token of its own: East Asian scripts, and emoji. */
 const wide = /[\u2E80-\uFFFF]/g
 
-/** Tokens of a text, roughly and for any model: four other characters are one. */
-export const estimateTokens = (text: string): number =>
-  Math.ceil((text.length + 3 * (text.match(wide)?.length ?? 0)) / 4)
+const estimateTokens = (text: string): number =>
+  Math.ceil((text.length + (charsPerToken - 1) * (text.match(wide)?.length ?? 0)) / charsPerToken)
 
 /** The latest messages, as far as the bounds allow. */
 export function takeLatest(messages: readonly Message[], bounds: Required<MemoryBounds>): readonly Message[] {
   let [count, tokens] = [0, 0]
   for (const { text } of messages.toReversed()) {
     tokens += estimateTokens(text)
-    if (count === bounds.messages || tokens > bounds.tokens) break
+    if (count >= bounds.messages || tokens > bounds.tokens) break
     count++
   }
   return messages.slice(messages.length - count)

@@ -484,8 +484,7 @@ export class Turns {
       else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
       else if (envelope.kind === Kind.chat && !missed.has(envelope.id)) open(envelope, false)
     }
-    const takeUp = async (ms: number): Promise<void> => {
-      const found = await log.findMissed(ms)
+    const takeUp = (found: readonly Message[]): void => {
       const arrived = held ?? []
       held = undefined
       for (const chat of found) {
@@ -495,7 +494,12 @@ export class Turns {
       }
       for (const envelope of arrived) arrivals.pass(envelope, receive)
     }
-    if (answerMissed) void takeUp(answerMissed)
+    if (answerMissed) {
+      log.findMissed(answerMissed).then(takeUp, (error: unknown) => {
+        console.error('missed questions could not be looked for:', error)
+        takeUp([])
+      })
+    }
     const closed = (): void => {
       this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')

@@ -17,7 +17,6 @@ import {
 import type { Memory } from './memory.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
-import type { ModelAgent } from './run-model-agent.js'
 import type { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
 import { openRun, type Run, Thinking } from './thinking.js'
@@ -37,7 +36,7 @@ interface Answerer {
   readonly dialogue: Dialogue
   readonly memory: Memory
   /** Begins the request for a summary. */
-  readonly note: ModelAgent['note']
+  note(system: string, text: string): Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
   /** Absent: nothing is kept. */
@@ -185,9 +184,9 @@ export class Answering {
       summarize: async (said) => {
         const begin = options.clock.now()
         const dialogue = note(summaryInstructions(this.#turn.space.id), said)
-        const { text, spent } = await writeSummary(dialogue, { signal, notice: announce })
-        this.#budget.add({ model: dialogue.model, tokens: spent, ms: options.clock.now() - begin })
-        return text
+        const summary = await writeSummary(dialogue, { signal, notice: announce })
+        this.#budget.add({ model: dialogue.model, tokens: summary.spent, ms: options.clock.now() - begin })
+        return summary
       },
       onFailure: (error) =>
         announce(`The oldest messages are left out, as no summary could be made: ${getErrorMessage(error)}`),

@@ -3,12 +3,14 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { type ConversationLog, isPublic } from '../agent/conversation-log.js'
 import { quoteText } from '../agent/frame-message.js'
 import {
+  charsPerToken,
   type HistoryMessage,
   type MemoryBounds,
   takeLatest,
   toHistoryMessages,
   toText,
 } from '../agent/history.js'
+import type { Spent } from './dialogue.js'
 import type { Compaction } from './options.js'
 import type { Recorder, Summary } from './recorder.js'
 import { cutMiddle } from './results.js'
@@ -21,7 +23,7 @@ interface MemoryOptions {
 }
 
 /** Has a model write a summary. Rejects where there is none. */
-export type Summarize = (text: string) => Promise<string>
+export type Summarize = (text: string) => Promise<{ readonly text: string; readonly spent: Spent }>
 
 interface Recalling {
   readonly summarize: Summarize
@@ -33,10 +35,8 @@ interface Recalling {
 
 /** How much more than the memory holds is read to make a summary, where there is none yet. */
 const lookBack = 4
-/** Characters of a summary: at most so many, and so many for each token of the memory. */
-const [maxSummaryChars, summaryCharsPerToken] = [8000, 2]
-/** Characters for each token of what is summarized at once. */
-const charsPerToken = 4
+/** Characters of a summary: at most so many, and this part of what the memory holds. */
+const [maxSummaryChars, summaryPart] = [8000, 1 / 2]
 
 /** For models: what stands for messages that they do not get. */
 const summaryLine = 'Notes on what was said before this:'
@@ -118,15 +118,13 @@ export class Memory {
     const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
     const earlier = this.#summary && `${summaryLine}\n${quoteText(this.#summary.text)}\n\n`
     const said = cutMiddle(toText(out), lookBack * bounds.tokens * charsPerToken)
-    const text = cut(
-      await summarize(`${earlier ?? ''}${said}`),
-      Math.min(maxSummaryChars, bounds.tokens * summaryCharsPerToken),
-    )
-    const summary = { ...place, text }
+    const { text, spent } = await summarize(`${earlier ?? ''}${said}`)
+    const maxChars = Math.min(maxSummaryChars, bounds.tokens * charsPerToken * summaryPart)
+    const summary = { ...place, text: cut(text, maxChars) }
     // Something of it may have been erased while it was written.
     if (epoch !== space.welcome.space.epoch || !log.holds(summary)) return
     this.#setSummary(summary)
-    this.#recorder?.keepSummary(summary)
+    this.#recorder?.keepSummary(summary, spent)
   }
 
   #selectOpen(messages: readonly Message[]): Message[] {

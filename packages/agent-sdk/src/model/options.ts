@@ -40,7 +40,7 @@ export interface AgentLimits {
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue' | 'answerMissed'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
@@ -56,6 +56,8 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' 
    * memory. `drop`: they are left out.
    */
   readonly compact?: Compaction
+  /** As of `TurnOptions`; default 600,000. */
+  readonly answerMissed?: number | false
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number
   readonly clock?: Clock

@@ -6,7 +6,7 @@ import { getErrorMessage } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage, SummaryContent } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
 import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
-import type { CallResult, ModelStep, SentPrompt } from './dialogue.js'
+import type { CallResult, ModelStep, SentPrompt, Spent } from './dialogue.js'
 import type { TranscriptMode } from './options.js'
 
 export type Summary = Omit<SummaryContent, 'content_type'>
@@ -61,11 +61,11 @@ export class Recorder {
     })
   }
 
-  keepSummary(summary: Summary): void {
+  keepSummary(summary: Summary, usage: Spent): void {
     const { space, now, mask } = this.#options
     const content = { content_type: 'summary' as const, ...summary, text: mask.text(summary.text) }
     const metadata = { at: new Date(now()).toISOString(), space }
-    this.#attempt((store) => store.append([{ content, metadata }]))
+    this.#attempt((store) => store.append([{ content, metadata, usage }]))
   }
 
   /** Everything that this participant sends: some of it tells an asker why there is no answer. */

@@ -112,10 +112,7 @@ export async function runModelAgent(
     compact: async () => {
       const { note } = await ready
       const signal = AbortSignal.timeout(resolved.limits.turnMs)
-      await memory.compact(async (said) => {
-        const { text } = await writeSummary(note(summaryInstructions(space.id), said), { signal })
-        return text
-      })
+      await memory.compact((said) => writeSummary(note(summaryInstructions(space.id), said), { signal }))
     },
   })
   try {

@@ -106,6 +106,17 @@ describe('a question that was asked while the agent was away', () => {
     expect(await answersOf(ana)).toHaveLength(1)
   })
 
+  test('is answered, as many as there are', async () => {
+    const { ana, run } = await remembering()
+    for (let number = 1; number <= 40; number++) await ana.chat(`number ${number}`)
+    const heard = recordEnvelopes(ana)
+    const program = await run(noted, { queue: { asker: 50 } })
+    await eventually(() =>
+      expect(heard.all.filter(({ kind, from }) => kind === Kind.chat && from === 'bot')).toHaveLength(40),
+    )
+    expect(program.troubles).toEqual([])
+  })
+
   test('is not answered when it is older than wanted, by the clock of the gateway', async () => {
     const clock = new FakeClock()
     const { ana, run } = await remembering({ clock })
