@@ -19,6 +19,11 @@ export const ChatPayload = Type.Object({
   mentions: Type.Optional(
     Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everybody reads it' }),
   ),
+  handOver: Type.Optional(
+    Type.Literal(true, {
+      description: 'those it names answer what it correlates with, instead of its sender',
+    }),
+  ),
 })
 export type ChatPayload = Static<typeof ChatPayload>
 
@@ -237,6 +242,7 @@ export const ParticipantDetails = Type.Composite([
     paused: Type.Optional(Type.Object(restrictedBy, { description: 'absent: it may act' })),
     kicked: Type.Optional(Type.Object(restrictedBy, { description: 'absent: it may come in' })),
     program: Type.Optional(ProgramInfo),
+    description: Type.Optional(Type.String({ description: 'what it is for, as the operator says' })),
   }),
 ])
 export type ParticipantDetails = Static<typeof ParticipantDetails>
@@ -304,7 +310,12 @@ export type ResumeInfo = Static<typeof ResumeInfo>
 export const WelcomePayload = Type.Object({
   you: Type.Object({ id: ParticipantId, capabilities, session: Type.Optional(SessionId) }),
   participants: Type.Array(ParticipantDetails),
-  space: Type.Object({ id: SpaceName, epoch: Type.String(), head: Type.Integer({ minimum: 0 }) }),
+  space: Type.Object({
+    id: SpaceName,
+    epoch: Type.String(),
+    head: Type.Integer({ minimum: 0 }),
+    frontDesk: Type.Optional(ParticipantId),
+  }),
   resume: ResumeInfo,
   contexts: Type.Array(ContextInfo, { description: 'the open ones' }),
   subscription: Type.Composite([

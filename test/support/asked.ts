@@ -70,8 +70,8 @@ export async function openAsked() {
   const tools = await enter('tools')
   tools.serve(async ({ payload: { params } }) => ({ result: results[String(params?.name)] ?? {} }))
   const answer = async (turn: Turn): Promise<void> => void (await doings[turn.text]?.(turn))
-  void (await enter('bot')).answer(answer, { trigger: ({ to }) => to === undefined })
-  void (await enter('aide')).answer(answer, { trigger: ({ to }) => to?.includes('aide') === true })
+  void (await enter('bot')).answer(answer, { answers: ({ to }) => to === undefined })
+  void (await enter('aide')).answer(answer, { answers: ({ to }) => to?.includes('aide') === true })
   return { cwd, ben: await enter('ben') }
 }
 

@@ -198,10 +198,25 @@ const pick = (fact: object, fields: readonly string[]): object =>
   Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))
 
 /** A participant as fixtures write it. */
-export function participantFact({ paused, kicked, program, ...info }: ParticipantDetails): object {
+export function participantFact({
+  paused,
+  kicked,
+  program,
+  description,
+  ...info
+}: ParticipantDetails): object {
   const whole = (restriction: typeof paused): object | null =>
     restriction ? { reason: null, until: null, ...restriction } : null
-  return { ...info, paused: whole(paused), kicked: whole(kicked), program: program ?? null }
+  const absent = { program: program ?? null, description: description ?? null }
+  return { ...info, paused: whole(paused), kicked: whole(kicked), ...absent }
 }
 
-export const participantFields = ['status', 'kind', 'capabilities', 'paused', 'kicked', 'program']
+export const participantFields = [
+  'status',
+  'kind',
+  'capabilities',
+  'paused',
+  'kicked',
+  'program',
+  'description',
+]

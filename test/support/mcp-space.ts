@@ -103,7 +103,7 @@ export async function openMcpSpace(): Promise<McpSpace> {
       await held
       await turn.reply(`${tool}: ${said}`)
     },
-    { trigger: ({ to }) => to === undefined || to.includes('ben'), onError: () => {} },
+    { answers: ({ to }) => to === undefined || to.includes('ben'), onError: () => {} },
   )
   return {
     cwd,

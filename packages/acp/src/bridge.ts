@@ -121,7 +121,7 @@ class Bridge implements CodingAgent {
     // Before any turn: its prompt is the next one of this session.
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
-      trigger: (message) => (message.seq ?? 0) > head && space.isAsked(message),
+      answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),
       onError: (error) => this.#log(getMessage(error)),
     })
     answering.catch((error: unknown) => this.#log(getMessage(error)))

@@ -6,6 +6,7 @@ import {
   type DecisionEvent,
   type ExactText,
   type Guard,
+  type HandOverEvent,
   type Outcome,
   Participants,
   type ProposalView,
@@ -142,6 +143,8 @@ export class Run {
       case 'delta':
       case 'answer':
         return this.#write(event)
+      case 'handedOver':
+        return this.#aside(this.#think(event))
       case 'ended':
         if (event.givenUp !== null) return [] // It fails when the log has no more: the agent may begin again.
         return this.#finish({ type: event.state === 'completed' ? 'success' : 'cancelled' })
@@ -153,7 +156,7 @@ export class Run {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
 
-  #think({ envelope, text }: ThoughtEvent): AGUIEvent[] {
+  #think({ envelope, text }: ThoughtEvent | HandOverEvent): AGUIEvent[] {
     const { id, kind } = envelope
     const isSaid = text !== '' && kind !== Kind.reasoningConclusion
     return isSaid && this.#isNew(envelope, id) ? reasoningEvents(id, text) : []

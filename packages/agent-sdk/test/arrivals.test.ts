@@ -62,7 +62,7 @@ describe('before anything answers', () => {
     const texts: string[] = []
     for (const name of ['one', 'two']) {
       void bot.answer(async (turn) => void texts.push(`${name}: ${turn.text}`), {
-        trigger: ({ payload }) => payload.message === name,
+        answers: ({ payload }) => payload.message === name,
       })
     }
     await eventually(() => expect(texts.toSorted()).toEqual(['one: one', 'two: two']))

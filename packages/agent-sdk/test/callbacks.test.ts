@@ -41,7 +41,7 @@ test('a trigger that throws begins no turn, is reported, and is asked again', as
   const { ana, bot, ask, reported } = await stage()
   bot
     .answer((turn) => turn.reply('here'), {
-      trigger: ({ payload }) => (payload.message === 'odd' ? fail() : true),
+      answers: ({ payload }) => (payload.message === 'odd' ? fail() : true),
     })
     .catch(fail)
   await ana.chat('odd', { to: ['bot'] })

@@ -51,6 +51,44 @@ describe('a mention', () => {
   })
 })
 
+describe('what names nobody', () => {
+  const participants = { ana: ['*'], bot: ['*'], cem: ['*'], dan: ['*'] }
+
+  test.each([
+    ['bot', ['bot']],
+    [undefined, ['bot', 'cem', 'dan']],
+  ])('asks the front desk %s', async (frontDesk, expected) => {
+    const space = await createTestSpace({ participants, ...(frontDesk && { frontDesk }) })
+    onTestFinished(() => space.close())
+    const ana = await space.join('ana')
+    expect(ana.welcome.space.frontDesk).toBe(frontDesk)
+    const asked: string[] = []
+    for (const id of ['bot', 'cem', 'dan']) {
+      const agent = await space.join(id)
+      void agent.answer(async (turn) => {
+        asked.push(id)
+        await turn.reply('yes')
+      })
+    }
+    await ana.ask('anybody?')
+    await ana.ask('cem?', { mention: 'cem' })
+    await ana.ask('dan?', { to: ['dan'] })
+    expect(asked.toSorted()).toEqual([...expected, 'cem', 'dan'].toSorted())
+  })
+})
+
+test('what a participant is for is known to everybody', async () => {
+  const bot = { kind: 'agent', capabilities: ['*'], description: 'knows trains' }
+  const space = await createTestSpace({ participants: { ana: ['*'], bot } })
+  onTestFinished(() => space.close())
+  const ana = await space.join('ana')
+  const known = ana.participants.map(({ id, description }) => [id, description])
+  expect(known).toEqual([
+    ['ana', undefined],
+    ['bot', 'knows trains'],
+  ])
+})
+
 describe('the answer to a question of its own', () => {
   test.each([{ to: ['cem'] }, { mention: 'cem' }, { to: ['cem', 'others'], mention: 'cem' }])(
     'with %j asks the agent nothing',

@@ -46,7 +46,7 @@ describe('what begins a turn', () => {
     await using here = await three()
     const texts: string[] = []
     void here.bot.answer(async (turn) => void texts.push(turn.text), {
-      trigger: ({ payload }, { id }) => payload.message.includes(`@${id}`),
+      answers: ({ payload }, { id }) => payload.message.includes(`@${id}`),
     })
     await here.ana.chat('hello')
     await here.ana.chat('hello @bot', { context: 'aside' })

@@ -77,6 +77,13 @@ describe('keys', () => {
     ])
   })
 
+  test('a front desk that is no participant', () => {
+    const text = 'version: 1\nspace: demo\nfrontDesk: bob\nparticipants: { ana: { kind: human } }\n'
+    expect(findProblems(text)).toEqual([
+      '3:12 frontDesk: names bob, which is no participant; name one of ana',
+    ])
+  })
+
   test('a misspelt kind is told together with what no kind has', () => {
     expect(
       inParticipants('  ana: { knd: human }\n  bob: { kind: humn, capabilities: all, command: x }'),
@@ -90,7 +97,7 @@ describe('keys', () => {
 
   test('of another kind', () => {
     expect(inParticipants('  ana: { kind: human, command: x }')).toEqual([
-      '4:23 participants.ana.command: is not known here; known are kind, capabilities, limits, programs',
+      '4:23 participants.ana.command: is not known here; known are kind, capabilities, limits, programs, description',
     ])
     expect(inSpace('storage: { kind: memory, path: x }')).toEqual([
       '3:26 storage.path: is not known here; known are kind',

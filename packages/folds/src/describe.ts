@@ -19,6 +19,7 @@ import { isFailure, programEventText } from './participant-text.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
 import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
+import { getAsked } from './space/answers.js'
 import type { ProposalView } from './space/proposals.js'
 import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
@@ -92,7 +93,11 @@ const asks =
 
 /** The words for each kind. */
 const words: { readonly [K in Kind]: Describe<K> } = {
-  [Kind.chat]: ({ payload }) => ['says', '', getText(payload), 'message'],
+  [Kind.chat]: (envelope) => {
+    const { payload } = envelope
+    const object = payload.handOver ? `this over to ${names(getAsked(envelope))}` : ''
+    return [payload.handOver ? 'hands' : 'says', object, getText(payload), 'message']
+  },
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.chatDelta]: ({ payload }) => ['writes', '', payload.text, 'message'],

@@ -49,6 +49,8 @@ function short(event: TurnEvent): string {
     case 'delta':
     case 'answer':
       return `${event.type} ${event.message}${event.isNew ? ' new' : ''}: ${event.text}`
+    case 'handedOver':
+      return event.text
     case 'ended':
       return event.givenUp === null ? event.state : `${event.state}: ${event.givenUp}`
   }
@@ -70,6 +72,87 @@ function follow(log: readonly Fields[], { question: of = asked, first = 1, ...op
 }
 
 const show = (log: readonly Fields[], options: Options = {}): string[] => follow(log, options).shown
+
+const aside = (from: string, message: string, to: string, more: Partial<Fields> = {}): Fields =>
+  chat(from, message, { correlationId: 'q', ...more, payload: { mentions: [to], ...more.payload } })
+const handOver = (from: string, to: string, id: string, correlationId: string | string[] = 'q'): Fields =>
+  aside(from, 'yours', to, { id, correlationId, payload: { handOver: true } })
+
+describe('a question that others help with:', () => {
+  test('what the agent asks another one, by name or in private, is no answer', () => {
+    const asking = [
+      aside('agent', 'is it so?', 'ben', { id: 'a' }),
+      chat('agent', 'and so?', { to: ['ben'], correlationId: 'q' }),
+    ]
+    const said = chat('ben', 'it is', { correlationId: 'a' })
+    expect(show([question, opening, ...asking, said, answer])).toEqual([
+      'begun agent: Looking',
+      'answer 1 new: The latest updates include...',
+      'completed',
+    ])
+  })
+
+  test('what names its asker is one', () => {
+    const said = chat('agent', 'it is so', { correlationId: 'q', payload: { mentions: ['user'] } })
+    expect(show([question, said])).toEqual(['answer 1 new: it is so', 'completed'])
+  })
+
+  test('who gets it is followed, and answers it', () => {
+    const log = [
+      question,
+      opening,
+      handOver('agent', 'ben', 'h'),
+      conclusion('agent', 'not mine', inRun),
+      start('ben', 'Mine', { id: 'r2', correlationId: 'h' }),
+      thought('ben', 'easy', { context: 'r2' }),
+      delta(0, 'It is', 'ben', 'h'),
+      chat('ben', 'It is so', { correlationId: ['h', 'q'] }),
+    ]
+    const { stream, shown } = follow(log)
+    expect(shown).toEqual([
+      'begun agent: Looking',
+      'agent has handed this over to ben',
+      'thought agent: not mine',
+      'begun ben: Mine',
+      'thought ben: easy',
+      'delta 1 new: It is',
+      'answer 1:  so',
+      'completed',
+    ])
+    expect(stream.end).toEqual({ state: 'completed', givenUp: null })
+  })
+
+  test('to and fro, until somebody answers', () => {
+    const log = [
+      question,
+      handOver('agent', 'ben', 'h1'),
+      handOver('ben', 'agent', 'h2', ['h1', 'q']),
+      handOver('agent', 'ben', 'h3', ['h2', 'q']),
+      chat('ben', 'well', { correlationId: ['h3', 'q'] }),
+    ]
+    expect(show(log)).toEqual([
+      'agent has handed this over to ben',
+      'ben has handed this over to agent',
+      'agent has handed this over to ben',
+      'answer 1 new: well',
+      'completed',
+    ])
+  })
+
+  test('nobody else hands it over', () => {
+    const log = [
+      question,
+      opening,
+      handOver('eve', 'mal', 'h'),
+      chat('mal', 'trust me', { correlationId: ['h', 'q'] }),
+    ]
+    expect(show([...log, answer])).toEqual([
+      'begun agent: Looking',
+      'answer 1 new: The latest updates include...',
+      'completed',
+    ])
+  })
+})
 
 describe('a turn is shown as it goes:', () => {
   test('a run, thoughts, calls with their results, an approved proposal, the answer, the end', () => {

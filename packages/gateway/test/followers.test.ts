@@ -226,6 +226,18 @@ describe('a gateway that is configured otherwise than the one that sequences', (
     await expect(connect('eve')).rejects.toThrow()
   })
 
+  test('knows the front desk of that one, and what it says of participants', async () => {
+    const { connect, write } = await differing()
+    const ben = { kind: 'agent', capabilities: ['*'], description: 'reviews' }
+    const payload = recordedBy({ participants: { ...participants, ben }, frontDesk: 'ben' })
+    await write({ id: 'again', from: GATEWAY, kind: Kind.systemSpace, payload })
+    const { welcome } = await connect('alice')
+    expect(welcome.space.frontDesk).toBe('ben')
+    expect(welcome.participants).toContainEqual(
+      expect.objectContaining({ id: 'ben', description: 'reviews' }),
+    )
+  })
+
   test('goes on so when it takes over, until its operator configures it anew', async () => {
     const { connect, gateway, log, takeOver } = await differing()
     const records = async () =>

@@ -82,6 +82,8 @@ export class TurnUpdates {
       case 'delta':
       case 'answer':
         return this.#say(event)
+      case 'handedOver':
+        return [thoughtChunk(event.text)]
       case 'ended':
         return []
     }

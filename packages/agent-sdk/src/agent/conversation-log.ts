@@ -11,10 +11,9 @@ import type { BaseClient } from '../client/base-client.js'
 import { getErrorMessage } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { HttpClient } from '../http/http-client.js'
+import { audienceOf } from './delegation.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
-/** What is asked of the log about a turn. */
-type Trigger = Pick<AnyEnvelope, 'seq' | 'from' | 'to'>
 
 /** What decides what is remembered: what was said, taken back, erased and pruned, and the wish to forget it. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
@@ -22,7 +21,7 @@ const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpa
 const retryMs = 60_000
 /** Envelopes of one request, and requests that one wish is worth: each looks at 10,000 envelopes of the log at most. */
 const [pageSize, maxPages] = [200, 10]
-/** Characters of what came live that are kept, and what an envelope counts beside its text. */
+/** Characters of messages that are kept, and what an envelope counts beside its text. */
 const [maxChars, envelopeChars] = [1_000_000, 500]
 
 interface Parts {
@@ -43,6 +42,8 @@ export class ConversationLog implements ClientHandler {
   /** By seq, in the order of the log; `undefined`: nobody has asked yet, and nothing is kept. */
   #known: Map<number, AnyEnvelope> | undefined
   #chars = 0
+  /** What is read of earlier times would be dropped again. */
+  #isFull = false
   /** From this seq on everything is known. */
   #from = Number.POSITIVE_INFINITY
   /** What comes before this seq is forgotten: this participant was asked to clear its memory. */
@@ -78,6 +79,7 @@ export class ConversationLog implements ClientHandler {
     if (resume.status !== 'lost') return
     this.#known?.clear()
     this.#chars = 0
+    this.#isFull = false
     this.#cleared = 0
     this.#from = Number.POSITIVE_INFINITY
   }
@@ -88,7 +90,7 @@ export class ConversationLog implements ClientHandler {
 
   /** What may be recalled in a turn, the oldest first, after reading until it is enough, or there is no more. */
   async recall(
-    trigger: Trigger,
+    trigger: Chat | undefined,
     isEnough: (messages: readonly Message[]) => boolean,
   ): Promise<readonly Message[]> {
     await this.#load(() => isEnough(this.before(trigger)))
@@ -96,14 +98,17 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * What is known to have been said before this message, the oldest first. What was not for everyone is recalled for those who
-   * know it, where the answer is for them alone.
+   * What is known to have been said before this message, the oldest first; before now, where there is none. What was not for everyone is
+   * recalled where all know it whom the answer is for.
    */
-  before({ seq = Number.POSITIVE_INFINITY, from, to }: Trigger): readonly Message[] {
-    const mayRecall = (message: Message): boolean =>
-      isPublic(message) ||
-      (to !== undefined && [message.source.from, ...(message.source.to ?? [])].includes(from))
-    return this.#messages().filter((message) => message.source.seq < seq && mayRecall(message))
+  before(trigger: Chat | undefined): readonly Message[] {
+    const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
+    const isKnown = ({ source: { from, to = [] } }: Message): boolean =>
+      audience?.every((id) => from === id || to.includes(id)) === true
+    const end = trigger?.seq ?? Number.POSITIVE_INFINITY
+    return this.#messages().filter(
+      (message) => message.source.seq < end && (isPublic(message) || isKnown(message)),
+    )
   }
 
   /**
@@ -190,7 +195,7 @@ export class ConversationLog implements ClientHandler {
   }
 
   async #readUntil(isEnough: () => boolean): Promise<void> {
-    if (Date.now() < this.#readableAt) return
+    if (this.#isFull || Date.now() < this.#readableAt) return
     try {
       for (let pages = 0; pages < maxPages; pages++) {
         if (this.knownFrom === 0 || (this.knownFrom < Number.POSITIVE_INFINITY && isEnough())) break
@@ -237,6 +242,7 @@ export class ConversationLog implements ClientHandler {
     this.#chars += countChars(envelope)
     for (const [oldest, each] of this.#known) {
       if (this.#chars <= maxChars || this.#known.size === 1) break
+      this.#isFull = true
       this.#known.delete(oldest)
       this.#chars -= countChars(each)
       this.#from = Math.max(this.#from, oldest + 1)

@@ -1,13 +1,24 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
-import { type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
+import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
-import { type ChatOptions, type ThinkingLevel, thinkingLevels } from '../client/types.js'
-import { streamEvents } from '../client/wait.js'
+import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from '../client/types.js'
+import { streamEvents, type WaitOptions } from '../client/wait.js'
 import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
 import type { ConversationLog } from './conversation-log.js'
+import {
+  askAgent,
+  audienceOf,
+  createHandOver,
+  type Delegator,
+  type Draftable,
+  questionsOf,
+  type Review,
+  type ReviewOptions,
+  reviewDraft,
+} from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
 import { guardText } from './guard-text.js'
 import {
@@ -63,7 +74,7 @@ export class Turn {
     this.#deltas = deltas
     this.#tools = tools
     this.#log = log
-    this.#asked = [trigger.id]
+    this.#asked = questionsOf(trigger)
   }
 
   /** The text of the trigger. */
@@ -170,6 +181,32 @@ export class Turn {
     return this.#write(options, () => this.#isHidden())
   }
 
+  /**
+   * Asks another agent, in public, or in private where the question was; the last run of this turn shows its thoughts, its answer and
+   * what that cost. Rejects with `ConnectionError` `participant_away`, or `timeout` (default 300,000 ms).
+   */
+  ask(agent: string, text: string, options: WaitOptions = {}): Promise<Answer> {
+    return askAgent(this.#delegator(), agent, text, options)
+  }
+
+  /** Has another agent answer instead, and ends this turn: its asker sees who has the question now. `note`: what that agent is to know. */
+  async handOver(agent: string, note?: string): Promise<AnyEnvelope> {
+    await this.#endLeft()
+    return this.#answer(createHandOver(this.trigger, this.space.id, agent, note))
+  }
+
+  /**
+   * Has another agent review a draft; a function writes it anew with the remarks, until it is approved or `rounds` (default 2) are over.
+   */
+  review(draft: Draftable, options: ReviewOptions): Promise<Review> {
+    return reviewDraft(this.#delegator(), draft, options)
+  }
+
+  #delegator(): Delegator {
+    const run = this.#runs.findLast(({ isClosed }) => !isClosed)
+    return { space: this.space, trigger: this.trigger, signal: this.signal, run }
+  }
+
   /** Acknowledges the message without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
@@ -197,8 +234,15 @@ export class Turn {
     const isAwaited = !this.#isAnswered && !this.#isWithdrawn && !this.space.ended
     if (why !== undefined && isAwaited) {
       const text = `${aborted ? 'I was stopped' : 'I could not answer'}: ${cut(why, maxReasonChars)}`
-      const noAnswer = createNoAnswer(aborted ? 'stopped' : 'failed', text, this.#about())
-      await this.space.sendWhenAllowed(noAnswer)
+      const kind = aborted ? 'stopped' : 'failed'
+      const say = (about: ChatOptions): Promise<AnyEnvelope> =>
+        this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
+      const [, ...first] = questionsOf(this.trigger)
+      await say(this.#about()).catch((error: unknown) => {
+        // After too many chats between agents, what a person asked first may be answered even so [MEUP-7.4].
+        if (first.length === 0) throw error
+        return say({ ...this.#about(), correlationId: first })
+      })
     }
     if (left !== undefined) throw left.error
   }
@@ -211,8 +255,11 @@ export class Turn {
   }
 
   async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+    return this.#answer(createChat(message, { ...this.#about(), ...options }))
+  }
+
+  async #answer(chat: Draft): Promise<AnyEnvelope> {
     if (this.signal.aborted) throw abortedError(this.signal)
-    const chat = createChat(message, { ...this.#about(), ...options })
     const answer = this.space.sendWhenAllowed(chat, this.signal).then((sent) => {
       this.#isAnswered = true
       return sent
@@ -228,7 +275,7 @@ export class Turn {
   }
 
   #addressees(): Pick<ChatOptions, 'to'> {
-    return this.trigger.to === undefined ? {} : { to: [this.from] }
+    return audienceOf(this.trigger, this.space.id)
   }
 
   async #openRun(message: string | undefined, options: ReasonOptions | undefined): Promise<Reasoning> {
@@ -302,9 +349,23 @@ export async function* untilAborted<Value>(
   }
 }
 
+export type AnswersOption =
+  | 'asked'
+  | 'all'
+  | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
+
+/** The test of messages that an option stands for. */
+export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
+  typeof answers === 'function'
+    ? answers
+    : (message, space) => space.isAsked(message, { frontDesk: answers === 'asked' })
+
 export interface TurnOptions {
-  /** Which messages begin a turn; default: those that ask this participant (`space.isAsked`). */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /**
+   * Which messages begin a turn. `asked`, the default: those that ask this participant (`space.isAsked`). `all`: also those that name
+   * nobody, where the space has another one as its front desk.
+   */
+  readonly answers?: AnswersOption
   /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
   readonly queue?: {
     /** Of one asker; default 8. */
@@ -313,7 +374,7 @@ export interface TurnOptions {
     readonly all?: number
   }
   /**
-   * Milliseconds for which questions of the time before this participant came are answered, the oldest first: those that `trigger`
+   * Milliseconds for which questions of the time before this participant came are answered, the oldest first: those that `answers`
    * selects, and that nothing of this participant is about in the log, be it a run, an answer or an acknowledgement. Default: `false`.
    */
   readonly answerMissed?: number | false
@@ -463,9 +524,10 @@ export class Turns {
   }
 
   #listen(push: (turn: Turn) => void): () => void {
-    const { trigger = (message) => this.#space.isAsked(message), answerMissed = false } = this.#options
+    const { answers, answerMissed = false } = this.#options
+    const isMine = toTest(answers)
     const open = (chat: Message, isMissed: boolean): void => {
-      if (chat.from === this.#space.id || !trigger(chat, this.#space)) return
+      if (chat.from === this.#space.id || !isMine(chat, this.#space)) return
       const turn = new Turn(this.#space, chat, this.#parts, isMissed)
       if (!this.#admit(turn)) return
       try {

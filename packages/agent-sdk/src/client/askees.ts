@@ -1,4 +1,4 @@
-import { ContextStates, getEndedSession, isProgramEnd } from '@meup/folds'
+import { ContextStates, getAsked, getEndedSession, isHandOver, isProgramEnd } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meup/protocol'
 
 /**
@@ -6,9 +6,10 @@ import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meu
  * [MEUP-13.26].
  */
 export class Askees {
-  readonly #question: string
-  /** Whom the question names; `undefined` = anybody may answer. */
-  readonly #named: readonly string[] | undefined
+  /** Ids of the question, and of the chats that hand it over. */
+  readonly #questions: Set<string>
+  /** Whom the question names, or who has it now; `undefined` = anybody may answer. */
+  #named: readonly string[] | undefined
   readonly #isPresent: (id: string) => boolean
   /** Whether the log has the question. */
   #isAsked = false
@@ -21,14 +22,14 @@ export class Askees {
   readonly #leaving = new Set<string>()
 
   constructor(question: string, named: readonly string[] | undefined, isPresent: (id: string) => boolean) {
-    this.#question = question
+    this.#questions = new Set([question])
     this.#named = named
     this.#isPresent = isPresent
   }
 
   /** Whose program was the last to end; `undefined` = an answer may come. Presence is to be as of this envelope. */
   apply(envelope: AnyEnvelope): string | undefined {
-    this.#isAsked ||= envelope.id === this.#question
+    this.#isAsked ||= this.#questions.has(envelope.id)
     // What ended before was not asked.
     if (!this.#isAsked) return undefined
     const ended = this.#findEnded(envelope)
@@ -38,11 +39,25 @@ export class Askees {
     return isOver ? ended : undefined
   }
 
+  /** Whether one of those who are asked hands the question over with this envelope: then others are. */
+  handOver(envelope: AnyEnvelope): boolean {
+    const { id, kind, from } = envelope
+    const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isAbout(envelope)
+    if (!isOurs || this.#named?.includes(from) === false) return false
+    this.#questions.add(id)
+    this.#named = this.#named && [...this.#named.filter((each) => each !== from), ...getAsked(envelope)]
+    return true
+  }
+
+  #isAbout(envelope: AnyEnvelope): boolean {
+    return correlations(envelope).some((id) => this.#questions.has(id))
+  }
+
   #findEnded(envelope: AnyEnvelope): string | undefined {
     if (envelope.kind === Kind.systemPresence) return this.#findGone(envelope)
     const [change] = this.#contexts.apply(envelope)
     if (change?.what === 'opened') {
-      const isAbout = envelope.context === undefined && correlations(envelope).includes(this.#question)
+      const isAbout = envelope.context === undefined && this.#isAbout(envelope)
       if (isAbout) this.#thinking.add(change.opened.context)
     } else if (change?.what === 'closed') {
       const { context, owner } = change.opened

@@ -183,11 +183,13 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Whether a message asks this participant: `to` or a mention names it, or it names nobody and answers nothing. What answers a
-   * question of this participant asks nothing [MEUP-13.18].
+   * Whether a message asks this participant: `to` or a mention names it, or it names nobody, answers nothing, and this participant is the
+   * front desk of the space or the space has none. What answers a question of this participant asks nothing [MEUP-13.18].
+   * `frontDesk: false`: as if the space had none.
    */
-  isAsked(message: EnvelopeOf<typeof Kind.chat>): boolean {
-    return this.questions.isAsked(message, this.id)
+  isAsked(message: EnvelopeOf<typeof Kind.chat>, { frontDesk = true } = {}): boolean {
+    const { frontDesk: desk } = this.#participants.fold
+    return this.questions.isAsked(message, this.id, frontDesk ? desk : undefined)
   }
 
   /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */

@@ -1,4 +1,4 @@
-import { findEnded, getNamed, isElicitation, programEndedText } from '@meup/folds'
+import { findEnded, getNamed, isAnswerTo, isElicitation, programEndedText } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -153,14 +153,14 @@ interface ExpectedReply {
 
 /** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
 export class Replies implements ClientHandler {
-  readonly #client: Pick<ClientContext, 'sendPaced'>
+  readonly #client: Pick<ClientContext, 'id' | 'sendPaced'>
   readonly #isPresent: (id: string) => boolean
   readonly #waiting = new Map<
     string,
     ExpectedReply & { readonly waiter: Waiter<AnyEnvelope>; readonly askees: Askees }
   >()
 
-  constructor(client: Pick<ClientContext, 'sendPaced'>, isPresent: (id: string) => boolean) {
+  constructor(client: Pick<ClientContext, 'id' | 'sendPaced'>, isPresent: (id: string) => boolean) {
     this.#client = client
     this.#isPresent = isPresent
   }
@@ -173,6 +173,7 @@ export class Replies implements ClientHandler {
   ): Promise<EnvelopeOf<K>> {
     const id = draft.id ?? freshId()
     const over = new AbortController()
+    let own: Waiter<AnyEnvelope> | undefined
     const answer = wait<AnyEnvelope>(
       expected.kind,
       options,
@@ -182,11 +183,12 @@ export class Replies implements ClientHandler {
           getNamed({ ...(draft.to && { to: [...draft.to] }), payload: { ...draft.payload } }),
           this.#isPresent,
         )
+        own = waiter
         this.#waiting.set(id, { ...expected, waiter, askees })
         this.#client.sendPaced({ ...draft, id }, over.signal).catch((error: Error) => waiter.reject(error))
       },
       () => {
-        this.#waiting.delete(id)
+        for (const [asked, { waiter }] of this.#waiting) if (waiter === own) this.#waiting.delete(asked)
         over.abort('nobody waits for it any more')
       },
     )
@@ -196,13 +198,17 @@ export class Replies implements ClientHandler {
   /** Consumes answers to invitations, which hold a token. */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
-    for (const { kind, waiter, askees } of this.#waiting.values()) {
-      const ended = kind === Kind.chat ? askees.apply(envelope) : undefined
+    for (const expected of [...this.#waiting.values()]) {
+      if (expected.kind !== Kind.chat) continue
+      const { waiter, askees } = expected
+      const ended = askees.apply(envelope)
       if (ended !== undefined) waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
+      if (askees.handOver(envelope)) this.#waiting.set(envelope.id, expected)
     }
     const answered = correlations(envelope)
       .flatMap((id) => this.#waiting.get(id) ?? [])
       .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)
+      .filter(({ kind }) => kind !== Kind.chat || isAnswerTo(this.#client.id, envelope))
     for (const { waiter } of answered) waiter.resolve(envelope)
     return answered.length > 0 && envelope.kind === Kind.spaceInviteAck
   }

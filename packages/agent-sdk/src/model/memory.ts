@@ -1,5 +1,5 @@
 import { cut, type Message } from '@meup/folds'
-import type { AnyEnvelope } from '@meup/protocol'
+import type { EnvelopeOf, Kind } from '@meup/protocol'
 import { type ConversationLog, isPublic } from '../agent/conversation-log.js'
 import { quoteText } from '../agent/frame-message.js'
 import {
@@ -14,6 +14,8 @@ import type { Spent } from './dialogue.js'
 import type { Compaction } from './options.js'
 import type { Recorder, Summary } from './recorder.js'
 import { cutMiddle } from './results.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
 
 interface MemoryOptions {
   readonly log: ConversationLog
@@ -60,11 +62,11 @@ export class Memory {
     const { space, bounds } = this.#options
     this.#recorder = recorder
     this.#setSummary(recorder?.findSummary(space.welcome.space.epoch))
-    if (!isEmpty(bounds)) await this.#alone(() => this.#read({ from: space.id }))
+    if (!isEmpty(bounds)) await this.#alone(() => this.#read(undefined))
   }
 
   /** What was said before a turn, for its model. Rejects where it is aborted. */
-  async recall(trigger: AnyEnvelope, recalling: Recalling): Promise<readonly HistoryMessage[]> {
+  async recall(trigger: Chat, recalling: Recalling): Promise<readonly HistoryMessage[]> {
     const { bounds, compact, space } = this.#options
     if (isEmpty(bounds)) return []
     if (compact === 'summary') await this.#alone(() => this.#fit(trigger, recalling))
@@ -83,7 +85,7 @@ export class Memory {
   /** Summarizes all that everyone may read. Rejects where that fails. */
   compact(summarize: Summarize): Promise<void> {
     return this.#alone(async () => {
-      const open = this.#selectOpen(await this.#read({ from: this.#options.space.id }))
+      const open = this.#selectOpen(await this.#read(undefined))
       if (open.length > 0) await this.#summarize(open, summarize)
     })
   }
@@ -96,7 +98,7 @@ export class Memory {
   }
 
   /** Summarizes the older half of a memory that is over its bounds. */
-  async #fit(trigger: AnyEnvelope, { summarize, signal, onFailure }: Recalling): Promise<void> {
+  async #fit(trigger: Chat, { summarize, signal, onFailure }: Recalling): Promise<void> {
     const { bounds } = this.#options
     signal.throwIfAborted()
     const open = this.#selectOpen(await this.#read(trigger))
@@ -132,7 +134,7 @@ export class Memory {
   }
 
   /** A summary that does not hold any more is thrown away, and what it was of is read again. */
-  async #read(trigger: Pick<AnyEnvelope, 'seq' | 'from' | 'to'>): Promise<readonly Message[]> {
+  async #read(trigger: Chat | undefined): Promise<readonly Message[]> {
     const { log, bounds } = this.#options
     const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }
     const isEnough = (messages: readonly Message[]): boolean =>

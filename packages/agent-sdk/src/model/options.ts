@@ -40,7 +40,7 @@ export interface AgentLimits {
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
-export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger' | 'queue'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
@@ -75,7 +75,7 @@ export type ResolvedOptions = Required<
     | keyof ModelOptions
     | 'limits'
     | 'memory'
-    | 'trigger'
+    | 'answers'
     | 'queue'
     | 'tools'
     | 'transcript'

@@ -1,7 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { ControlHooks } from '../agent/control.js'
 import type { ConversationLog } from '../agent/conversation-log.js'
-import type { Turn, TurnOptions } from '../agent/turns.js'
+import { type AnswersOption, type Turn, type TurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
@@ -49,7 +49,8 @@ export async function runModelAgent(
   { log, setDefaultHooks }: ClientParts,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
-  const { trigger = (message) => space.isAsked(message), queue } = options
+  const { answers, queue } = options
+  const isAsked = toTest(answers)
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
   const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
@@ -88,8 +89,8 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
-  const isMine: TurnOptions['trigger'] = (message, client) =>
-    !isOver && trigger(message, client) && ![...open.values()].some((each) => each.redirect(message))
+  const isMine: AnswersOption = (message, client) =>
+    !isOver && isAsked(message, client) && ![...open.values()].some((each) => each.redirect(message))
   /** Whether a missed question is answered is known when its turn begins: until then nothing is said about it. */
   const onOpen: TurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
@@ -119,7 +120,7 @@ export async function runModelAgent(
     await Promise.race([
       space.answer(answer, {
         concurrency,
-        trigger: isMine,
+        answers: isMine,
         answerMissed,
         onOpen,
         onError,

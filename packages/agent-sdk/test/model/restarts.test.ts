@@ -106,15 +106,25 @@ describe('a question that was asked while the agent was away', () => {
     expect(await answersOf(ana)).toHaveLength(1)
   })
 
-  test('is answered, as many as there are', async () => {
+  test('is looked for one after the other, as many as there are', async () => {
     const { ana, run } = await remembering()
     for (let number = 1; number <= 40; number++) await ana.chat(`number ${number}`)
     const heard = recordEnvelopes(ana)
-    const program = await run(noted, { queue: { asker: 50 } })
+    let [now, most] = [0, 0]
+    const program = await run(noted, {
+      queue: { asker: 50 },
+      onRequest: async () => {
+        most = Math.max(most, ++now)
+        await new Promise((resolve) => setTimeout(resolve))
+        now--
+      },
+    })
     await eventually(() =>
       expect(heard.all.filter(({ kind, from }) => kind === Kind.chat && from === 'bot')).toHaveLength(40),
     )
     expect(program.troubles).toEqual([])
+    // The latest messages are read at the same time.
+    expect(most).toBeLessThanOrEqual(2)
   })
 
   test('is not answered when it is older than wanted, by the clock of the gateway', async () => {

@@ -136,7 +136,7 @@ test('three agents answer fifty questions on strict servers with a small context
       baseURL,
       onError,
       settings: { maxRetries: 0 },
-      trigger: ({ to }) => to?.includes(id) ?? false,
+      answers: ({ to }) => to?.includes(id) ?? false,
     })
   }
   for (let turn = 0; turn < 50; turn++) {

@@ -305,6 +305,20 @@ describe('no prompt that others get has', () => {
     }
   })
 
+  test('what was said in private with an agent that hands over the question of somebody else', async () => {
+    const { ana, run, enter } = await remembering()
+    const desk = await enter('bob')
+    const program = await run(noteTaker(), { answerMissed: false })
+    await desk.ask('Eve has a secret: 1234', { to: ['bot'] })
+    const { id } = await ana.chat('What do you know?', { to: ['bob'] })
+    const handOver = { message: 'ana asked: What do you know?', mentions: ['bot'], handOver: true }
+    const heard = recordEnvelopes(ana)
+    await desk.send({ kind: Kind.chat, to: ['bot', 'ana'], correlationId: id, payload: handOver })
+    await heard.until(({ kind, from }) => kind === Kind.chat && from === 'bot')
+    expect(program.model.requests).toHaveLength(2)
+    expect(promptOf(program).join('\n')).not.toContain('1234')
+  })
+
   test('what others think, shown or hidden, nor what they say in their runs', async () => {
     const { ana, run, enter } = await remembering()
     const bob = await enter('bob')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
 import { keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
-import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
@@ -33,9 +33,11 @@ export function addAsk(program: Command): void {
       const isLive = process.stdout.isTTY && !flags.json
       let answer: AnyEnvelope | undefined
       space.on('envelope', (envelope) => {
-        if (envelope.kind === Kind.chat && correlations(envelope).includes(id)) answer ??= envelope
-        if (!isLive || answer !== undefined) return
-        for (const event of turns.apply(envelope)) writer.write(event)
+        for (const event of answer === undefined ? turns.apply(envelope) : []) {
+          if (event.type === 'answer') answer ??= envelope
+          if (event.type === 'handedOver') printNotice(event.text)
+          if (isLive) writer.write(event)
+        }
       })
       try {
         await whenHere(space, names, timeoutMs)

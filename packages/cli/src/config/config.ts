@@ -149,6 +149,7 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
       name,
       participants: mapValues(participants, (participant) => toParticipant(participant, usual)),
       defaults: { capabilities: usual },
+      ...(space.frontDesk !== undefined && { frontDesk: space.frontDesk }),
       ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
       limits: toLimits(space.limits ?? {}),
       reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
@@ -174,7 +175,7 @@ const ofPrograms: Readonly<Partial<Record<FileParticipant['kind'], readonly Capa
 }
 
 function toParticipant(
-  { kind, capabilities, limits, programs }: FileParticipant,
+  { kind, capabilities, limits, programs, description }: FileParticipant,
   usual: readonly Capability[],
 ): ParticipantConfig {
   const { rates } = limits ?? {}
@@ -183,6 +184,7 @@ function toParticipant(
     capabilities: capabilities ?? ofPrograms[kind] ?? usual,
     ...(rates && { rates }),
     ...(programs && { programs }),
+    ...(description !== undefined && { description }),
   }
 }
 

@@ -50,13 +50,19 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   expandVariables(source.document.contents, options.env).forEach(report)
   const checked = check(plainValue(source), report)
   for (const [name, space] of checked?.spaces ?? []) {
-    const place = checked?.several ? ['spaces', name, 'participants'] : ['participants']
+    const inSpace = checked?.several ? ['spaces', name] : []
+    const place = [...inSpace, 'participants']
     for (const [id, imitated] of imitationsIn(Object.keys(space.participants ?? {}))) {
       report({
         path: [...place, id],
         message: `could be taken for ${imitated}; choose another name`,
         at: 'key',
       })
+    }
+    const { frontDesk, participants = {} } = space
+    if (frontDesk !== undefined && !Object.hasOwn(participants, frontDesk)) {
+      const message = `names ${frontDesk}, which is no participant; name one of ${Object.keys(participants).join(', ')}`
+      report({ path: [...inSpace, 'frontDesk'], message, at: 'value' })
     }
   }
   if (checked === undefined || problems.length > 0) throw new ConfigError(options.file, problems)

@@ -168,10 +168,17 @@ const duration = Type.String({
   description: 'a duration of some days at most, such as 500ms, 60s, 5m or 2h',
 })
 
+const description = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'a text of up to 1000 characters',
+})
+
 const common = {
   capabilities: Type.Optional(capabilities),
   limits: Type.Optional(map({ rates: Type.Optional(rates) })),
   programs: Type.Optional(oneOf('one', 'many')),
+  description: Type.Optional(description),
 }
 
 /** Of every participant that `meup up` starts. */
@@ -282,6 +289,7 @@ const space = {
   mcp: Type.Optional(map({ visibility: Type.Optional(oneOf('everyone', 'addressees')) })),
   guest: capabilityHolder,
   defaults: capabilityHolder,
+  frontDesk: Type.Optional(word),
   participants: Type.Optional(named(ParticipantId, participantId, participant)),
 }
 const oneSpace = map(space)
@@ -314,5 +322,6 @@ export const SeveralSpacesFile = map({
   mcp: perSpaceOnly,
   guest: perSpaceOnly,
   defaults: perSpaceOnly,
+  frontDesk: perSpaceOnly,
   participants: perSpaceOnly,
 })

@@ -104,7 +104,7 @@ export class LiveAnswers {
         return this.#write({ from, trigger: correlationId, ...(to && { to }), text }, index, ts)
       }
       case Kind.chat:
-        return context === undefined && this.#end({ owner: from, triggers: correlations(envelope) }, ts)
+        return context === undefined && this.#endAnswered(envelope)
       case Kind.reasoningStart:
         if (context === undefined) this.#runs.set(envelope.id, toRun(envelope))
         return false
@@ -135,6 +135,17 @@ export class LiveAnswers {
         : { ...draft, text: '', next: undefined },
     )
     return true
+  }
+
+  /** A chat that asks others about a question is no part of its answer. */
+  #endAnswered(chat: Envelope): boolean {
+    const { from, to, ts, payload } = chat
+    const answered = correlations(chat).filter((trigger) => {
+      const draft = this.#drafts.get(keyOf(from, trigger))
+      const isForOthers = draft?.to !== undefined && to?.some((id) => draft.to?.includes(id)) === false
+      return isHandOver(chat) || (getMentions(payload).length === 0 && !isForOthers)
+    })
+    return this.#end({ owner: from, triggers: answered }, ts)
   }
 
   #end({ owner, triggers }: AskedRun, ts: string): boolean {
@@ -180,22 +191,43 @@ type Asking = { readonly [Field in Exclude<keyof Chat, 'from'>]?: Chat[Field] | 
 
 /** Whom a chat names, by `to` or by a mention; `undefined` = nobody. */
 export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] | undefined {
-  const mentions = Array.isArray(payload.mentions) ? (payload.mentions as string[]) : []
+  const mentions = getMentions(payload)
   return to === undefined && mentions.length === 0 ? undefined : [...(to ?? []), ...mentions]
 }
 
-/** Whether a chat asks this participant, whatever it may answer. */
-function asks(chat: Asking, id: string): boolean {
+/** Whether a chat asks this participant, whatever it may answer. What names nobody asks the front desk alone, where there is one. */
+function asks(chat: Asking, id: string, frontDesk = id): boolean {
   if (chat.context !== undefined) return false
-  return getNamed(chat)?.includes(id) ?? chat.correlationId === undefined
+  return getNamed(chat)?.includes(id) ?? (chat.correlationId === undefined && id === frontDesk)
 }
+
+/**
+ * Whether a chat that correlates with one of `asker` answers it [MEUP-3.30]: one that names others asks them about it, and one that hands
+ * it over leaves the answer to them.
+ */
+export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'payload'>): boolean {
+  if (chat.context !== undefined || isHandOver(chat)) return false
+  return getNamed(chat)?.includes(asker) ?? true
+}
+
+/** Whether a chat hands what it correlates with over to those whom it names. */
+export const isHandOver = ({ payload }: Pick<Chat, 'payload'>): boolean => payload.handOver === true
+
+/** Whom a chat asks: those whom it mentions, or else all to whom it goes. */
+export const getAsked = ({ to = [], payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] => {
+  const mentions = getMentions(payload)
+  return mentions.length > 0 ? mentions : to
+}
+
+const getMentions = ({ mentions }: Chat['payload']): readonly string[] =>
+  Array.isArray(mentions) ? (mentions as string[]) : []
 
 /** Own chats that are remembered. */
 const maxOwn = 1000
 
 /**
- * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names, and everyone if it names nobody and answers
- * nothing; but what answers a question of one's own asks nothing. A fold of what one participant reads.
+ * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names; if it names nobody and answers nothing, the front
+ * desk or, where there is none, everyone; but what answers a question of one's own asks nothing. A fold of what one participant reads.
  */
 export class Questions {
   readonly #own = new Bounded<Asking>(maxOwn)
@@ -206,13 +238,15 @@ export class Questions {
     this.#own.set(key, { to, context, correlationId, payload: { mentions: payload.mentions } })
   }
 
-  /** Whether this chat asks the participant. */
-  isAsked(chat: Chat, id: string): boolean {
-    const isAnswer = correlations(chat).some((own) => {
+  /** Whether this chat asks the participant. `frontDesk`: of the space; absent = it has none. */
+  isAsked(chat: Chat, id: string, frontDesk?: string): boolean {
+    // A question that comes back is one again.
+    const answered = isHandOver(chat) ? [] : correlations(chat)
+    const isAnswer = answered.some((own) => {
       const question = this.#own.get(own)
       return question !== undefined && asks(question, chat.from)
     })
-    return !isAnswer && asks(chat, id)
+    return !isAnswer && asks(chat, id, frontDesk)
   }
 }
 

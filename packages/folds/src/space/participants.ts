@@ -24,6 +24,7 @@ import {
 export type ParticipantState = Pick<ParticipantDetails, 'paused' | 'kicked' | 'program'>
 
 interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' | 'status'> {
+  readonly description?: string | undefined
   /** When it came or left; `null` if that was before the part of the log that was read. */
   readonly since: string | null
   /**
@@ -41,7 +42,11 @@ export interface ParticipantsSnapshot {
   readonly known: readonly (readonly [id: string, known: Known])[]
   readonly kicks: readonly (readonly [id: string, kick: Restriction])[]
   readonly pauses: PausesSnapshot
+  readonly frontDesk?: string
 }
+
+/** A participant as its operator has configured it. */
+type Configured = Pick<ParticipantDetails, 'kind' | 'capabilities' | 'description'>
 
 /** Participants, and kicks, past this many are forgotten, oldest first. */
 const [maxKnown, maxKicks] = [50_000, 10_000]
@@ -56,9 +61,15 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   #kicks = new Bounded<Restriction>(maxKicks)
   #pauses = new Pauses()
   #gone: string[] = []
+  #frontDesk: string | undefined
 
   get seq(): number {
     return this.#progress.seq
+  }
+
+  /** The participant that is asked what names nobody; `undefined` = everyone is [MEUP-13.18]. */
+  get frontDesk(): string | undefined {
+    return this.#frontDesk
   }
 
   /** Those that by the last envelope certainly belong to the space no more; what a welcome alone tells of is not certain. */
@@ -76,18 +87,20 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     else if (kind === Kind.spaceInvite) this.#invite(id, payload as InvitePayload)
     else if (kind === Kind.spaceKick) this.#kick(from, payload as KickPayload)
     else if (kind !== Kind.systemSpace || payload.event !== 'configured') return isPause
-    else this.#configure(payload.participants)
+    else this.#configure(payload)
     return true
   }
 
   /** A welcome replaces what was known; what the log has up to its head is counted in it [MEUP-13.21]. */
   onWelcome({ participants, space }: Pick<WelcomePayload, 'participants' | 'space'>): void {
     const before = this.#known
-    this.restore({ seq: space.head, known: [], kicks: [], pauses: [] })
-    for (const { id, kind, capabilities, status, program = null, paused, kicked } of participants) {
+    const { head: seq, frontDesk } = space
+    this.restore({ seq, known: [], kicks: [], pauses: [], ...(frontDesk !== undefined && { frontDesk }) })
+    for (const { paused, kicked, program = null, ...described } of participants) {
+      const { id, status, description } = described
       const then = before.get(id) ?? newcomer(id)
       const since = then.status === status ? then.since : null
-      this.#known.set(id, { ...then, kind, capabilities, status, since, program })
+      this.#known.set(id, { ...then, ...described, description, since, program })
       if (kicked) this.#kicks.set(id, readRestriction(kicked))
       if (paused) this.#pauses.restore([{ id, ...readRestriction(paused) }])
     }
@@ -128,19 +141,22 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
 
   snapshot(): ParticipantsSnapshot {
     const [known, kicks, pauses] = [this.#known.snapshot(), this.#kicks.snapshot(), this.#pauses.snapshot()]
-    return { seq: this.seq, known, kicks, pauses }
+    const frontDesk = this.#frontDesk
+    return { seq: this.seq, known, kicks, pauses, ...(frontDesk !== undefined && { frontDesk }) }
   }
 
-  restore({ seq, known, kicks, pauses }: ParticipantsSnapshot): void {
+  restore({ seq, known, kicks, pauses, frontDesk }: ParticipantsSnapshot): void {
     this.#progress.seq = seq
+    this.#frontDesk = frontDesk
     ;[this.#known, this.#kicks, this.#pauses] = [new Bounded(maxKnown), new Bounded(maxKicks), new Pauses()]
     this.#known.restore(known)
     this.#kicks.restore(kicks)
     this.#pauses.restore(pauses)
   }
 
-  #describe({ id, kind, capabilities, status }: Known, now: number): ParticipantDetails {
-    return { id, kind, capabilities, status, ...this.stateOf(id, now) }
+  #describe({ id, kind, capabilities, status, description }: Known, now: number): ParticipantDetails {
+    const state = this.stateOf(id, now)
+    return { id, kind, capabilities, status, ...state, ...(description !== undefined && { description }) }
   }
 
   /** After the removal of a participant, leaves and updates do not add it again. */
@@ -162,7 +178,8 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   }
 
   /** The configured participants are those of the latest configuration; presence tells the capabilities of known ones. */
-  #configure(participants: unknown): void {
+  #configure({ participants, frontDesk }: Envelope['payload']): void {
+    this.#frontDesk = typeof frontDesk === 'string' ? frontDesk : undefined
     if (!isObject(participants)) return
     for (const { id, belongs, status } of [...this.#known.values()]) {
       if (Object.hasOwn(participants, id)) continue
@@ -170,10 +187,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
       if (isNamed || (belongs === 'unknown' && status === 'away')) this.#remove(id, isNamed)
       else if (belongs === 'unknown') this.#change(id, { belongs: 'visiting' })
     }
-    const named = Object.entries(participants as Record<string, Pick<Known, 'kind' | 'capabilities'>>)
-    for (const [id, { kind, capabilities }] of named) {
-      const isKnown = this.has(id)
-      this.#change(id, { kind, belongs: 'configured', invitation: null, ...(!isKnown && { capabilities }) })
+    const named = Object.entries(participants as Record<string, Configured>)
+    for (const [id, { kind, capabilities, description }] of named) {
+      const rights = this.has(id) ? {} : { capabilities }
+      this.#change(id, { kind, description, belongs: 'configured', invitation: null, ...rights })
     }
   }
 

@@ -14,6 +14,7 @@ import { Bounded } from '../bounded.js'
 import { getAttempt, isElicitation, isRefusedCall } from '../mcp/calls.js'
 import { getAnswerer } from '../mcp/program-ended.js'
 import { getOutcome } from '../mcp/result.js'
+import { isAnswerTo, isHandOver } from '../space/answers.js'
 import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
@@ -27,6 +28,8 @@ interface Trigger {
   readonly kind: string
   readonly from: string
   readonly to?: readonly string[] | undefined
+  /** It hands a question over: what answers both is about this one. */
+  readonly isHandOver?: true
 }
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
@@ -102,7 +105,13 @@ export class Assigner {
       return
     }
     const turn = this.#findAnsweringTurn(envelope)
-    if (turn !== undefined) this.#marking.mark(turn, Role.answer)
+    if (turn !== undefined) this.#marking.mark(turn, this.#isAnswer(envelope) ? Role.answer : Role.speak)
+  }
+
+  /** Whether a chat ends the turn that it is part of: who hands a question over is done with it. */
+  #isAnswer(chat: Envelope): boolean {
+    const askers = correlations(chat).flatMap((id) => this.#triggers.get(id)?.from ?? [])
+    return isHandOver(chat) || askers.length === 0 || askers.some((asker) => isAnswerTo(asker, chat))
   }
 
   chatCancel(envelope: Envelope): void {
@@ -308,8 +317,11 @@ export class Assigner {
   }
 
   /** Remembers a chat or a request, since a turn may begin with an answer to it. */
-  #addTrigger({ id, seq = 0, kind, from, to }: Pick<Envelope, 'id' | 'seq' | 'kind' | 'from' | 'to'>): void {
-    this.#triggers.set(id, { id, seq, kind, from, to })
+  #addTrigger(
+    envelope: Pick<Envelope, 'id' | 'seq' | 'kind' | 'from' | 'to'> & Partial<Pick<Envelope, 'payload'>>,
+  ): void {
+    const { id, seq = 0, kind, from, to, payload = {} } = envelope
+    this.#triggers.set(id, { id, seq, kind, from, to, ...(isHandOver({ payload }) && { isHandOver: true }) })
   }
 
   /**
@@ -356,7 +368,9 @@ export class Assigner {
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
   #findAnsweringTurn(envelope: Envelope, from = envelope.from): OpenTurn | undefined {
     if (envelope.correlationId === undefined) return undefined
-    const causes = correlations(envelope)
+    const all = correlations(envelope)
+    const handOver = all.find((id) => this.#triggers.get(id)?.isHandOver)
+    const causes = handOver === undefined ? all : [handOver]
     for (const cause of causes) {
       const turn = this.#causes.use(toKey(from, cause))
       if (turn !== undefined) return turn

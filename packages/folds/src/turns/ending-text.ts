@@ -10,3 +10,7 @@ export function givenUpText(agent: string, reason: string | null): string {
   if (reason === programEndedReason) return programEndedText(agent)
   return `${agent} has given up${reason === null ? '' : `: ${onOneLine(reason)}`}`
 }
+
+/** The agent leaves the answer to others: `desk has handed this over to reviewer`. */
+export const handedOverText = (agent: string, to: readonly string[]): string =>
+  `${agent} has handed this over to ${to.join(', ')}`

@@ -2,10 +2,10 @@ import { correlations, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { getEnding } from '../ending.js'
 import { defaultGuard, type Guard, guarded } from '../redact.js'
-import { LiveAnswers } from '../space/answers.js'
+import { getAsked, isHandOver, LiveAnswers } from '../space/answers.js'
 import { getMessage, isWithheld } from '../text.js'
 import { Assigner } from './assign.js'
-import { cancelledText, givenUpText } from './ending-text.js'
+import { cancelledText, givenUpText, handedOverText } from './ending-text.js'
 import { FoldedTurn } from './fold-turn.js'
 import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
 import type { ToolDecision } from './record.js'
@@ -68,9 +68,11 @@ export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
 /** `delta`: what is written of the answer; `answer`: it is there, and this completes what was written. */
 export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
 export type EndEvent = Happened<'ended'> & TurnEnd
+/** The agent leaves the answer to others: their turns are followed from here on. */
+export type HandOverEvent = Happened<'handedOver'> & { readonly to: readonly string[]; readonly text: string }
 
 /** An event of a turn. */
-export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | EndEvent
+export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | HandOverEvent | EndEvent
 
 interface StreamOptions {
   /** Masks names of tools and reasons; default: the rules of @meup/safety. */
@@ -95,23 +97,30 @@ export class TurnStream {
   readonly #assigner = new Assigner('')
   readonly #drafts = new LiveAnswers()
   readonly #turns = new Bounded<AgentTurn>(max.agents)
-  /** Seq of the question, as the assigner knows it. */
-  #asked = 0
+  /** Seqs of the question, as the assigner knows it, and of the chats that hand it over. */
+  readonly #asked = new Set([0])
+  /** Their ids. */
+  readonly #ids: Set<string>
+  /** Those whose answer counts; `undefined` = everyone. */
+  #agents: readonly string[] | undefined
 
   constructor(question: Question, options: StreamOptions = {}) {
     const { guard = defaultGuard, written = [], maxMessages = 16 } = options
     this.#question = question
     this.#guard = guard
     this.#maxMessages = maxMessages
+    this.#ids = new Set([question.id])
+    this.#agents = question.agent === undefined ? undefined : [question.agent]
     this.#assigner.expect(question)
     if (question.agent === undefined) return
     const turn = this.#turnOf(question.agent)
     for (const text of written) turn.written.grow(text, written.length)
   }
 
-  /** How the turn of the agent that is asked has ended; `undefined` = it goes on, or everyone is asked. */
+  /** How the turn of the agent that is asked, or has it now, has ended; `undefined` = it goes on, or several are asked. */
   get end(): TurnEnd | undefined {
-    return this.#turns.get(this.#question.agent ?? '')?.end
+    const [agent = '', another] = this.#agents ?? []
+    return another === undefined ? this.#turns.get(agent)?.end : undefined
   }
 
   /** Calls and proposals that have not ended. */
@@ -120,24 +129,42 @@ export class TurnStream {
   }
 
   apply(envelope: Envelope): TurnEvent[] {
-    const { id, from, agent } = this.#question
+    const { id, from } = this.#question
     if (envelope.kind === Kind.chatDelta) return this.#onDelta(envelope)
     this.#drafts.apply(envelope)
-    if (envelope.id === id) this.#asked = envelope.seq ?? 0
+    if (envelope.id === id) this.#asked.add(envelope.seq ?? 0)
     const { begun, marks } = this.#assigner.assign(envelope)
     for (const beginning of begun) {
-      const isOurs = beginning.trigger === this.#asked && beginning.agent === (agent ?? beginning.agent)
+      const isOurs = this.#asked.has(beginning.trigger ?? -1) && this.#isFollowed(beginning.agent)
       if (isOurs) this.#turnOf(beginning.agent).begin(beginning)
     }
+    this.#onHandOver(envelope)
     const isTakenBack =
       envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
     return [...this.#turns.values()].flatMap((turn) => turn.apply(envelope, marks, isTakenBack))
   }
 
+  #isFollowed(agent: string): boolean {
+    return this.#agents?.includes(agent) ?? true
+  }
+
+  /** One of those who are asked hands the question over. */
+  #onHandOver(envelope: Envelope): void {
+    const { id, seq = 0, from, kind } = envelope
+    const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isFollowed(from)
+    if (!isOurs || !correlations(envelope).some((each) => this.#ids.has(each))) return
+    this.#ids.add(id)
+    this.#asked.add(seq)
+    const asked = getAsked(envelope).filter((agent) => agent !== from)
+    const { written } = this.#turnOf(from)
+    for (const agent of asked) this.#turns.set(agent, new AgentTurn(agent, this.#guard, written))
+    this.#agents = this.#agents && [...this.#agents.filter((agent) => agent !== from), ...asked]
+  }
+
   #onDelta(envelope: Envelope): TurnEvent[] {
     const { from, correlationId } = envelope
-    const { id, from: asker, agent = from } = this.#question
-    const isOurs = correlationId === id && from === agent && from !== asker
+    const isOurs =
+      this.#ids.has(String(correlationId)) && this.#isFollowed(from) && from !== this.#question.from
     if (!isOurs || !this.#drafts.apply(envelope)) return []
     const draft = this.#drafts.list().find((each) => each.from === from)
     const part = draft && this.#turnOf(from).written.grow(draft.text, this.#maxMessages)
@@ -153,9 +180,11 @@ export class TurnStream {
 
 /** The turn of one agent about the question. */
 class AgentTurn {
-  readonly written = new WrittenAnswer()
+  readonly written: WrittenAnswer
   readonly open = new Bounded<TurnCall>(max.calls)
   end: TurnEnd | undefined
+  /** Somebody else answers. */
+  #hasHandedOver = false
   readonly #agent: string
   readonly #guard: Guard
   #turn: FoldedTurn | undefined
@@ -164,7 +193,9 @@ class AgentTurn {
   /** Number of the last call of which an event was made. */
   #last = -1
 
-  constructor(agent: string, guard: Guard) {
+  /** `written`: what others have written of the answer before. */
+  constructor(agent: string, guard: Guard, written = new WrittenAnswer()) {
+    this.written = written
     this.#agent = agent
     this.#guard = guard
   }
@@ -252,6 +283,11 @@ class AgentTurn {
   #onAnswer(envelope: Envelope): TurnEvent[] {
     const { answer = null } = this.#turn?.record ?? {}
     if (answer?.source.id !== envelope.id) return []
+    if (isHandOver(envelope)) {
+      this.#hasHandedOver = true
+      const [agent, to] = [this.#agent, getAsked(envelope)]
+      return [{ type: 'handedOver', agent, envelope, to, text: handedOverText(agent, to) }]
+    }
     return [{ type: 'answer', agent: this.#agent, envelope, ...this.written.complete(answer.text ?? '') }]
   }
 
@@ -265,7 +301,7 @@ class AgentTurn {
   /** A run that begins anew takes back that its agent has given up. */
   #readEnd(envelope: Envelope, isTakenBack: boolean): TurnEnd | undefined {
     const before = this.end
-    if (before?.givenUp === null) return before
+    if (before?.givenUp === null || this.#hasHandedOver) return before
     const { answer = null, state } = this.#turn?.record ?? {}
     if (answer !== null) return { state: 'completed', givenUp: null }
     if (isTakenBack) return { state: 'takenBack', givenUp: null }

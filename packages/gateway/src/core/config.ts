@@ -8,6 +8,8 @@ export interface ParticipantConfig {
   readonly rates?: Partial<Record<RateClass, Rate>>
   /** Whether a program that names its session takes over from the one before. Default: `one`, for humans `many`. */
   readonly programs?: 'one' | 'many'
+  /** What it is for. */
+  readonly description?: string
 }
 
 /** Whether there may be several programs of a configured participant at a time [MEUP-5.19]. */
@@ -23,6 +25,8 @@ export interface SpaceConfig {
   readonly participants: Readonly<Record<string, ParticipantConfig>>
   /** What a participant may do of whom nothing else is said. */
   readonly defaults: { readonly capabilities: readonly Capability[]; readonly programs?: 'many' }
+  /** The participant that is asked what names nobody [MEUP-13.18]; absent = everyone is. */
+  readonly frontDesk?: string
   /** Absent = a token is required. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
   readonly limits: Limits

@@ -290,7 +290,8 @@ export class SpaceHost {
   /** Gives its bytes. */
   #welcome(session: Session, resume: WelcomePayload['resume'], subscribe?: string): number {
     const { space } = this
-    const { state } = space
+    const { state, config } = space
+    const { name, frontDesk } = config
     const now = space.clock.now()
     const { participant, capabilities, subscription, suppressed, session: program } = session
     const payload: WelcomePayload = {
@@ -300,12 +301,15 @@ export class SpaceHost {
         ...(program !== undefined && { session: program }),
       },
       participants: participantsIn(state, now),
-      space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
+      space: {
+        ...{ id: name, epoch: space.log.epoch, head: space.delivered },
+        ...(frontDesk !== undefined && { frontDesk }),
+      },
       resume,
       contexts: state.contexts.open(session),
       subscription: { ...subscription.asked, suppressed: { ...suppressed } },
-      limits: space.config.limits,
-      mcp: { visibility: space.config.mcp.visibility },
+      limits: config.limits,
+      mcp: { visibility: config.mcp.visibility },
       proposals: proposalsFor(participant, space, now),
     }
     const message = messageFrom(welcomeFrame(participant, space.timestamp(now), payload, subscribe))
@@ -329,6 +333,7 @@ const live = (space: Space): WelcomePayload['resume'] => ({
 const recordedSettings = [
   'participants',
   'defaults',
+  'frontDesk',
   'guest',
   'limits',
   'reasoning',
@@ -342,7 +347,7 @@ const isOfEarlierVersion = (configured: SpaceState['configured']): boolean =>
 
 /** A configuration with the settings that a record has. Of participants it has what everybody may know. */
 function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unknown>>): SpaceConfig {
-  const { guest: _, ...rest } = own
+  const { guest: _, frontDesk: __, ...rest } = own
   const recorded = Object.fromEntries(
     recordedSettings.flatMap((key) => (configured[key] === undefined ? [] : [[key, configured[key]]])),
   ) as Partial<SpaceConfig>
@@ -357,6 +362,7 @@ function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unkn
 export function configurationRecord({
   participants,
   defaults,
+  frontDesk,
   guest,
   limits,
   reasoning,
@@ -366,11 +372,13 @@ export function configurationRecord({
   return {
     participants: Object.fromEntries(
       Object.entries(participants).map(([id, participant]) => {
-        const { kind, capabilities } = participant
-        return [id, { kind, capabilities, programs: programsOf(participant) }]
+        const { kind, capabilities, description } = participant
+        const programs = programsOf(participant)
+        return [id, { kind, capabilities, programs, ...(description !== undefined && { description }) }]
       }),
     ),
     defaults: { ...defaults, programs: 'many' },
+    ...(frontDesk !== undefined && { frontDesk }),
     ...(guest && { guest }),
     limits,
     reasoning,

@@ -7,7 +7,7 @@ import { loadSqlite } from '../log/sqlite-driver.js'
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
 
 /** Of the file. One of another format, or none at all, is deleted and built again. */
-const format = 3
+const format = 4
 
 const tables = `
   -- seq = up to where the log is in the index, hash = of that row; memory_seq = what its memory stands for

@@ -15,6 +15,7 @@ export interface TestParticipant {
   readonly kind: string
   readonly capabilities: readonly Capability[]
   readonly programs?: 'one' | 'many'
+  readonly description?: string
 }
 
 export interface TestSpaceOptions {
@@ -23,6 +24,7 @@ export interface TestSpaceOptions {
   readonly name?: string
   /** Rates that are not given are out of the way. */
   readonly limits?: Partial<Omit<Limits, 'rates'>> & { readonly rates?: Partial<Limits['rates']> }
+  readonly frontDesk?: string
   readonly guest?: SpaceConfig['guest']
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
   readonly safety?: Partial<SpaceConfig['safety']>
@@ -33,7 +35,7 @@ export interface TestSpaceOptions {
 
 /** A space for tests. Rates are out of the way unless given. */
 export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
-  const { name = 'test', participants, limits, guest, reasoning, safety, mcp, retention } = options
+  const { name = 'test', participants, limits, frontDesk, guest, reasoning, safety, mcp, retention } = options
   const plenty = { perSecond: 1e9, burst: 1e9 }
   const rates = Object.fromEntries(rateClasses.map((each) => [each, plenty])) as Limits['rates']
   return {
@@ -45,6 +47,7 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
       ]),
     ),
     defaults: { capabilities: [] },
+    ...(frontDesk !== undefined && { frontDesk }),
     ...(guest && { guest }),
     limits: { ...defaultLimits, ...limits, rates: { ...rates, ...limits?.rates } },
     reasoning: { collaborative: true, abandonAfterMs: 60_000, ...reasoning },

@@ -119,6 +119,7 @@ class QuestionObserver {
   onEnvelope(envelope: AnyEnvelope): void {
     for (const event of this.#turns.apply(envelope)) {
       if (event.type === 'delta') this.#onDelta(event)
+      if (event.type === 'handedOver') this.#report(event.text)
       if (event.type !== 'begun' && event.type !== 'thought') continue
       const thought = describe(event.envelope, defaultGuard, { owner: event.agent })
       if (onOneLine(thought.detail) !== '') this.#send(thought)

@@ -73,8 +73,8 @@ interface Failed {
   readonly hasBegun: boolean
 }
 
-/** What is told of a failure. */
-interface Told extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'waitMs' | 'cause'>> {
+/** The description of a failure by the first kind that knows it. */
+interface Description extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'waitMs' | 'cause'>> {
   readonly what: string
   /** The provider's words, which follow; `''` = none. */
   readonly said?: string
@@ -87,9 +87,9 @@ export function readFailure(
   of: FailingModel,
   { hasBegun, getSent }: FailedRequest,
 ): Failure {
-  const told = tell({ ai, error, of, hasBegun })
-  const { what, said = '', remedy = '', words = said, isPassing = false, waitMs } = told
-  const cause = 'cause' in told ? told.cause : error
+  const found = describe({ ai, error, of, hasBegun })
+  const { what, said = '', remedy = '', words = said, isPassing = false, waitMs } = found
+  const cause = 'cause' in found ? found.cause : error
   const shown = quoteWords(said, getSent)
   return {
     what: shown === '' ? what : `${what}: ${shown}`,
@@ -102,7 +102,7 @@ export function readFailure(
 }
 
 /** Kinds of failures: the first that knows an error tells it. */
-const kinds: readonly ((failed: Failed) => Told | undefined)[] = [
+const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
   // Keys that a provider's package reads by itself are not known here.
   ({ error }) =>
     isBadHeader(error)
@@ -116,7 +116,7 @@ const kinds: readonly ((failed: Failed) => Told | undefined)[] = [
     error instanceof StallError ? { what: error.message, remedy: 'ask again later' } : undefined,
   (failed) =>
     failed.error instanceof NothingSentError || failed.ai.NoOutputGeneratedError.isInstance(failed.error)
-      ? tellBrokenOff(failed)
+      ? describeBrokenOff(failed)
       : undefined,
   ({ error, of }) =>
     error instanceof NoStreamError
@@ -134,7 +134,7 @@ const kinds: readonly ((failed: Failed) => Told | undefined)[] = [
   },
   (failed) => {
     if (!failed.ai.InvalidResponseDataError.isInstance(failed.error)) return undefined
-    return failed.error.data === undefined ? tellBrokenOff(failed) : nonsense
+    return failed.error.data === undefined ? describeBrokenOff(failed) : nonsense
   },
   ({ ai, error }) =>
     error instanceof ai.UnsupportedModelVersionError
@@ -152,23 +152,24 @@ const kinds: readonly ((failed: Failed) => Told | undefined)[] = [
     Object(error).name === 'GatewayAuthenticationError'
       ? { what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
       : undefined,
-  (failed) => (failed.ai.APICallError.isInstance(failed.error) ? tellCall(failed, failed.error) : undefined),
+  (failed) =>
+    failed.ai.APICallError.isInstance(failed.error) ? describeCall(failed, failed.error) : undefined,
 ]
 
-function tell(failed: Failed): Told {
+function describe(failed: Failed): Description {
   for (const kind of kinds) {
-    const told = kind(failed)
-    if (told !== undefined) return told
+    const found = kind(failed)
+    if (found !== undefined) return found
   }
   return { what: 'failed', said: readStreamError(failed.error) }
 }
 
-const tellBrokenOff = ({ hasBegun, of }: Failed): Told =>
+const describeBrokenOff = ({ hasBegun, of }: Failed): Description =>
   hasBegun
     ? { what: 'broke off its answer' }
     : { what: 'ended its answer before it began', remedy: hintAtAddress(of.baseURL), isPassing: true }
 
-function tellCall(failed: Failed, error: APICallError): Told {
+function describeCall(failed: Failed, error: APICallError): Description {
   const { statusCode: status, responseBody: body = '', responseHeaders = {}, isRetryable: isPassing } = error
   if (status === undefined) {
     const said = error.message.replace(/^Cannot connect to API: /, '')
@@ -180,7 +181,7 @@ function tellCall(failed: Failed, error: APICallError): Told {
       isPassing,
     }
   }
-  if (status < 300) return isNonsense(failed.ai, error.cause) ? nonsense : tellBrokenOff(failed)
+  if (status < 300) return isNonsense(failed.ai, error.cause) ? nonsense : describeBrokenOff(failed)
   const said = readWords(body) || error.message
   const waitMs = readWait(responseHeaders) ?? findWait(body)
   // Some servers quote the key that they refuse.

@@ -14,19 +14,21 @@ const maxPatternSteps = 2 ** 16
 /** Who belongs to a space at this time, in milliseconds since the epoch [MEUP-5.4]. */
 export function participantsIn(state: SpaceState, now: number): ParticipantDetails[] {
   const { participants = {} } = (state.configured ?? {}) as {
-    participants?: Readonly<Record<string, { readonly kind: string }>>
+    participants?: Readonly<Record<string, { readonly kind: string; readonly description?: string }>>
   }
   return state.participants.list().map(({ id, capabilities, status, program }) => {
+    const { kind = unnamedKind(id), description } = participants[id] ?? {}
     const pause = state.pauses.get(id, now)
     const kick = state.trust.kicks.get(id)
     return {
       id,
-      kind: participants[id]?.kind ?? unnamedKind(id),
+      kind,
       capabilities,
       status,
       ...(pause && { paused: restrictionInfo(pause) }),
       ...(kick && (kick.until ?? Number.POSITIVE_INFINITY) > now && { kicked: restrictionInfo(kick) }),
       ...(program && { program }),
+      ...(description !== undefined && { description }),
     }
   })
 }

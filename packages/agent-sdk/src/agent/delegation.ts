@@ -1,0 +1,203 @@
+import { cut, getAsked, getMessage, isHandOver, onOneLine } from '@meup/folds'
+import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, namespaceOf } from '@meup/protocol'
+import type { Answer, BaseClient } from '../client/base-client.js'
+import { ConnectionError } from '../client/errors.js'
+import { freshId } from '../client/fresh-id.js'
+import type { Draft } from '../client/types.js'
+import type { WaitOptions } from '../client/wait.js'
+import type { Reasoning } from './reasoning.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
+
+/** A turn that other agents help with. */
+export interface Delegator {
+  readonly space: BaseClient
+  readonly trigger: Chat
+  readonly signal: AbortSignal
+  /** The run that shows what comes of it; absent = there is none. */
+  readonly run: Reasoning | undefined
+}
+
+/** Milliseconds that another agent has for its answer. */
+const askMs = 300_000
+/** Milliseconds that one who is away, or whose program starts, has to come. */
+const [awayMs, startingMs] = [2000, 120_000]
+/** Thoughts of another agent that are quoted, and characters of each, of its answer, and of a question that is handed over. */
+const [maxThoughts, maxThoughtChars, maxAnswerChars, maxQuestionChars] = [50, 300, 2000, 200_000]
+
+/**
+ * Asks another agent about the trigger of a turn; the run of the turn shows its thoughts, its answer and what that cost. Rejects with
+ * `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
+ */
+export async function askAgent(
+  { space, trigger, signal: ended, run }: Delegator,
+  agent: string,
+  text: string,
+  { timeoutMs = askMs, signal = ended }: WaitOptions = {},
+): Promise<Answer> {
+  const either = AbortSignal.any([ended, signal])
+  await whenHere(space, agent, either)
+  const id = freshId()
+  const place = trigger.to === undefined ? { mention: agent } : { to: [agent] }
+  const report = new Report(id, agent, run, trigger.to !== undefined)
+  const onEnvelope = (envelope: AnyEnvelope): void => report.onEnvelope(envelope)
+  space.on('envelope', onEnvelope)
+  try {
+    const about = { id, correlationId: trigger.id, ...place }
+    const answer = await space.ask(text, { ...about, timeoutMs, signal: either })
+    await report.end(answer)
+    return answer
+  } catch (error) {
+    await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
+    throw error
+  } finally {
+    space.off('envelope', onEnvelope)
+  }
+}
+
+async function whenHere(space: BaseClient, agent: string, signal: AbortSignal): Promise<void> {
+  const known = space.participants.find(({ id }) => id === agent)
+  if (known === undefined || known.status === 'present') return
+  const isComing = known.program !== undefined && known.program.state !== 'running'
+  try {
+    await space.whenPresent([agent], { timeoutMs: isComing ? startingMs : awayMs, signal })
+  } catch (error) {
+    if (!(error instanceof ConnectionError) || error.code !== 'timeout') throw error
+    throw new ConnectionError('participant_away', `${agent} is away, and was not asked`)
+  }
+}
+
+/** Nobody waits for the answer any more. A question that never arrived needs no taking back. */
+async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlationId'>): Promise<void> {
+  if (space.ended !== undefined) return
+  const cancel = {
+    ...about,
+    kind: Kind.chatCancel,
+    payload: { reason: 'nobody waits for the answer any more' },
+  }
+  await space.sendPaced(cancel).catch(() => {})
+}
+
+/** What another agent does about a question, in the run of the one who asked. */
+class Report {
+  readonly #question: string
+  readonly #agent: string
+  readonly #run: Reasoning | undefined
+  readonly #isPrivate: boolean
+  #context: string | undefined
+  #thoughts = 0
+  #cost: object = {}
+  #sent: Promise<unknown> = Promise.resolve()
+
+  constructor(question: string, agent: string, run: Reasoning | undefined, isPrivate: boolean) {
+    this.#question = question
+    this.#agent = agent
+    this.#run = run
+    this.#isPrivate = isPrivate
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    const { id, kind, from, to, context, payload } = envelope
+    const said = getMessage({ ...payload })
+    if (id === this.#question)
+      this.#think(`Asked ${this.#agent}: ${cut(onOneLine(said), maxThoughtChars)}`, id)
+    if (from !== this.#agent) return
+    const isAbout = correlations(envelope).includes(this.#question)
+    if (kind === Kind.reasoningStart && context === undefined && isAbout) this.#context = id
+    else if (context === undefined || context !== this.#context) return
+    // What it shows to some alone is not for everybody.
+    if (to !== undefined && !this.#isPrivate) return
+    if (kind === Kind.reasoningConclusion) this.#cost = Object(payload.metadata)
+    const isThought = namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel && said.trim() !== ''
+    if (!isThought || this.#thoughts++ >= maxThoughts) return
+    this.#think(`${this.#agent}: ${cut(said, maxThoughtChars)}`, id)
+  }
+
+  /** Resolves once all of it is in the run. */
+  async end({ id, text }: Answer): Promise<void> {
+    this.#think(`${this.#agent} answered: ${cut(text, maxAnswerChars)}`, id, this.#cost)
+    await this.#sent
+  }
+
+  /** A run that is over shows nothing more, which is no failure of the answer. */
+  #think(message: string, reference: string, metadata?: object): void {
+    const run = this.#run
+    if (run === undefined || run.isClosed) return
+    const options = { references: [reference], ...(metadata && { metadata }) }
+    this.#sent = this.#sent.then(() => run.thought(message, options)).catch(() => {})
+  }
+}
+
+/**
+ * The chat that hands the trigger of a turn over to another agent [MEUP-3.30]. Whoever may read the question reads it, and the answer;
+ * that goes to what was asked first.
+ */
+export function createHandOver(trigger: Chat, self: string, agent: string, note = ''): Draft {
+  const { from, to, payload } = trigger
+  const question = isHandOver(trigger)
+    ? payload.message
+    : `${from} asked: ${cut(payload.message, maxQuestionChars)}`
+  const readers = new Set([agent, from, ...(to ?? [])])
+  readers.delete(self)
+  return {
+    kind: Kind.chat,
+    correlationId: questionsOf(trigger),
+    ...(to && { to: [...readers] }),
+    payload: {
+      message: note.trim() === '' ? question : `${note.trim()}\n\n${question}`,
+      mentions: [agent],
+      handOver: true,
+    },
+  }
+}
+
+/** Ids of what an answer to a chat answers: the chat, and what was asked first, which the chat hands over. */
+export const questionsOf = (chat: Chat): string[] =>
+  isHandOver(chat) ? [chat.id, ...correlations(chat).slice(-1)] : [chat.id]
+
+/** Whom the answer to a chat is for; absent = for everyone. Who reads a private question without being asked reads its answer. */
+export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
+  const { from, to } = chat
+  if (to === undefined) return {}
+  const asked = getAsked(chat)
+  return { to: [from, ...to.filter((id) => id !== self && id !== from && !asked.includes(id))] }
+}
+
+export interface ReviewOptions extends WaitOptions {
+  /** Who reviews. */
+  readonly by: string
+  /** How often it is asked at most; default 2. */
+  readonly rounds?: number
+}
+
+/** A draft, or what writes one: `remarks` = what the reviewer has said of the one before. */
+export type Draftable = string | ((remarks: string | undefined) => string | Promise<string>)
+
+export interface Review {
+  /** The last draft. */
+  readonly text: string
+  readonly isApproved: boolean
+  /** What the reviewer wants to be changed; absent = nothing. */
+  readonly remarks?: string
+}
+
+const request =
+  'Review this. Begin your answer with "approved" if it may go out as it is; otherwise say what has to be changed.'
+const approval = /^[\s*_#>"'`]*(?:approved?|lgtm)\b(?!\s+(?:if|once|when|after|unless|provided)\b)/i
+
+/** Has another agent review a draft, which a function writes anew until it is approved. */
+export async function reviewDraft(
+  delegator: Delegator,
+  draft: Draftable,
+  { by, rounds = 2, ...waiting }: ReviewOptions,
+): Promise<Review> {
+  let remarks: string | undefined
+  for (let round = 1; ; round++) {
+    const text = typeof draft === 'string' ? draft : await draft(remarks)
+    const { text: said, noAnswer } = await askAgent(delegator, by, `${request}\n\n${text}`, waiting)
+    if (noAnswer === undefined && approval.test(said)) return { text, isApproved: true }
+    remarks = said
+    if (round >= rounds || noAnswer !== undefined || typeof draft === 'string')
+      return { text, isApproved: false, remarks }
+  }
+}
