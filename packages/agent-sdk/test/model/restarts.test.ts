@@ -35,27 +35,31 @@ test('an agent that is killed between each two of twenty questions that build on
   expect(sum).toBe(210)
 })
 
-test('what comes while an agent reads the log is neither lost nor doubled', async () => {
-  const { ana, run } = await remembering()
-  await ana.chat('before', { mention: 'bob' })
-  const [reading, mayGoOn] = [deferred(), deferred()]
-  const program = await run(noted, {
-    ...oneByOne,
-    onRequest: async () => {
-      reading.resolve()
-      await mayGoOn.promise
-    },
-  })
-  await reading.promise
-  await ana.chat('meanwhile', { mention: 'bob' })
-  const answer = ask(ana, 'Now?')
-  await ana.chat('after', { mention: 'bob' })
-  mayGoOn.resolve()
-  expect(await answer).toBe('noted')
-  expect(promptOf(program)).toEqual(['ana: before\n\nana: meanwhile\n\nana: Now?'])
-  expect(await ask(ana, 'And now?')).toBe('noted')
-  expect(program.model.requests).toHaveLength(2)
-})
+test.each(['onRequest', 'onAnswer'] as const)(
+  'what comes while an agent reads the log is neither lost nor doubled, nor missed: %s',
+  async (when) => {
+    const { ana, run } = await remembering()
+    await ana.chat('before', { mention: 'bob' })
+    const [reading, mayGoOn] = [deferred(), deferred()]
+    const program = await run(noted, {
+      ...oneByOne,
+      [when]: async () => {
+        reading.resolve()
+        await mayGoOn.promise
+      },
+    })
+    await reading.promise
+    await ana.chat('meanwhile', { mention: 'bob' })
+    const answer = ask(ana, 'Now?')
+    await ana.chat('after', { mention: 'bob' })
+    mayGoOn.resolve()
+    expect(await answer).toBe('noted')
+    expect(promptOf(program)).toEqual(['ana: before\n\nana: meanwhile\n\nana: Now?'])
+    expect(await ask(ana, 'And now?')).toBe('noted')
+    expect(program.model.requests).toHaveLength(2)
+    expect(program.pages.filter((page) => page.includes('correlationId'))).toEqual([])
+  },
+)
 
 test('an agent that cannot read the log says so once, and answers with what it knows', async () => {
   const { ana, run } = await remembering()

@@ -18,8 +18,9 @@ export interface Program {
 }
 
 interface ProgramOptions extends Partial<AgentOptions> {
-  /** Called before each request; what it waits for delays the request. */
+  /** Called before each request, and when its answer is there; what it waits for delays that. */
   readonly onRequest?: (url: URL) => unknown
+  readonly onAnswer?: () => unknown
 }
 
 export interface Remembering {
@@ -51,12 +52,14 @@ export async function remembering(
     gateway,
     ana: await enter('ana'),
     enter,
-    async run(script, { onRequest, ...rest } = {}) {
+    async run(script, { onRequest, onAnswer, ...rest } = {}) {
       const [pages, troubles]: [string[], unknown[]] = [[], []]
       const bot = await enter('bot', async (url, init) => {
         await onRequest?.(url)
         pages.push(`${url.pathname}${url.search}`)
-        return fetch(url, init)
+        const answer = await fetch(url, init)
+        await onAnswer?.()
+        return answer
       })
       const model = scriptedModel(script)
       const transcript = rest.transcriptStore === undefined ? { transcript: 'off' as const } : {}
