@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import type { SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
-import { MemoryTranscript } from '@meup/agent-sdk/transcript'
+import { MemoryTranscript, type TranscriptStore } from '@meup/agent-sdk/transcript'
+import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
 import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../../test/support/cli.js'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
 import { recordEnvelopes } from '../support/record-envelopes.js'
@@ -80,29 +83,47 @@ test('the tokens of a summary count as those of its turn, and it is no step of i
 })
 
 describe('after a restart', () => {
-  test('a summary is there that the transcript has, and is made again where it has none', async () => {
-    const { ana, run } = await remembering()
-    const transcriptStore = new MemoryTranscript()
-    const first = await run(noteTaker(), { memory, transcriptStore })
-    await askAll(ana, 'one', 'two', 'three', 'four')
-    first.kill()
-    const second = await run(noteTaker(), { memory, transcriptStore })
-    await askAll(ana, 'five')
-    expect(notesOf(second)).toEqual([])
-    expect(promptOf(second)).toEqual([
-      `${summary(1)}\n\nana: three`,
-      'noted',
-      'ana: four',
-      'noted',
-      'ana: five',
-    ])
-    second.kill()
-    const without = await run(noteTaker(), { memory })
-    await askAll(ana, 'six')
-    expect(notesOf(without)).toHaveLength(1)
-    expect(notesOf(without)[0]).toContain('ana: one\\nbot: noted')
-    expect(promptOf(without)).toEqual([`${summary(1)}\n\nana: five`, 'noted', 'ana: six'])
-  })
+  test.each<[string, () => () => TranscriptStore | Promise<TranscriptStore>]>([
+    [
+      'in memory',
+      () => {
+        const store = new MemoryTranscript()
+        return () => store
+      },
+    ],
+    [
+      'in a file',
+      () => {
+        const path = join(temporaryFolder(), 'bot.db')
+        return () => TranscriptFile.open(path)
+      },
+    ],
+  ])(
+    'a summary is there that the transcript %s has, and is made again where it has none',
+    async (_, create) => {
+      const { ana, run } = await remembering()
+      const open = create()
+      const first = await run(noteTaker(), { memory, transcriptStore: await open() })
+      await askAll(ana, 'one', 'two', 'three', 'four')
+      first.kill()
+      const second = await run(noteTaker(), { memory, transcriptStore: await open() })
+      await askAll(ana, 'five')
+      expect(notesOf(second)).toEqual([])
+      expect(promptOf(second)).toEqual([
+        `${summary(1)}\n\nana: three`,
+        'noted',
+        'ana: four',
+        'noted',
+        'ana: five',
+      ])
+      second.kill()
+      const without = await run(noteTaker(), { memory })
+      await askAll(ana, 'six')
+      expect(notesOf(without)).toHaveLength(1)
+      expect(notesOf(without)[0]).toContain('ana: one\\nbot: noted')
+      expect(promptOf(without)).toEqual([`${summary(1)}\n\nana: five`, 'noted', 'ana: six'])
+    },
+  )
 
   test('in the middle of a summary it is made again, and nothing is lost', async () => {
     const { ana, run } = await remembering()
