@@ -20,8 +20,8 @@ describe('an answer that cannot be sent', () => {
     ['holds itself', [circle], /circular/],
     [
       'is refused in many words',
-      [{ [key]: '\ud800' }],
-      /^the response was refused: a lone surrogate at \/payload/,
+      [JSON.parse(`{"${key}": {"__proto__": 1}}`) as object],
+      /^the response was refused: a key __proto__ at \/payload/,
     ],
   ])('because it %s is an error, and a short one', async (_, content, reason) => {
     await using space = await createTestSpace({ participants })

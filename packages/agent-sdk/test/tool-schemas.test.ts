@@ -108,6 +108,16 @@ describe('Standard Schema', () => {
     expect(await echo.problem({})).toBe('the schema is broken')
   })
 
+  test('is a function that checks, as those of arktype are', async () => {
+    await using echo = await tool(
+      Object.assign(
+        () => {},
+        fakeSchema((value) => ({ value })),
+      ),
+    )
+    expect(await echo.call({ anything: 1 })).toEqual({ got: { anything: 1 } })
+  })
+
   test('describes itself where it can, else as any object', async () => {
     await using able = await tool(celsius)
     expect(await able.schema()).toEqual({
@@ -128,12 +138,23 @@ describe('an input that is no schema that checks arguments', () => {
       throw new Error('Date cannot be represented in JSON Schema')
     },
   )
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  const describing = (schema: unknown) =>
+    fakeSchema(
+      (value) => ({ value }),
+      () => schema as Record<string, unknown>,
+    )
   test.each<[name: string, input: unknown, why: RegExp]>([
     ['a plain JSON Schema', { type: 'object', properties: { path: { type: 'string' } } }, /use Type\.Object/],
     ['the properties of one', { path: Type.String() }, /use Type\.Object/],
     ['null', null, /use Type\.Object/],
     ['a text', 'object', /use Type\.Object/],
+    ['one that checks nothing', { '~standard': { version: 1 } }, /use Type\.Object/],
     ['one without a JSON Schema', throwing, /its input has no JSON Schema: Date cannot be represented/],
+    ['one whose JSON Schema holds itself', describing(circle), /no JSON Schema: Converting circular/],
+    ['one whose JSON Schema is no JSON', describing({ minimum: 1n }), /no JSON Schema: .*BigInt/],
+    ['one whose JSON Schema is a text', describing('object'), /the JSON Schema of its input is no object/],
   ])('%s is refused at once, and hides no other tool', async (_, input, why) => {
     await using space = await createTestSpace({ participants })
     const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])

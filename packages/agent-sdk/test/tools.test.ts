@@ -91,10 +91,9 @@ describe('what a tool gives back', () => {
     const limits = { maxEnvelopeBytes: 2000, maxResultBytes: 2000 }
     await using space = await createTestSpace({ participants, limits })
     const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
-    files.tool('huge', {}, () => 'x'.repeat(3000)).tool('half', {}, () => 'half a \ud83d')
+    files.tool('huge', {}, () => 'x'.repeat(3000))
     files.tool('odd', {}, () => ({ big: 1n }))
     expect(await toolError(ana.call('files/huge'))).toMatchObject({ code: -32603 })
-    expect(await toolError(ana.call('files/half'))).toMatchObject({ code: -32603 })
     expect((await toolError(ana.call('files/odd'))).message).toContain('BigInt')
   })
 })

@@ -161,7 +161,9 @@ const lookaheadChars = 2048
 
 /** What of a text is worth reading: of a much longer one than may be shown, the rest is cut off anyway. */
 export const readable = (text: string, maxLength: number): string =>
-  text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
+  text.length <= maxLength + lookaheadChars
+    ? text
+    : text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
 
 /**
  * Cuts what came of the readable part of a longer text. Where that part ends, half a secret may stand unseen: so many

@@ -148,3 +148,9 @@ describe('what a text takes grows with its length, and no faster', () => {
     expect(ratio).toBeLessThan(80)
   })
 })
+
+test('a text that ends with half a character is no longer for that', () => {
+  const { guard } = compileSafety(defaultSafety)
+  expect(guard('no \ud83d').text).toBe('no \ud83d')
+  expect(guard(`${'a '.repeat(1500)}\ud83d`).text).toBe(`${'a '.repeat(1500)}\ud83d`)
+})

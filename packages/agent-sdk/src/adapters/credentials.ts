@@ -1,3 +1,4 @@
+import { Notice } from '../client/errors.js'
 import type { AgentOptions } from '../model/options.js'
 
 /** A shorter text would be found in any sentence. */
@@ -6,15 +7,12 @@ const minChars = 8
 /** What a provider wants to be kept secret, whatever it looks like. */
 export function listCredentials({
   apiKey = '',
-  baseURL,
   settings,
-}: Pick<AgentOptions, 'apiKey' | 'baseURL' | 'settings'>): string[] {
-  const { username = '', password = '' } =
-    baseURL !== undefined && URL.canParse(baseURL) ? new URL(baseURL) : {}
+}: Pick<AgentOptions, 'apiKey' | 'settings'>): string[] {
   const headers = Object.values(settings?.headers ?? {}).flatMap((value) =>
     value === undefined ? [] : [value],
   )
-  return [apiKey, username, password, ...headers]
+  return [apiKey, ...headers]
 }
 
 /** An error as it may be read by everyone: without these credentials, also in its cause, which a log prints in full. */
@@ -27,7 +25,7 @@ export function withoutCredentials(error: Error, credentials: readonly string[])
   if (!isQuoted(error) && !isQuoted(error.cause)) return error
   const mask = (text: string): string =>
     parts.reduce((rest, part) => rest.replaceAll(part, '[redacted:known-secret]'), text)
-  return new Error(mask(error.message), isQuoted(error.cause) ? {} : { cause: error.cause })
+  return new Notice(mask(error.message), isQuoted(error.cause) ? {} : { cause: error.cause })
 }
 
 /** All that a log would print of it. */

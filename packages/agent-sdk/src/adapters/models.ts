@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { getErrorMessage } from '../client/errors.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 import { type AgentOptions, systemClock, type TranscriptMode, transcriptModes } from '../model/options.js'
 import { Recorder } from '../model/recorder.js'
@@ -44,7 +44,7 @@ async function openRecorder(
   const now = (): number => clock.now()
   let hasFailed = false
   const failed = (name: string): void => {
-    if (!hasFailed) onError(new Error(`a text could not be checked for secrets, and is not kept: ${name}`))
+    if (!hasFailed) onError(new Notice(`a text could not be checked for secrets, and is not kept: ${name}`))
     hasFailed = true
   }
   try {
@@ -52,7 +52,7 @@ async function openRecorder(
     const store = options.transcriptStore ?? (await openFile(id, request, now))
     return store && new Recorder(store, { space, mode, mask, now, onError })
   } catch (error) {
-    onError(new Error(`there is no transcript: ${getErrorMessage(error)}`, { cause: error }))
+    onError(new Notice(`there is no transcript: ${getErrorMessage(error)}`, { cause: error }))
     return undefined
   }
 }

@@ -8,7 +8,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { getErrorMessage } from '../client/errors.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { HttpClient } from '../http/http-client.js'
 import { audienceOf } from './delegation.js'
@@ -207,7 +207,7 @@ export class ConversationLog implements ClientHandler {
       if (this.#hasFailed || this.#client.ended !== undefined) return
       this.#hasFailed = true
       const message = `earlier messages could not be read from the log, and are not remembered: ${getErrorMessage(error)}`
-      this.#parts.onError(new Error(message, { cause: error }))
+      this.#parts.onError(new Notice(message, { cause: error }))
     }
   }
 

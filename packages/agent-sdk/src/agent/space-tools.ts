@@ -1,7 +1,7 @@
 import { Bounded, isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { ToolError } from '../client/errors.js'
+import { Notice, ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import { OwnCapabilities } from '../client/space-state.js'
 import type { ToolResult } from '../client/tool-result.js'
@@ -173,14 +173,14 @@ export class SpaceTools implements ClientHandler {
         chars += size
         if (tools.size === maxTools || chars > maxToolChars) {
           const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-          this.onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+          this.onError(new Notice(`${id} offers more than ${bounds}; the rest is left out`))
           return [...tools.values()]
         }
         const tool = readTool(id, each)
         if (tool === undefined || tools.has(tool.name)) continue
         const problem = findProblem(tool)
         if (problem === undefined) tools.set(tool.name, tool)
-        else this.onError(new Error(`a tool of ${id} is left out: ${problem}`))
+        else this.onError(new Notice(`a tool of ${id} is left out: ${problem}`))
       }
       params = pages.next(list)
     }

@@ -1,4 +1,4 @@
-import { isElicitation } from '@meup/folds'
+import { isElicitation, isObject } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -393,27 +393,29 @@ async function checkInput(
  * participant.
  */
 function toJsonSchema(tool: string, schema: InputSchema): Record<string, unknown> {
-  const refuse = (problem: string, cause?: unknown): never => {
-    throw new TypeError(`the tool ${tool} cannot be offered: ${problem}`, { cause })
+  const refuse = (problem: string, cause?: unknown): TypeError =>
+    new TypeError(`the tool ${tool} cannot be offered: ${problem}`, { cause })
+  if (!isTypeBox(schema) && !isStandard(schema)) {
+    const advice = 'use Type.Object({ … }) of @sinclair/typebox, or a schema of zod, valibot or arktype'
+    throw refuse(`its input is no schema that checks arguments; ${advice}`)
   }
-  if (typeof schema === 'object' && schema !== null) {
-    if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
-    try {
-      if ('~standard' in schema)
-        return schema['~standard'].jsonSchema?.input({ target }) ?? { type: 'object' }
-    } catch (error) {
-      return refuse(`its input has no JSON Schema: ${getErrorMessage(error)}`, error)
-    }
+  try {
+    const json: unknown = isTypeBox(schema) ? schema : schema['~standard'].jsonSchema?.input({ target })
+    const plain: unknown = JSON.parse(JSON.stringify(json ?? { type: 'object' }))
+    if (isObject(plain)) return plain
+  } catch (error) {
+    throw refuse(`its input has no JSON Schema: ${getErrorMessage(error)}`, error)
   }
-  return refuse(
-    'its input is no schema that checks arguments; use Type.Object({ … }) of @sinclair/typebox, or a schema of zod, valibot or arktype',
-  )
+  throw refuse('the JSON Schema of its input is no object')
 }
 
 const target = 'draft-2020-12'
 
-const isTypeBox = (schema: InputSchema): schema is TSchema =>
-  typeof schema === 'object' && !('~standard' in schema) && TypeGuard.IsSchema(schema)
+const isTypeBox = (schema: unknown): schema is TSchema => !isStandard(schema) && TypeGuard.IsSchema(schema)
+
+/** Those of arktype are functions. */
+const isStandard = (schema: unknown): schema is StandardSchema =>
+  typeof Object(Object(schema)['~standard']).validate === 'function'
 
 const formatPathKey = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)

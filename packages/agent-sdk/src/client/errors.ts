@@ -33,6 +33,11 @@ const passing: ReadonlySet<LocalErrorCode> = new Set([
   'queue_full',
 ])
 
+/** A sentence for the operator, who needs no stack to read it. */
+export class Notice extends Error {
+  override readonly name = 'Notice'
+}
+
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   /** Milliseconds for which whoever answered wants to be left alone. */

@@ -62,8 +62,19 @@ function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResult
 function toJson(envelope: object): string {
   const { payload, ...fields } = envelope as { payload?: unknown }
   const json = payload instanceof Verbatim ? payload.json : withExactArguments(payload)
-  return json === undefined ? JSON.stringify(envelope) : addMember(JSON.stringify(fields), 'payload', json)
+  return withWholeCharacters(
+    json === undefined ? JSON.stringify(envelope) : addMember(JSON.stringify(fields), 'payload', json),
+  )
 }
+
+/** Escaped surrogates: a pair, or one alone. */
+const surrogates = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..)/gi
+
+/** Half of a character, as a text that was cut has it, becomes U+FFFD: no reader takes it [MEUP-1.8]. */
+const withWholeCharacters = (json: string): string =>
+  /\\ud/i.test(json)
+    ? json.replaceAll(surrogates, (_, before: string, pair = '\\ufffd') => `${before}${pair}`)
+    : json
 
 /** JSON of the arguments of calls, where it says more than their values. */
 const exact = new WeakMap<object, string>()

@@ -4,7 +4,7 @@ import type { LiveText } from '../agent/deltas.js'
 import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
-import { getErrorMessage } from '../client/errors.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import {
   type Dialogue,
@@ -196,7 +196,7 @@ export class Answering {
   /** What the asker and the operator are to know, beside the answer. Never rejects. */
   async #announce(run: Run, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
-    onError(new Error(text))
+    onError(new Notice(text))
     await run.thought(text).catch(onError)
   }
 

@@ -133,7 +133,7 @@ class Fitter {
   /** A place in the same document: `#/$defs/item`. */
   #resolve(reference: string): Schema | undefined {
     this.#inlined++
-    if (!reference.startsWith('#') || this.#inlined > maxInlined) return undefined
+    if (!/^#(?:\/|$)/.test(reference) || this.#inlined > maxInlined) return undefined
     let place: unknown = this.#root
     for (const part of reference.slice(1).split('/').slice(1)) {
       const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
@@ -162,12 +162,14 @@ function fitItems({ type, items }: Schema): Schema {
 
 /** Alternatives at the top as one object, with what belongs to any of them; the description says what goes together. */
 function mergeAlternatives(schema: Schema): Schema {
-  const { anyOf, oneOf, allOf, ...own } = schema
+  const { anyOf, oneOf, allOf, dependentSchemas, ...own } = schema
   const rest = Object.fromEntries(Object.entries(own).filter(([keyword]) => !refusedAtTop.has(keyword)))
   const together = list(allOf).map(mergeAlternatives)
   const choices = [list(anyOf).map(mergeAlternatives), list(oneOf).map(mergeAlternatives)]
-  if (together.length === 0 && choices.every(({ length }) => length === 0)) return rest
-  const parts = [rest, ...together, ...choices.flat()]
+  const depending = [own.then, own.else, ...Object.values(Object(dependentSchemas))]
+  const sometimes = list(depending).map(mergeAlternatives)
+  if ([...together, ...choices.flat(), ...sometimes].length === 0) return rest
+  const parts = [rest, ...together, ...choices.flat(), ...sometimes]
   const keys = [
     ...new Set(parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {}))),
   ]

@@ -3,6 +3,7 @@ import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
+import { Notice } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
@@ -19,7 +20,7 @@ export type Compaction = 'summary' | 'drop'
 export interface AgentLimits {
   /** Answers of the model in one turn; default 20. */
   readonly steps?: number
-  /** Tokens in one turn, of all requests and answers together; default 1,000,000. */
+  /** Tokens in one turn, of all requests and answers together, checked before tools are called; default 1,000,000. */
   readonly tokens?: number
   /** Milliseconds for one turn, waiting for approvals included; default 900,000. */
   readonly turnMs?: number
@@ -88,7 +89,7 @@ export type ResolvedOptions = Required<
 
 /** An error that was put into words, as those of providers are, needs no stack. */
 function printError(error: unknown): void {
-  const isExplained = error instanceof Error && error.cause !== undefined
+  const isExplained = error instanceof Notice || (error instanceof Error && error.cause !== undefined)
   console.error('agent error:', isExplained ? error.message : error)
 }
 
@@ -170,7 +171,10 @@ export interface ModelOptions {
   readonly settings?: ModelSettings
   /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
   readonly reasoningIsSummary?: boolean
-  /** Whether the answer is shown while it is written; default `true`. */
+  /**
+   * Whether the answer is shown while it is written; default: `true`, at a `baseURL` once its server has told a thought from a text, or
+   * given an answer.
+   */
   readonly live?: boolean
   /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
   readonly replayReasoning?: boolean

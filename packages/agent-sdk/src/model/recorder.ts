@@ -2,7 +2,7 @@ import { type AnyEnvelope, correlations, isThought, Kind } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { defined } from '../client/defined.js'
-import { getErrorMessage } from '../client/errors.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage, SummaryContent } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
 import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
@@ -91,7 +91,7 @@ export class Recorder {
     } catch (error) {
       this.#isOver = true
       const message = `the transcript ends here: ${getErrorMessage(error)}`
-      this.#options.onError(new Error(message, { cause: error }))
+      this.#options.onError(new Notice(message, { cause: error }))
       return undefined
     }
   }

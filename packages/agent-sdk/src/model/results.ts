@@ -80,13 +80,20 @@ function tells(text: string, data: unknown): boolean {
   const collect = (value: unknown): void => {
     if (values.length > maxValues) return
     if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) collect(each)
-    else if (typeof value === 'string' || typeof value === 'number') values.push(String(value))
+    else if (value !== null && value !== undefined) values.push(String(value))
   }
   collect(data)
+  if (values.length === 0) return isEmpty(data)
   if (values.length > maxValues) return text.length >= JSON.stringify(data).length
+  const words = new Set(text.split(notOfWord))
+  const has = (value: string): boolean => (notOfWord.test(value) ? text.includes(value) : words.has(value))
   // As JSON, line breaks and quotes are escaped.
-  return values.every((value) => text.includes(value) || text.includes(JSON.stringify(value).slice(1, -1)))
+  return values.every((value) => has(value) || has(JSON.stringify(value).slice(1, -1)))
 }
+
+/** Between words: a 5 is none of the values in 2025. */
+const notOfWord = /[^\p{L}\p{N}]+/u
+const isEmpty = (data: unknown): boolean => Object.keys(Object(data)).length === 0
 
 function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {
   const { uri, mimeType, size, description } = link

@@ -104,11 +104,11 @@ export async function runModelAgent(
   const onError: TurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  const prepare = async (): Promise<void> => {
-    await ready
-    await toolbox.prepare()
-  }
-  prepare().catch(report)
+  // That it cannot begin is told by the promise.
+  ready.then(
+    () => toolbox.prepare().catch(report),
+    () => {},
+  )
   setDefaultHooks({
     compact: async () => {
       const { note } = await ready

@@ -5,6 +5,7 @@ import { guardText } from '../agent/guard-text.js'
 import { SpaceTools } from '../agent/space-tools.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from '../agent/tool-choice.js'
 import type { BaseClient } from '../client/base-client.js'
+import { Notice } from '../client/errors.js'
 import { type AskedArguments, askArguments } from './rationale.js'
 
 /** A tool as it is offered to a model. */
@@ -87,7 +88,7 @@ export class Toolbox {
     if (count <= maxOffered || this.#hasWarned) return
     this.#hasWarned = true
     const advice = "choose with the option tools, such as ['files/read_*', '!files/write_*']"
-    this.#onError(new Error(`there are ${count} tools, and the model gets ${maxOffered} of them: ${advice}`))
+    this.#onError(new Notice(`there are ${count} tools, and the model gets ${maxOffered} of them: ${advice}`))
   }
 }
 

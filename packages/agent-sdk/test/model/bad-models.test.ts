@@ -134,7 +134,7 @@ describe('a model', () => {
     [
       'that sends no stream',
       { headers: { 'content-type': 'text/html' }, body: '<html>' },
-      'qwen3 at * answered with a web page',
+      'qwen3 at * answered with a web page; check its address, and whether it needs a login',
     ],
     [
       'that repeats itself',

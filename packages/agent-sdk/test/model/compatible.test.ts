@@ -99,12 +99,34 @@ describe('a model at a baseURL', () => {
     expect(JSON.stringify(here.heard.all).split(thought)).toHaveLength(2)
   })
 
-  test('has a name and a proper address', async () => {
+  test('has a name', async () => {
     const baseURL = 'http://127.0.0.1:9/v1'
     await using here = await stage([])
     const unnamed = here.bot.agent({ model: here.model, baseURL })
     await expect(unnamed).rejects.toThrow('`model` is the name of a model there')
-    const elsewhere = here.bot.agent({ model: 'qwen3', baseURL: 'localhost' })
-    await expect(elsewhere).rejects.toThrow('the baseURL localhost is no URL')
+  })
+
+  test.each([
+    'localhost',
+    'localhost:11434/v1',
+    '127.0.0.1:11434',
+    'ftp://127.0.0.1/v1',
+    'http://a:99999/v1',
+  ])('is not begun at an address that nothing can be fetched from: %s', async (baseURL) => {
+    await using here = await stage([])
+    const begun = here.bot.agent({ model: 'qwen3', baseURL })
+    await expect(begun).rejects.toThrow(`the baseURL ${baseURL} is no URL that begins with http:// or https`)
+  })
+
+  test.each([
+    'http://me:acme-7731@127.0.0.1/v1',
+    'https://acme-7731@a.example/v1',
+    'me:acme-7731@a.example/v1',
+  ])('is not begun at an address with a password, which nothing quotes: %s', async (baseURL) => {
+    await using here = await stage([])
+    const begun = here.bot.agent({ model: 'qwen3', baseURL })
+    const error = await begun.catch((reason: unknown) => reason)
+    expect(inspect(error)).toContain('give the apiKey, or the header authorization in the settings')
+    expect(inspect(error)).not.toContain('acme')
   })
 })

@@ -118,6 +118,27 @@ const odd: readonly [name: string, schema: Record<string, unknown>][] = [
   ],
   ['a reference to itself', { type: 'object', properties: { a: { $ref: '#/properties/a' } } }],
   [
+    'properties that depend on others',
+    {
+      type: 'object',
+      properties: { kind: text },
+      required: ['kind'],
+      allOf: [
+        {
+          if: { properties: { kind: { const: 'a' } } },
+          // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+          then: { properties: { a: text }, required: ['a'] },
+          else: { properties: { b: number } },
+        },
+      ],
+      dependentSchemas: { a: { properties: { c: { type: 'string', const: 'x' } } } },
+    },
+  ],
+  [
+    'a reference to an anchor',
+    { type: 'object', properties: { a: { $ref: '#foo' } }, $defs: { foo: { $anchor: 'foo', ...text } } },
+  ],
+  [
     'a list of anything',
     { type: 'object', properties: { a: { type: 'array' }, b: { type: ['array', 'null'], items: null } } },
   ],
@@ -145,6 +166,12 @@ test('keeps what it asks for', () => {
   })
   expect(of('oneOf without a type').properties).toEqual({ a: { anyOf: [text, number] } })
   expect(of('allOf')).toEqual({ type: 'object', properties: { a: text, b: text }, required: ['a', 'b'] })
+  expect(of('properties that depend on others')).toEqual({
+    type: 'object',
+    properties: { kind: text, a: text, b: number, c: { type: 'string', const: 'x' } },
+    required: ['kind'],
+  })
+  expect(of('a reference to an anchor').properties).toEqual({ a: {} })
   expect(of('$ref').properties).toEqual({ a: { type: 'object', properties: { b: text } } })
   expect(of('$ref of an earlier draft')).toEqual({
     type: 'object',

@@ -52,3 +52,10 @@ test('nothing, once it is asked to clear its memory', async () => {
   expect(listPrompt(here)).toEqual(['ana: two'])
   expect(here.heard.all.filter(byKind(Kind.chat))).toHaveLength(4)
 })
+
+test('nothing blank of its own, which some providers refuse', async () => {
+  await using here = await stage(always)
+  for (const text of [' ', '\n']) await here.bot.chat(text)
+  await here.ask('one')
+  expect(listPrompt(here)).toEqual(['ana: one'])
+})

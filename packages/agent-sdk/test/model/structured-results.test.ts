@@ -19,6 +19,10 @@ describe('the data of a result', () => {
     ['a part of it', 'Issue 7', issues],
     ['a count', '1 issue', { total: 1, issues: ['crash'] }],
     ['nothing', '', issues],
+    ['a word, and the data says no', 'Done.', { success: false, error: null }],
+    ['a word, and there is nothing', 'Issues listed.', { issues: [] }],
+    ['a word, and it is unknown', 'Weather:', { degrees: null }],
+    ['about another number', 'Report of 2025-11-28', { total: 5, pages: 8 }],
   ])('is read, if the text is %s', async (_, text, data) => {
     const value = await read(text, data)
     expect(value).toContain(JSON.stringify(data))
@@ -30,6 +34,9 @@ describe('the data of a result', () => {
     ['its JSON, indented', JSON.stringify(issues, null, 2), issues],
     ['all of it in other words', '- 7: It "fails"\nhere', issues],
     ['a text about values alone', 'It is true.', { is: true, none: null }],
+    ['the value', '-3.5', { result: -3.5 }],
+    ['a sentence with it', 'There are 5, in "C:\\a b".', { count: 5, in: 'C:\\a b' }],
+    ['all there is to say', 'Done.', {}],
   ])('is not read twice, if the text is %s', async (_, text, data) => {
     expect(await read(text, data)).toBe(text)
   })

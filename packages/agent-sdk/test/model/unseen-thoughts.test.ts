@@ -118,3 +118,25 @@ test('a server whose template begins the thought is found out by its first answe
   expect(await isLive(unmarked, unmarked)).toBe(false)
   expect(await isLive(unmarked, marked, marked)).toBe(false)
 })
+
+test.each<[name: string, isLive: boolean, ...deltas: object[]]>([
+  ['thoughts in a field of their own', true, { reasoning_content: raw }, { content: 'It is ' }],
+  ['thoughts in another field', true, { reasoning: raw }, { content: 'It is ' }],
+  ['nothing but text', false, { content: 'It is ' }],
+  ['blank thoughts', false, { reasoning_content: '\n' }, { content: 'It is ' }],
+  ['text before its thoughts', false, { content: 'It' }, { reasoning_content: raw }, { content: ' is ' }],
+])('of a server that gives %s, the first answer is shown live: %s', async (_, isLive, ...deltas) => {
+  const shown = deferred<boolean>()
+  async function* body(): AsyncGenerator<string> {
+    yield events(...deltas.map((each) => delta(each)))
+    await Promise.race([shown.promise, ...(isLive ? [] : [setTimeout(300)])])
+    yield completion('stop', { content: '5.' })
+  }
+  const { baseURL } = await serveModel([{ body: body() }])
+  await using here = await stage([], { model: 'm', baseURL })
+  here.ana.on('envelope', ({ kind }) => kind === Kind.chatDelta && shown.resolve(true))
+  expect(await here.ask()).toBe('It is 5.')
+  shown.resolve(false)
+  expect(await shown.promise).toBe(isLive)
+  expect(JSON.stringify(here.heard.all)).not.toContain(raw)
+})

@@ -232,6 +232,7 @@ export class AiDialogue implements Dialogue {
       onStall: () => stop.abort('the model said nothing'),
     })
     let hasBegun = false
+    let isLive: boolean | undefined
     try {
       const { fullStream } = this.#stream(request, AbortSignal.any([signal, stop.signal]))
       for await (const part of fullStream) {
@@ -241,12 +242,15 @@ export class AiDialogue implements Dialogue {
           listener.send(this.#toPrompt(request))
         }
         const text = collector.push(part)
-        if (text !== '' && served.liveness.mayShow) listener.say(text)
+        // What comes after the beginning is nothing to be shown alone.
+        if (text !== '') isLive ??= served.liveness.mayShow
+        if (text !== '' && isLive && served.liveness.mayShow) listener.say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
         else if (part.type === 'tool-input-delta') guard.push(part.delta)
         const thought =
           part.type === 'reasoning-delta' ? part.text : part.type === 'reasoning-end' ? '\n\n' : ''
         if (thought !== '') listener.think({ text: thought, isSummary: served.isSummary })
+        if (thought.trim() !== '') served.liveness.onThought()
       }
       if (watch.isStalled) throw new Error('stalled')
       const { end } = collector.step(served.isSummary)

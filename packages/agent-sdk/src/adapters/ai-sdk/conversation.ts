@@ -117,7 +117,9 @@ function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
  */
 function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
   if (message.role === 'tool') return withoutMedia(message, model)
-  if (message.role !== 'assistant' || typeof message.content === 'string') return message
+  if (message.role !== 'assistant') return message
+  // Some providers refuse blank texts.
+  if (typeof message.content === 'string') return message.content.trim() === '' ? undefined : message
   const isOwn = by === model
   const content = message.content.flatMap((part): AssistantParts => {
     const isAttached = isOwn && 'providerOptions' in part && part.providerOptions !== undefined

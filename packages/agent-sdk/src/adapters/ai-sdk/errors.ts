@@ -1,5 +1,5 @@
 import type { APICallError } from 'ai'
-import { getErrorMessage } from '../../client/errors.js'
+import { getErrorMessage, Notice } from '../../client/errors.js'
 import { withoutCredentials } from '../credentials.js'
 import { NoStreamError } from './fetch-stream.js'
 import { findWords, isPage, quoteWords, readStreamError, readWords, toWords } from './provider-words.js'
@@ -108,7 +108,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
     isBadHeader(error)
       ? {
           what: 'could not be asked: a header holds a character that no header can',
-          remedy: 'check the API key for line breaks',
+          remedy: 'check the API key and the headers for line breaks, quotation marks and the like',
           cause: undefined,
         }
       : undefined,
@@ -123,13 +123,14 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
       ? {
           what: isPage(error.body) ? 'answered with a web page' : 'gave no answer',
           said: readWords(error.body),
-          remedy: hintAtAddress(of.baseURL),
+          remedy: hintAtAddress(of.baseURL) || (isPage(error.body) ? checkAddress : ''),
         }
       : undefined,
   ({ ai, error }) => {
     if (!isNonsense(ai, error)) return undefined
     // All else of the response may be reasoning that must not be shown.
-    const said = ai.TypeValidationError.isInstance(error) ? findWords(Object(error.value).error) : ''
+    const value = ai.TypeValidationError.isInstance(error) ? Object(error.value) : {}
+    const said = findWords('choices' in value ? value.error : value)
     return said === '' ? nonsense : { what: 'failed', said }
   },
   (failed) => {
@@ -175,7 +176,7 @@ function describeCall(failed: Failed, error: APICallError): Description {
     const said = error.message.replace(/^Cannot connect to API: /, '')
     return {
       what: 'cannot be reached',
-      said,
+      said: /SSL routines:[^:]*:([^:]+)/.exec(said)?.[1] ?? said,
       words: '',
       remedy: getRemedyOfSilence(error, failed.of),
       isPassing,
@@ -191,7 +192,7 @@ function describeCall(failed: Failed, error: APICallError): Description {
     what: `answered ${status}`,
     said: isAboutKey ? '' : said,
     words: mayAdapt(status) ? `${said} ${body}` : '',
-    remedy: getRemedy(status, failed.of, waitMs),
+    remedy: getRemedy(status, failed.of, waitMs, said),
     isPassing,
     waitMs,
   }
@@ -213,7 +214,8 @@ export function explainFailure({ what, remedy, cause }: Failure, of: FailingMode
   const text = [`${of.title} ${happened}`, remedy]
     .filter((part) => part !== '')
     .join(/^answered \d+$/.test(what) ? ': ' : '; ')
-  return withoutCredentials(new Error(text, cause === undefined ? {} : { cause }), of.credentials)
+  const error = cause === undefined ? new Notice(text) : new Error(text, { cause })
+  return withoutCredentials(error, of.credentials)
 }
 
 const nonsense = { what: 'sent what makes no sense' }
@@ -221,13 +223,16 @@ const nonsense = { what: 'sent what makes no sense' }
 /** The platform quotes the value that it refuses. */
 function isBadHeader(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return /\bheader value\b|\bheader content\b/i.test(error.message) || isBadHeader(error.cause)
+  return (
+    /\bheader (?:value|content|name)\b|\binvalid \S+ header\b|\bByteString\b/i.test(error.message) ||
+    isBadHeader(error.cause)
+  )
 }
 
 const isNonsense = ({ JSONParseError, TypeValidationError }: Ai, error: unknown): boolean =>
   JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)
 
-type Remedy = (of: FailingModel, waitMs: number | undefined) => string
+type Remedy = (of: FailingModel, waitMs: number | undefined, said: string) => string
 
 const askAgain: Remedy = (_, waitMs) => `ask again ${waitMs === undefined ? 'later' : describeWait(waitMs)}`
 /** By status; of all others above 500 the one of 500. */
@@ -235,26 +240,52 @@ const remedies: Readonly<Record<number, Remedy>> = {
   401: () => 'it needs a valid API key',
   402: () => 'its account needs credit',
   403: ({ name }) => `its API key may not use ${name}`,
-  404: ({ name, baseURL }) => hintAtAddress(baseURL) || `is ${name} the name of a model there?`,
-  405: ({ baseURL }) => hintAtAddress(baseURL) || 'check its address',
+  404: ({ name, baseURL }, _, said) =>
+    (/\bmodel\b/i.test(said) ? '' : hintAtAddress(baseURL)) || `is ${name} the name of a model there?`,
+  405: ({ baseURL }) => hintAtAddress(baseURL) || checkAddress,
   408: askAgain,
   429: askAgain,
   500: askAgain,
 }
 
-const getRemedy = (status: number, of: FailingModel, waitMs: number | undefined): string =>
-  remedies[Math.min(status, 500)]?.(of, waitMs) ?? ''
+const checkAddress = 'check its address, and whether it needs a login'
+
+const getRemedy = (status: number, of: FailingModel, waitMs: number | undefined, said: string): string =>
+  /HTTPS (?:server|port)/i.test(said)
+    ? tryAddress(of.baseURL?.replace(/^http:/i, 'https:'))
+    : (remedies[Math.min(status, 500)]?.(of, waitMs, said) ?? '')
+
+const tryAddress = (address: string | undefined): string =>
+  address === undefined ? '' : `try the baseURL ${address}`
+
+/** Endings of paths that are those of requests. */
+const requestPath = /(?:\/chat)?\/(?:completions|responses|models|messages|generate|chat)\/?$/
 
 /** Advice about an unusual address: the address of most servers ends in `/v1`. */
 function hintAtAddress(address: string | undefined): string {
-  if (address === undefined) return ''
-  const [base, ...more] = address.split(/\/(?:chat\/)?completions|\/responses/)
-  if (more.length > 0) return `the baseURL ends too late: try ${base}`
-  return /\/v\d|\/openai\b|\/api\b/.test(address) ? '' : `try the baseURL ${address.replace(/\/$/, '')}/v1`
+  if (address === undefined || !URL.canParse(address)) return ''
+  const { origin, pathname } = new URL(address)
+  const path = pathname.replace(/\/$/, '')
+  const base = path.replace(requestPath, '').replace(/(\/v\d+)\1$/, '$1')
+  if (base !== path) return `the baseURL ends too late: try ${origin}${base.replace(/^\/api$/, '/v1')}`
+  if (path === '/api') return tryAddress(`${origin}/v1`) // Ollama's own protocol.
+  return /\/v\d|\/openai\b|\/api\b/.test(path) ? '' : tryAddress(`${origin}${path}/v1`)
 }
 
-function getRemedyOfSilence(error: Error, { baseURL }: FailingModel): string {
-  const isCircle = /redirect/.test(`${error.message} ${getErrorMessage(error.cause)}`)
-  if (isCircle) return 'check its address, and whether it needs a login'
-  return baseURL === undefined ? 'check the network' : 'check that its server runs there'
+/** Advice by what the platform says of a connection. */
+const silences: readonly (readonly [RegExp, Remedy])[] = [
+  [/redirect/, () => checkAddress],
+  [
+    /wrong version number|packet length too long/,
+    ({ baseURL }) => tryAddress(baseURL?.replace(/^https:/i, 'http:')),
+  ],
+  [/certificate|CERT_/, () => 'its certificate is not known here: set NODE_EXTRA_CA_CERTS'],
+  [/ENOTFOUND|EAI_AGAIN/, () => 'check the name of its server, and the network'],
+  [/bad port|unknown scheme/, () => 'check its address'],
+]
+
+function getRemedyOfSilence(error: Error, of: FailingModel): string {
+  const said = `${error.message} ${getErrorMessage(error.cause)}`
+  const found = silences.find(([words]) => words.test(said))?.[1](of, undefined, said)
+  return found ?? (of.baseURL === undefined ? 'check the network' : 'check that its server runs there')
 }

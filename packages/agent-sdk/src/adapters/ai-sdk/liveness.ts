@@ -3,7 +3,7 @@ import type { ModelOptions } from '../../model/options.js'
 /**
  * Whether answers are shown while they are written. A server that knows nothing of its model's thoughts gives them as text, perhaps
  * without their beginning, which the template wrote: nobody can tell them from an answer until they end. So nothing is shown of
- * what a server at a `baseURL` writes until it has given one answer without such thoughts.
+ * what a server at a `baseURL` writes until it has given thoughts in a field of their own, or one answer without such thoughts.
  */
 export class Liveness {
   #mayShow: boolean
@@ -16,6 +16,11 @@ export class Liveness {
 
   get mayShow(): boolean {
     return this.#mayShow
+  }
+
+  /** The server has told a thought from the text, in a field of its own: what comes as text is none. */
+  onThought(): void {
+    if (!this.#isKnown) this.#mayShow = true
   }
 
   /** `isUnmarked`: some of the text was a thought that began without a mark. */

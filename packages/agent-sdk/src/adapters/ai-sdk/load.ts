@@ -47,7 +47,7 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
   const { model, baseURL, apiKey } = options
   if (baseURL === undefined) return new ServedModel(options)
   if (typeof model !== 'string') throw new Error('with a baseURL, `model` is the name of a model there')
-  if (!URL.canParse(baseURL)) throw new Error(`the baseURL ${baseURL} is no URL`)
+  checkAddress(baseURL)
   const { createOpenAICompatible } = await importCompatible(directory)
   const key = apiKey !== undefined && { apiKey: readCredential(apiKey, 'apiKey') }
   return new ServedModel(options, (getTerms) =>
@@ -60,6 +60,16 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
       ...key,
     })(model),
   )
+}
+
+/** Throws where no request can be made to an address. */
+function checkAddress(baseURL: string): void {
+  if (/^(?:\w+:)?\/*[^/]*@/.test(baseURL)) {
+    const advice = 'give the apiKey, or the header authorization in the settings'
+    throw new Error(`the baseURL holds a name or a password, with which nothing can be fetched; ${advice}`)
+  }
+  if (!URL.canParse(baseURL) || !/^https?:/i.test(baseURL))
+    throw new Error(`the baseURL ${baseURL} is no URL that begins with http:// or https://`)
 }
 
 /** Changes to requests for which the package has no setting. */

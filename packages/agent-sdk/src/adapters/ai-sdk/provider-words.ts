@@ -14,31 +14,63 @@ export const quoteWords = (said: string, getSent: () => string): string =>
 
 export const isPage = (body: string): boolean => /^\s*<(?:!|html|head|body)/i.test(body)
 
-/** Fields in which servers say what went wrong, the most telling first. */
+/** Fields in which servers say what went wrong, the most telling first; however they are spelled. */
 const wordFields = [
-  'error_description',
+  'errordescription',
   'message',
-  'Message',
+  'errormessage',
+  'errormsg',
+  'statusmsg',
+  'faultstring',
   'detail',
   'msg',
   'error',
+  'err',
   'errors',
   'reason',
   'title',
   'details',
 ]
+/** Fields that hold such fields; a text in them is the answer of a model. */
+const outerFields = ['fault', 'baseresp', 'response', 'data']
+
+const plainName = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase()
+
+/** Elements of pages, and of errors in XML, that say what went wrong. */
+const wordElements = /<(title|message|h1)\b[^>]*>([^<]+)/i
 
 /** Returns a server's words about a failure from JSON of any shape, a web page or a text; `''` = none. */
 export function readWords(body: string): string {
-  if (isPage(body)) return /<title[^>]*>([^<]*)/i.exec(body)?.[1]?.trim() ?? ''
-  return findWords(body.replace(/^data:\s*/, ''))
+  if (/^\s*</.test(body)) {
+    const found = wordElements.exec(body)?.[2]
+    return found === undefined && !isPage(body) ? body.trim() : decodeEntities(found ?? '').trim()
+  }
+  const event = /^data:\s*(.*)$/m.exec(body)?.[1]
+  const [line = ''] = body.trimStart().split(/\r?\n/, 1)
+  return findWords(event ?? (parse(body) === undefined && parse(line) !== undefined ? line : body))
 }
+
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+}
+const decodeEntities = (text: string): string =>
+  text.replace(/&(?:#(\d{1,6})|(\w{2,5}));/g, (whole, code, name) =>
+    code === undefined ? (entities[name] ?? whole) : String.fromCodePoint(Number(code)),
+  )
 
 export function findWords(value: unknown, depth = 0): string {
   if (depth > 6) return ''
   if (typeof value === 'string') {
-    const json = /^\s*[[{]/.test(value) ? parse(value) : undefined
-    return json === undefined ? value.trim() : findWords(json, depth + 1)
+    // Some quote in their words what another server said.
+    const [, before = '', after = ''] = /^([^[{"]*)([[{"].*)$/s.exec(value.trim()) ?? []
+    const json = parse(after)
+    const words = json === undefined ? '' : findWords(json, depth + 1)
+    return json === undefined || (words === '' && before !== '') ? value.trim() : `${before}${words}`
   }
   if (Array.isArray(value)) {
     const all = value.slice(0, 3).map((each) => findWords(each, depth + 1))
@@ -46,7 +78,14 @@ export function findWords(value: unknown, depth = 0): string {
   }
   if (typeof value !== 'object' || value === null) return ''
   const fields: Readonly<Record<string, unknown>> = { ...value }
-  const said = wordFields.map((name) => findWords(fields[name], depth + 1)).find((text) => text !== '') ?? ''
+  const named = new Map(Object.entries(fields).map(([name, each]) => [plainName(name), each]))
+  const outer = outerFields.map((name) => named.get(name)).filter((each) => typeof each === 'object')
+  const found = [...wordFields.map((name) => named.get(name)), ...outer].map((each) =>
+    findWords(each, depth + 1),
+  )
+  const { code } = fields
+  const hasName = typeof code === 'string' && /[a-z]/i.test(code)
+  const said = found.find((text) => text !== '') ?? (hasName ? code : '')
   // Where in the request, as FastAPI says; what another server said, as OpenRouter does.
   const place = Array.isArray(fields.loc) ? `${fields.loc.join('.')}: ` : ''
   const raw = findWords(Object(fields.metadata).raw, depth + 1)

@@ -55,57 +55,72 @@ const set =
   ({ terms }) =>
     terms[name] === value ? undefined : { [name]: value }
 
+/** Matches any of these, whatever their case. */
+const any = (...patterns: readonly RegExp[]): RegExp =>
+  new RegExp(patterns.map(({ source }) => source).join('|'), 'is')
+
 /** Providers' words about a request that is longer than the context of the model. */
-const tooLong = new RegExp(
-  [
-    /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
-    /(?:prompt|input|request|conversation)(?: \w+)* (?:is|are) too (?:long|large)/, // Anthropic, Amazon Bedrock, Groq
-    /(?:token count|tokens?).{0,60}exceeds?|exceed\w* .{0,40}token/, // Google, Kimi
-    /maximum prompt length|too many (?:input )?tokens|reduce (?:the length|your message)/, // xAI, DeepSeek, Groq
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-  'is',
+const tooLong = any(
+  /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)|n_ctx/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
+  /(?:prompt|input|request|conversation|message)(?: \w+)* (?:is |are |was )?too (?:long|large)/, // Anthropic, Amazon Bedrock, Groq, Azure
+  /(?:entity|payload|content|body) too large|request_too_large|tokens_limit_reached/, // Proxies, Anthropic, GitHub Models
+  /(?:token count|tokens?).{0,60}exceeds?|exceed\w* .{0,40}token|token count is \d+ but/, // Google, Kimi
+  /longer than (?:the )?(?:\w+ )?(?:max\w*|model\S*|\d+ tokens)/, // vLLM, Hugging Face
+  /(?:prompt|input|request)\b.{0,30}exceeds? (?:the )?max\w* (?:\w+ )?(?:length|size)|input length should be/, // NVIDIA NIM, DeepInfra, GLM, DashScope
+  /(?:inputs|tokens).{0,30}must (?:be <=|have less than) \d+/, // Text Generation Inference
+  /maximum prompt length|too many (?:input )?tokens|reduce (?:the length|your message)|(?:超|过)长/, // xAI, DeepSeek, Groq, GLM
 )
 
 export const isTooLong = (words: string): boolean => tooLong.test(words)
 
+/** Words that somebody does not take something, before or after its name. */
+const untaken = String.raw`unsupported|unexpected|unknown|unrecognized|extra\b|extra_forbidden|not (?:be )?(?:supported|permitted|allowed|enabled|one of)|(?:not|n't) support`
+const refuses = (name: string): RegExp =>
+  new RegExp(`(?:${name}).{0,80}(?:${untaken})|(?:${untaken}).{0,80}(?:${name})`, 'is')
+
+const refusesThoughts = refuses('reasoning_content')
+
 /** Refusals and the changes that answer them: the first row applies that matches and has something to change. */
 const rows: readonly Row[] = [
-  { says: /stream_options|include_usage/i, change: set('asksUsage', false) },
+  { says: /stream[_ ]options?|include_usage/i, change: set('asksUsage', false) },
   {
-    // Groq, Cerebras, Mistral.
-    says: /reasoning_content\W.{0,80}\b(?:unsupported|not (?:supported|permitted|allowed)|unexpected|extra)|(?:unsupported|unexpected|unknown|extra)\b.{0,80}reasoning_content/is,
-    change: set('returnsReasoning', false),
-  },
-  // DeepSeek, Kimi, MiMo.
-  {
-    says: /reasoning_content.{0,80}(?:must|missing|required|expected|provide|pass)|(?:must|missing|required|expected|provide|pass).{0,80}reasoning_content/is,
-    change: set('returnsReasoning', true),
+    // Groq, Cerebras and Mistral do not take it; DeepSeek, Kimi and MiMo miss it.
+    says: /reasoning_content/i,
+    change: (refused) => set('returnsReasoning', !refusesThoughts.test(refused.words))(refused),
   },
   {
     says: /verified to (?:generate|use) reasoning|reasoning[._]summary/i,
     change: set('asksReasoning', false),
   },
   {
-    says: /reasoning[._]effort|enable_thinking|(?:not|n't) support (?:thinking|reasoning)/i,
+    says: any(/reasoning[._ ]effort|enable_thinking/, refuses('\\b(?:thinking|reasoning)\\b')),
     change: set('takesEffort', false),
   },
   { says: tooLong, change: shorten },
   { says: /role '?user'? after (?:the )?role '?tool/i, change: set('takesUserAfterTool', false) },
   {
     // Templates of Gemma and Mistral: roles are in turn, and the system prompt is none of them.
-    says: /system (?:role|message|prompt)\w* (?:is |are )?not (?:supported|allowed)|roles? must alternate|only (?:the )?user,? (?:and )?(?:assistant|model)|(?:unknown|invalid|unsupported|unexpected) role:? '?system/i,
+    says: any(
+      refuses('(?:system|developer) (?:role|message|prompt|instruction)'),
+      refuses(String.raw`\brole\b.{0,30}['"\x60]system|['"\x60]system['"\x60]`), // OpenAI
+      /roles? must alternate|only (?:the )?user,? (?:and )?(?:assistant|model)|(?:role.{0,20} 'user',? (?:or|and) 'assistant')/,
+      /invalid role:? '?system/,
+    ),
     change: set('takesSystem', false),
   },
   {
-    // Groq, Ollama, OpenRouter, vLLM without a parser.
-    says: /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)|(?:tool|function)s?(?: \w+)?[`'"]? (?:is|are) not supported|tool choice requires/i,
-    change: set('takesTools', false),
+    says: /schema|properties|property keys|function_?declarations|tools[[.]\d|invalid function|function\W.{0,80}parameters|tool parameters|grammar|\b(?:one|any|all)Of\b|\$ref/i,
+    change: simplifyTools,
   },
   {
-    says: /schema|properties|property keys|function_?declarations|tools[[.]\d|invalid function|function\W.{0,80}parameters|\b(?:one|any|all)Of\b|\$ref/i,
-    change: simplifyTools,
+    // Groq, Ollama, OpenRouter, Gemma at Google, vLLM without a parser, llama.cpp without a template.
+    says: any(
+      /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)/,
+      /(?:tool|function)s?(?: \w+)?['"\x60]? (?:is|are) not (?:supported|enabled)|function call\w* is not enabled/,
+      /tool choice requires|requires --jinja/,
+      /(?:unsupported|unknown|unrecognized)(?: \w+)* (?:parameter|field|argument)[^.]{0,12}\btools\b|\btools\b['"\x60]?: extra/,
+    ),
+    change: set('takesTools', false),
   },
 ]
 
@@ -118,6 +133,9 @@ export function adaptTerms(refused: Refused): Partial<Terms> | undefined {
   return undefined
 }
 
+/** Numbers may be something else than tokens. */
+const minShare = 0.1
+
 /** Numbers of tokens, if the refusal has both the limit and what there was, say how much has to go. */
 function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefined {
   if (minChars >= chars) return undefined
@@ -125,7 +143,7 @@ function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefine
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
   // More numbers than two may be anything.
-  const share = tokens.length === 2 ? (0.95 * limit) / given : 0.5
+  const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }
 

@@ -1,11 +1,57 @@
 /** Milliseconds of a unit of time. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const unit = `(ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)`
-const piece = new RegExp(String.raw`(\d+(?:\.\d+)?)\s*${unit}(?![a-z])`, 'gi')
-/** Like `20 s`, `1m30s`, `7 minutes and 12 seconds`, `PT1M30S`. */
-const duration = new RegExp(String.raw`^(?:P?T?\s*(?:\d+(?:\.\d+)?)\s*${unit}\s*(?:,|and)?\s*)+$`, 'i')
-/** A number of seconds that is one since the epoch. */
-const minEpochSeconds = 1e9
+const unit = `(m(?:illi)?s(?:ec(?:ond)?s?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![a-z])`
+const number = String.raw`\d+(?:\.\d+)?`
+const piece = new RegExp(String.raw`(${number})\s*${unit}`, 'gi')
+/** Like `20 s`, `1m30s`, `7 minutes and 12 seconds`. */
+const duration = String.raw`(?:${number}\s?${unit}\s?(?:, ?|and )?)+`
+const date = String.raw`\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)`
+/** Stands in JSON and in sentences between a word and what it says. */
+const gap = String.raw`[^\d"]{0,30}"?[^\d"]{0,4}"?`
+const again = '(?:try again|retry|wait|resets?)'
+
+/** Numbers from which on they are seconds, and milliseconds, since the epoch. */
+const [minEpochSeconds, minEpochMs] = [1e9, 1e12]
+/** Nobody means a longer wait. */
+const maxMs = 366 * 86_400_000
+
+interface Form {
+  readonly says: RegExp
+  /** Milliseconds from now on. */
+  read(found: string, now: number): number
+}
+
+const untilDate = (found: string, now: number): number => Date.parse(found) - now
+
+/** How `Retry-After` is written. */
+const headerForms: readonly Form[] = [
+  {
+    // Proxies repeat it: `20, 20`.
+    says: new RegExp(`^"?\\+?(${number})"?(?:\\s*[,;].*)?$`),
+    read: (found, now) => {
+      const count = Number(found)
+      if (count >= minEpochMs) return count - now
+      return count * 1000 - (count >= minEpochSeconds ? now : 0)
+    },
+  },
+  { says: new RegExp(`^(${duration})$`, 'i'), read: sum },
+  { says: /^P(.*\d[DHMS])$/i, read: (found) => sum(found.replace(/T/i, ' ')) },
+  { says: /^(.*(?:\d{4}|-[a-z]{3}-\d\d).*)$/i, read: untilDate },
+]
+
+/** How the body of a refusal says it: `Please try again in 7m12s`, `"retryDelay":"34s"`, `"resets_in_seconds": 90`. */
+const bodyForms: readonly Form[] = [
+  { says: new RegExp(`${again}${gap}(${duration})`, 'i'), read: sum },
+  { says: new RegExp(`${again}${gap}(${date})`, 'i'), read: untilDate },
+  {
+    says: new RegExp(`(?:retry|reset)\\w*_(?:ms|millis\\w*)"?:\\s*"?(${number})`, 'i'),
+    read: (found) => Number(found),
+  },
+  {
+    says: new RegExp(`(?:retry|resets?)[_ -]?(?:after|in|delay)\\w*"?:?\\s*"?(${number})\\b`, 'i'),
+    read: (found) => Number(found) * 1000,
+  },
+]
 
 /** Reads the wait that response headers ask for, in milliseconds; `undefined` = none, or in an unknown form. */
 export function readWait(
@@ -13,34 +59,30 @@ export function readWait(
   now = Date.now(),
 ): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '')
-  return ms >= 0 ? ms : parseWait(headers['retry-after'], now)
+  return ms >= 0 ? ms : read(headerForms, headers['retry-after']?.trim() ?? '', now)
 }
 
-/** Reads the wait that the body of a refusal asks for, in milliseconds: `Please try again in 7m12s`, `"retryDelay":"34s"`. */
-export function findWait(body: string): number | undefined {
-  const found = /(?:try again|retry|wait)[^\d"]{0,30}"?[^\d"]{0,4}"?((?:\d+(?:\.\d+)?\s*[a-z]+\s*)+)/i.exec(
-    body,
-  )?.[1]
-  const ms = sum(found ?? '')
-  return ms > 0 ? ms : undefined
+/** Reads the wait that the body of a refusal asks for, in milliseconds; `undefined` = none. */
+export function findWait(body: string, now = Date.now()): number | undefined {
+  const ms = read(bodyForms, body, now)
+  return ms === 0 ? undefined : ms
 }
 
-function parseWait(text: string | undefined, now: number): number | undefined {
-  const given = text?.trim() ?? ''
-  if (/^\d+(?:\.\d+)?$/.test(given)) {
-    const seconds = Number(given)
-    return seconds < minEpochSeconds ? seconds * 1000 : Math.max(0, seconds * 1000 - now)
+function read(forms: readonly Form[], text: string, now: number): number | undefined {
+  for (const { says, read } of forms) {
+    const found = says.exec(text)?.[1]
+    const ms = found === undefined ? Number.NaN : read(found, now)
+    if (ms <= maxMs) return Math.max(0, ms)
   }
-  if (duration.test(given)) return sum(given)
-  const date = /\d{4}/.test(given) ? Date.parse(given) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return undefined
 }
 
-const sum = (text: string): number =>
-  [...text.matchAll(piece)].reduce((total, [, count, name = '']) => {
-    const key = name.toLowerCase() === 'ms' ? 'ms' : (name[0] ?? '').toLowerCase()
+function sum(text: string): number {
+  return [...text.matchAll(piece)].reduce((total, [, count, name = '']) => {
+    const key = /^m(?:illi)?s/i.test(name) ? 'ms' : (name[0] ?? '').toLowerCase()
     return total + Number(count) * (units[key] ?? 0)
   }, 0)
+}
 
 /** For people: `in 7 s`, `in 12 minutes`. */
 export function describeWait(ms: number): string {
