@@ -90,7 +90,7 @@ export class Memory {
     })
   }
 
-  /** Nothing is forgotten while somebody looks. */
+  /** Two turns at once make one summary. */
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work)
     this.#last = result.catch(() => {})
@@ -116,6 +116,8 @@ export class Memory {
 
   async #summarize(out: readonly Message[], summarize: Summarize): Promise<void> {
     const { log, bounds, space } = this.#options
+    // Without the log nobody could tell whether the summary still holds.
+    if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
     const { epoch } = space.welcome.space
     const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
     const earlier = this.#summary && `${summaryLine}\n${quoteText(this.#summary.text)}\n\n`

@@ -65,14 +65,17 @@ test('an agent that cannot read the log says so once, and answers with what it k
   const { ana, run } = await remembering()
   await ana.chat('before', { mention: 'bob' })
   const program = await run(noted, {
+    memory: 2,
     onRequest: () => {
       throw new Error('no way')
     },
   })
-  await ask(ana, 'one')
-  await ask(ana, 'two')
-  expect(promptOf(program)).toEqual(['ana: one', 'noted', 'ana: two'])
-  expect(program.troubles.map((error) => (error as Error).message)).toEqual([
+  for (const question of ['one', 'two', 'three', 'four']) await ask(ana, question)
+  const notShown = '(What was said before this is not shown.)'
+  expect(promptOf(program)).toEqual([notShown, 'noted', 'ana: four'])
+  expect(program.model.requests).toHaveLength(4)
+  const told = program.troubles.map((error) => (error as Error).message)
+  expect(told.filter((message) => message.startsWith('earlier messages'))).toEqual([
     expect.stringMatching(
       /^earlier messages could not be read from the log, and are not remembered: .*no way/,
     ),
