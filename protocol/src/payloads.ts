@@ -19,6 +19,7 @@ export const ChatPayload = Type.Object({
   mentions: Type.Optional(
     Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everybody reads it' }),
   ),
+  data: Type.Optional(Type.Unknown({ description: 'what the message says, for programs: any JSON' })),
   handOver: Type.Optional(
     Type.Literal(true, {
       description: 'those it names answer what it correlates with, instead of its sender',

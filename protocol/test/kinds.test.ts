@@ -33,7 +33,12 @@ describe('reasoning', () => {
     for (const payload of [ReasoningStartPayload, ReasoningThoughtPayload, ReasoningConclusionPayload]) {
       expect(payload.properties).toMatchObject(shared)
     }
-    expect(Object.keys(ChatPayload.properties)).toEqual([...Object.keys(shared), 'mentions', 'handOver'])
+    expect(Object.keys(ChatPayload.properties)).toEqual([
+      ...Object.keys(shared),
+      'mentions',
+      'data',
+      'handOver',
+    ])
     expect(ChatPayload.properties.format).toEqual(shared.format)
     for (const kind of [Kind.chat, ...coreReasoningKinds]) {
       expect(checkPayload(kind, { message: 'Analyzing…' })).toBeUndefined()

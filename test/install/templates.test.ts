@@ -62,6 +62,7 @@ const questions: Readonly<Record<TemplateName, readonly [command: string, answer
   model: ["npx meup ask reviewer 'Can we deploy?'", /Do not deploy: the token expires/],
   mcp: ["npx meup ask secretary 'What fails?'", /Noted in notes\/failed\.md: FAIL 2 token expires/],
   coder: ["npx meup ask coder 'The test fails. Fix it.'", /sum subtracts/],
+  team: ["npx meup ask 'Write a report about the tides.'", /The report is in reports\/tides\.md/],
   supervised: ["npx meup ask clerk 'Archive march.txt'", /march\.txt is archived, with the leave of ana/],
 }
 

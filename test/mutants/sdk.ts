@@ -298,4 +298,28 @@ export const sdk: readonly Mutant[] = [
     by: 'throw error',
     tests: ['packages/agent-sdk/test/model/capture.test.ts'],
   },
+  // Each program of a participant makes the calls of the others.
+  {
+    package: agentSdk,
+    function: 'Tools.#mayConcern',
+    replace: 'session === undefined || session === welcome.you.session',
+    by: 'true',
+    tests: ['packages/agent-sdk/test/own-calls.test.ts'],
+  },
+  // The answer of a tool that only reads comes before the call, and where that is refused.
+  {
+    package: agentSdk,
+    function: 'Tools.#answer',
+    replace: 'await logged',
+    by: '',
+    tests: ['packages/agent-sdk/test/own-calls.test.ts'],
+  },
+  // What an agent says for programs is not looked at.
+  {
+    package: agentSdk,
+    function: 'readOutput',
+    replace: "'problem' in checked",
+    by: 'false',
+    tests: ['packages/agent-sdk/test/model/output.test.ts'],
+  },
 ]

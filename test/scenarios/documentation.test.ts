@@ -4,7 +4,8 @@ import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { loadConfig } from 'meup'
 import { expect, test } from 'vitest'
 import { initSpace, meup, startMeup, temporaryFolder } from '../support/cli.js'
-import { snippetsOf } from '../support/snippets.js'
+import { cloneWith, printedBy } from '../support/page-programs.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 async function ana(url: string, folder: string) {
   const space = await connect({ url, space: 'demo', as: 'ana', directory: folder })
@@ -56,9 +57,24 @@ test('"Your first agent" leads to an answer, to another one, and to a refusal', 
   refused.close()
 })
 
-test("the README's agent is short", () => {
-  const agent = snippetsOf('README.md').find(({ language }) => language === 'ts')?.text
-  expect(agent?.split('\n').length).toBeLessThanOrEqual(25)
+test("the README's programs are short", () => {
+  const programs = snippetsOf('README.md').filter(({ language }) => language === 'ts')
+  expect(programs).toHaveLength(2)
+  for (const { text } of programs) expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25)
+})
+
+test.for(['README.md', 'docs/working-together.md'])('the program of %s prints what it says', (page) => {
+  const folder = cloneWith(page)
+  const outputs = snippetsOf(page).filter(({ language, file }) => language === 'text' && file !== undefined)
+  expect(outputs).toHaveLength(1)
+  for (const { file = '', text } of outputs) {
+    // The folder has what the program prints, too: both name its file.
+    writeSnippets(
+      snippetsOf(page).filter(({ language }) => language === 'ts'),
+      join(folder, 'programs'),
+    )
+    expect(printedBy(join(folder, 'programs'), file)).toBe(text)
+  }
 })
 
 test('the configuration of the docs is accepted as it stands', () => {

@@ -208,6 +208,7 @@ function pageFolder(): string {
     symlinkSync(join(repositoryRoot, owner, 'node_modules', each), join(clone, 'node_modules', each))
   for (const each of ['@meup', '@sinclair', 'tsx']) link('', each)
   link('examples/model-agent', '@ai-sdk')
+  link('packages/agent-sdk', 'zod')
   writeSnippets(page, clone)
   return join(clone, 'model-agent')
 }
@@ -215,7 +216,7 @@ function pageFolder(): string {
 test('the programs of the page print what it says', lengthy, () => {
   const cwd = pageFolder()
   const outputs = page.filter(({ language }) => language === 'text').map(({ text }) => text)
-  const printed = ['turn.ts', 'raw.ts', 'fails.ts', 'fallback.ts'].map((file) =>
+  const printed = ['turn.ts', 'own-tool.ts', 'raw.ts', 'fails.ts', 'fallback.ts', 'output.ts'].map((file) =>
     execFileSync(process.execPath, ['--import', 'tsx', file], { cwd, encoding: 'utf8' }),
   )
   expect(printed).toEqual(outputs)

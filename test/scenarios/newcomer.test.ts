@@ -185,7 +185,7 @@ test('the first hour with a model: each step takes a few seconds', { timeout }, 
 test('every other template has no type errors, and its test passes', { timeout }, async () => {
   const cwd = temporaryFolder()
   await Promise.all(
-    ['hello', 'mcp', 'coder', 'supervised'].map(async (template) => {
+    ['hello', 'mcp', 'coder', 'supervised', 'team'].map(async (template) => {
       const newcomer = new Newcomer(cwd)
       await newcomer.types(`node '${entry}' init ${template} --template ${template} --listen 127.0.0.1:0`)
       newcomer.enters(template)
@@ -193,4 +193,23 @@ test('every other template has no type errors, and its test passes', { timeout }
       await newcomer.types('npm test')
     }),
   )
+})
+
+test('a team writes a report that is reviewed and approved, in one command', { timeout }, async () => {
+  const newcomer = new Newcomer(temporaryFolder())
+  await newcomer.types(`node '${entry}' init team --template team --person ana --listen 127.0.0.1:0`)
+  newcomer.enters('team')
+  const shown = await newcomer.types('npm run demo')
+  const steps = [
+    'desk: A report is wanted.',
+    'reviewer: Name the source of the figures.',
+    'reviewer: Approved.',
+    'ana lets researcher call reports/write_file',
+    'researcher: The report is in reports/tides.md; reviewer has approved it.',
+  ]
+  const places = steps.map((step) => shown.indexOf(step))
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  expect(places).not.toContain(-1)
+  const report = readFileSync(join(newcomer.folder, 'reports/tides.md'), 'utf8')
+  expect(report).toMatch(/^# Tides\n[\s\S]*Source: library\/tides\.txt$/)
 })

@@ -40,6 +40,7 @@ test('the programs of the READMEs have no type errors', () => {
     const programs = snippets.filter(({ language }) => language === 'ts')
     expect(programs.map(({ file }) => file)).not.toContain(undefined)
     writeSnippets(programs, join(root, directory))
+    symlinkSync(join(repositoryRoot, directory, 'node_modules'), join(root, directory, 'node_modules'))
   }
   const tsc = join(repositoryRoot, 'node_modules/.bin/tsc')
   const { status, stdout } = spawnSync(tsc, ['-p', root], { encoding: 'utf8' })

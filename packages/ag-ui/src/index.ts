@@ -164,11 +164,11 @@ async function postRun(
   return respondFeed(events, context, options)
 }
 
-/** The agent that is asked. The only agent of a space need not be named. */
+/** The agent that is asked: the one that is named, else the front desk of the space, or its only agent. */
 function resolveAgent(named: string | undefined, { space, participant }: Caller): string | Refusal {
-  const { participants } = space.config
+  const { participants, frontDesk } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
-  const agent = named ?? (agents.length === 1 ? agents[0] : undefined)
+  const agent = named ?? frontDesk ?? (agents.length === 1 ? agents[0] : undefined)
   if (agent === undefined) {
     const message = `The space has ${agents.length} agents. Name one as forwardedProps.agent or ?agent=.`
     return refuse('invalid_request', message)

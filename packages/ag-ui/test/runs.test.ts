@@ -1,12 +1,47 @@
 import { hash } from 'node:crypto'
 import { EventType } from '@ag-ui/client'
 import { FakeClock } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { asking } from '../../gateway/test/http-client.js'
 import { call, conclude, result, thought } from '../../gateway/test/turns.js'
-import { answer, beginTurn, Page, propose, serveNext, stage, user } from './stage.js'
+import { answer, beginTurn, Page, participants, propose, serveNext, stage, user } from './stage.js'
 
 describe('a client of AG-UI', () => {
+  test('asks the front desk where it names nobody', async () => {
+    const { url, ben } = await stage({ participants: { ...participants, cem: ['*'] }, frontDesk: 'ben' })
+    const page = new Page(url, 'ana')
+    const run = page.run()
+    const question = await beginTurn(ben)
+    await ben.accepted(answer(question, 'here'))
+    await run
+    expect(page.shown.at(-1)).toBe('assistant here')
+  })
+
+  test('reads who has got the question, and the answer of that one', async () => {
+    const { url, ben, connect } = await stage({ participants: { ...participants, cem: ['*'] } })
+    const cem = await connect('cem')
+    const page = new Page(url, 'ana')
+    const run = page.run({ agent: 'ben' })
+    const question = await beginTurn(ben)
+    const { id: handed } = await ben.accepted({
+      kind: Kind.chat,
+      to: ['ana', 'cem'],
+      correlationId: question,
+      payload: { message: 'yours', mentions: ['cem'], handOver: true },
+    })
+    await ben.accepted(conclude('run'))
+    const about = { to: ['ana', 'ben'], correlationId: [handed, question] }
+    await cem.accepted({ ...answer(question, 'here it is'), ...about })
+    await run
+    expect(page.shown.slice(1)).toEqual([
+      'reasoning how to do it',
+      'reasoning ben has handed this over to cem',
+      'assistant here it is',
+    ])
+    expect(page.events.at(-1)).toBe(EventType.RUN_FINISHED)
+  })
+
   test('shows what an agent thinks, calls and answers, in order', async () => {
     const { url, ben, tool } = await stage()
     const page = new Page(url, 'ana')

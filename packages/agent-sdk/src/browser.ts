@@ -14,6 +14,7 @@ export const connect = (request: DialRequest): Promise<SpaceClient> =>
 export { ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
 export { frameMessage, framingRule, quoteFurtherLines } from './agent/frame-message.js'
+export { tool } from './agent/own-tool.js'
 export { Reasoning } from './agent/reasoning.js'
 export { runAgent } from './agent/run-agent.js'
 export { Turn } from './agent/turns.js'

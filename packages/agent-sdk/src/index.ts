@@ -24,19 +24,21 @@ export type { ControlHooks } from './agent/control.js'
 export type { LiveText } from './agent/deltas.js'
 export { frameMessage, framingRule, quoteFurtherLines, type SaidText } from './agent/frame-message.js'
 export type { History, HistoryMessage, MemoryBounds } from './agent/history.js'
+export {
+  type OwnTool,
+  type ToolAnnotations,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolHandler,
+  tool,
+} from './agent/own-tool.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export { type AgentEvent, type AgentRun, type RunAgentOptions, runAgent } from './agent/run-agent.js'
+export type { InputSchema, JsonSchema, StandardSchema } from './agent/schemas.js'
 export type { CallableTool } from './agent/space-tools.js'
 export { ThoughtStream } from './agent/thought-stream.js'
 export type { SpaceTool, ToolChoice } from './agent/tool-choice.js'
-export type {
-  Fallback,
-  InputSchema,
-  StandardSchema,
-  ToolContext,
-  ToolDefinition,
-  ToolHandler,
-} from './agent/tools.js'
+export type { Fallback } from './agent/tools.js'
 export { Turn, type TurnOptions } from './agent/turns.js'
 export { type Answer, BaseClient, type NoAnswer } from './client/base-client.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'

@@ -4,15 +4,11 @@ import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { ConversationLog } from './agent/conversation-log.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
+import { type OwnTool, type ToolDefinition, type ToolHandler, tool } from './agent/own-tool.js'
 import { Reasoning, type ReasonOptions, type Think, thinkIn } from './agent/reasoning.js'
+import type { InputSchema } from './agent/schemas.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
-import {
-  type Fallback,
-  type InputSchema,
-  type ToolDefinition,
-  type ToolHandler,
-  Tools,
-} from './agent/tools.js'
+import { type Fallback, Tools } from './agent/tools.js'
 import { type Turn, type TurnOptions, Turns } from './agent/turns.js'
 import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
@@ -20,8 +16,8 @@ import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
 import { HttpClient } from './http/http-client.js'
-import { type AgentOptions, resolveOptions } from './model/options.js'
-import { runModelAgent } from './model/run-model-agent.js'
+import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
+import { type ModelAgent, runModelAgent } from './model/run-model-agent.js'
 
 /** Milliseconds for a page of the log: an agent waits for what was said before it answers. */
 const readTimeoutMs = 10_000
@@ -31,6 +27,7 @@ export class SpaceClient extends BaseClient {
   readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(
     this,
+    () => this.#tools.list(),
     (error) => this.reportError(error, undefined),
     () => void this.emit('tools'),
   )
@@ -95,14 +92,20 @@ export class SpaceClient extends BaseClient {
     name: string,
     definition: ToolDefinition<Schema>,
     handler: ToolHandler<Schema>,
+  ): this
+  tool(tool: OwnTool): this
+  tool<Schema extends InputSchema>(
+    ...parts:
+      | [tool: OwnTool]
+      | [name: string, definition: ToolDefinition<Schema>, handler: ToolHandler<Schema>]
   ): this {
-    this.#tools.add(name, definition, handler)
+    this.#tools.add(parts.length === 1 ? parts[0] : tool(...parts))
     return this
   }
 
   /**
-   * The tools of other participants that this one may call or propose, as plain objects. `choices`: patterns of
-   * `participant/tool`, such as `['files/read_*', '!files/read_secret']`; default: all. The event `tools` tells that the list may
+   * The tools that this participant may call or propose, as plain objects. `choices`: patterns of `participant/tool`, such as
+   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all of participants of the kind `mcp`. The event `tools` tells that the list may
    * have changed. Within a run use `tools` of the run, so that the calls are part of it.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
@@ -149,12 +152,12 @@ export class SpaceClient extends BaseClient {
    * its text is the answer. What the model was sent, thought and answered is kept beside the agent, in
    * `.meup/transcripts/<participant>.db`: see `AgentOptions.transcript`. Resolves when the client is closed; rejects in browsers and without the package `ai`.
    */
-  agent(options: AgentOptions): Promise<void> {
-    const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
-    const owner = { id: this.id, request: this.#request, onError }
-    const opened = import('#models').then(({ openModels }) => openModels(options, owner))
-    return runModelAgent(this, opened, options, {
+  async agent(options: AgentOptions): Promise<void> {
+    const own = (options.tools ?? []).filter(isOwnTool)
+    for (const each of own) this.#tools.add(each)
+    await runModelAgent(this, this.#openModels(options, own), options, {
       log: this.#log,
+      listOwn: () => this.#tools.list(),
       setDefaultHooks: (hooks) => this.#control.setDefaults(hooks),
     })
   }
@@ -174,6 +177,13 @@ export class SpaceClient extends BaseClient {
     await Promise.race([this.#tools.settled(), late])
     clearTimeout(timer)
     this.close()
+  }
+
+  async #openModels(options: AgentOptions, own: readonly OwnTool[]): Promise<ModelAgent> {
+    const onError = (error: unknown): void => resolveOptions(options, this).onError(error, undefined)
+    const { openModels } = await import('#models')
+    await Promise.all(own.map(({ input }) => input.jsonSchema))
+    return openModels(options, { id: this.id, request: this.#request, onError })
   }
 
   #turns(options: TurnOptions): Turns {

@@ -230,6 +230,25 @@ describe('an agent that hands a question over', () => {
   })
 })
 
+test('of four agents, the front desk alone answers what names nobody', async () => {
+  const says: Handler = (turn) => turn.reply('yes')
+  const agents = { desk: says, ben: says, cem: says, dan: says }
+  const { ana, anaReads } = await team(agents, { frontDesk: 'desk' })
+  await ana.ask('anybody?')
+  await ana.ask('ben?', { mention: 'ben' })
+  expect(chats(anaReads)).toEqual(['ana: anybody?', 'desk: yes', 'ana: ben?', 'ben: yes'])
+})
+
+test('an agent of all answers beside the front desk', async () => {
+  const { space, ana, anaReads } = await team(
+    { desk: (turn) => turn.reply('yes') },
+    { ...roomOf(['desk', 'ben']), frontDesk: 'desk' },
+  )
+  void (await space.join('ben')).answer((turn) => turn.reply('me too'), { answers: 'all' })
+  await ana.chat('anybody?')
+  await expect.poll(() => chats(anaReads).toSorted()).toEqual(['ana: anybody?', 'ben: me too', 'desk: yes'])
+})
+
 describe('a draft that another agent reviews', () => {
   test('is written anew until it is approved', async () => {
     const remarks: (string | undefined)[] = []

@@ -75,6 +75,42 @@ test('a log on several machines', () => {
   })
 })
 
+describe('{ tool: "me/*" }', () => {
+  const own = (rest = '') =>
+    parse(`
+version: 1
+space: demo
+defaults: { capabilities: [chat, { tool: "me/*" }] }
+participants:
+  ana: { kind: human, capabilities: [{ tool: "me/read_*", arguments: { path: a } }, { tool: "ben/*" }, { kind: mcp.request, to: me }] }
+  ben: { kind: agent }
+${rest}`).spaces[0]?.config
+
+  test('is about the tools of whoever has it', () => {
+    expect(own()?.participants).toMatchObject({
+      ana: {
+        capabilities: [
+          { tool: 'ana/read_*', arguments: { path: 'a' } },
+          { tool: 'ben/*' },
+          { kind: 'mcp.request', to: 'me' },
+        ],
+      },
+      ben: { capabilities: ['chat', { tool: 'ben/*' }] },
+    })
+  })
+
+  test('in defaults waits for whom they are for', () => {
+    expect(own()?.defaults).toEqual({ capabilities: ['chat', { tool: 'me/*' }] })
+  })
+
+  test('is about the participant that is called so, where there is one', () => {
+    expect(own('  me: { kind: human }')?.participants).toMatchObject({
+      ana: { capabilities: [{ tool: 'me/read_*' }, {}, {}] },
+      ben: { capabilities: ['chat', { tool: 'me/*' }] },
+    })
+  })
+})
+
 describe('a file that says everything', () => {
   const config = parse(full, { TOOLS_KEY: 'k1' })
   const [space] = config.spaces

@@ -16,8 +16,8 @@ test.for([
   ['ana', 'ana'],
   ['DOMAIN\\ana b', 'DOMAIN-ana-b'],
   ['_www', 'www'],
-  ['-', 'me'],
-  ['', 'me'],
+  ['-', 'operator'],
+  ['', 'operator'],
   ['x'.repeat(100), 'x'.repeat(64)],
 ])('whoever logs in as %j is %j', ([login, human]) => {
   expect(deriveNames('/srv/demo', login).human).toBe(human)
@@ -32,7 +32,10 @@ describe('the file', () => {
       expect(config.spaces[0]?.config.name).toBe(names.space)
       expect(config.spaces[0]?.config.participants).toEqual({
         [names.human]: { kind: 'human', capabilities: ['*'] },
-        [names.agent]: { kind: 'agent', capabilities: ['chat', 'reasoning.*'] },
+        [names.agent]: {
+          kind: 'agent',
+          capabilities: ['chat', 'reasoning.*', { tool: `${names.agent}/*` }],
+        },
       })
     },
   )

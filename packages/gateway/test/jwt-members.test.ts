@@ -28,6 +28,24 @@ describe('whoever comes with a token of the issuer', () => {
     expect(dan.frames[0]?.payload.you).toEqual({ id: 'dan', capabilities: ['chat'] })
   })
 
+  test.each([
+    ['its own tools', ['alice', 'ben'], 'dan/*'],
+    ['the tools of the participant that is called me', ['alice', 'me'], 'me/*'],
+  ])('may use %s where the defaults say me', async (_, names, tool) => {
+    const participants = Object.fromEntries(names.map((id) => [id, ['*']]))
+    const { enter, tokenFor } = await open({ participants, usual: ['chat', { tool: 'me/*' }] })
+    const dan = await enter(await tokenFor('dan'))
+    expect(dan.frames[0]?.payload.you).toEqual({ id: 'dan', capabilities: ['chat', { tool }] })
+    expect(dan.frames[0]?.payload.participants).toContainEqual(
+      expect.objectContaining({ id: 'dan', capabilities: ['chat', { tool }] }),
+    )
+    expect(await dan.refused({ kind: 'mcp.request', to: ['alice'], payload: { method: 'x' } })).toMatchObject(
+      {
+        code: 'capability_violation',
+      },
+    )
+  })
+
   test('can be addressed when it has left, and comes back as the same', async () => {
     const { enter, known, tokenFor } = await open()
     const alice = await enter(testToken('alice'))

@@ -12,10 +12,13 @@ import { openEvents } from './http-client.js'
 const participants: Readonly<Record<string, readonly Capability[]>> = { alice: ['*'], ben: ['chat'] }
 const key = await newKey('a')
 
-/** A gateway that knows alice and ben by their tokens, and trusts an issuer; others may chat. Its clock stands still. */
-export async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore()) {
+/** A gateway that knows alice and ben by their tokens, and trusts an issuer; `usual`: what others may do. Its clock stands still. */
+export async function open(
+  { usual = ['chat'], ...options }: Partial<TestSpaceOptions> & { usual?: readonly Capability[] } = {},
+  store = memoryStore(),
+) {
   const clock = new FakeClock(Date.now())
-  const config = { ...testSpaceConfig({ participants, ...options }), defaults: { capabilities: ['chat'] } }
+  const config = { ...testSpaceConfig({ participants, ...options }), defaults: { capabilities: usual } }
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const jwt = jwtAuthenticator({ issuer, audience, jwks: keySetOf(key) }, { clock })
   const authenticator = combineAuthenticators([tokenAuthenticator({ test: tokens }), jwt])

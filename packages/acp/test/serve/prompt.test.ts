@@ -66,6 +66,14 @@ test('the plan that others make in the run does not replace the plan of the agen
   expect(editor.shown).toEqual(['plan: read completed', 'thinks: ben: I would write', 'says: done'])
 })
 
+test('an agent that gets the question from another one answers it', async () => {
+  const { editor, prompt, answer, ben } = await stage()
+  void ben.answer((turn) => turn.reply('It holds nothing'))
+  answer((turn) => turn.handOver('ben', 'ben knows'))
+  expect(await prompt('What does it hold?')).toEqual({ stopReason: 'end_turn' })
+  expect(editor.shown).toEqual(['thinks: coder has handed this over to ben', 'says: It holds nothing'])
+})
+
 test('a call that fails, one that is refused, and one without a result at the end are shown as failed', async () => {
   const { editor, prompt, answer, ben } = await stage({
     participants: {

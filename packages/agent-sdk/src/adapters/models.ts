@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { getErrorMessage, Notice } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 import { type AgentOptions, systemClock, type TranscriptMode, transcriptModes } from '../model/options.js'
+import { readOutput } from '../model/output.js'
 import { Recorder } from '../model/recorder.js'
 import type { ModelAgent } from '../model/run-model-agent.js'
 import { createMask } from '../transcript/mask.js'
@@ -21,8 +22,13 @@ interface Owner {
 /** What it takes to answer with a model. Rejects where a package, or a setting, is missing. */
 export async function openModels(options: AgentOptions, owner: Owner): Promise<ModelAgent> {
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
-  const dialogues = await beginDialogues(options)
-  return { ...dialogues, recorder: await openRecorder(mode, options, owner) }
+  const output = options.output && (await readOutput(options.output))
+  const instructions = [options.instructions, output?.instructions].filter((each) => each !== undefined)
+  const dialogues = await beginDialogues({
+    ...options,
+    ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+  })
+  return { ...dialogues, recorder: await openRecorder(mode, options, owner), output }
 }
 
 function chooseMode(given: string | undefined): TranscriptMode {

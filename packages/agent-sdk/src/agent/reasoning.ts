@@ -3,6 +3,7 @@ import { type AnyEnvelope, GATEWAY, joinContext, Kind, type Phase, ProtocolError
 import type { BaseClient } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
+import { onAbort } from '../client/on-abort.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions, Draft } from '../client/types.js'
@@ -83,10 +84,10 @@ export class Reasoning implements AsyncDisposable {
     const follow = (): void => this.#abort.abort(parent?.reason)
     const receive = (envelope: AnyEnvelope): void => this.#onCancel(envelope)
     if (parent?.aborted) follow()
-    parent?.addEventListener('abort', follow)
+    const endFollowing = onAbort(parent, follow)
     space.on('envelope', receive)
     this.#removeListeners = () => {
-      parent?.removeEventListener('abort', follow)
+      endFollowing()
       space.off('envelope', receive)
     }
   }

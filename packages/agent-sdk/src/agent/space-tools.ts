@@ -1,5 +1,5 @@
 import { Bounded, isObject, Pages } from '@meup/folds'
-import { type AnyEnvelope, type Capability, Kind, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, PROTOCOL, SELF } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { Notice, ToolError } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
@@ -9,7 +9,7 @@ import type { CallOptions } from '../client/types.js'
 import { Answers, Patience } from './answers.js'
 import { guardDefinition, isPlainName, maxSchemaChars } from './guard-definition.js'
 import { listChangedMethod } from './notifications.js'
-import { compileChoices, type SpaceTool } from './tool-choice.js'
+import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.js'
 
 /** A tool of another participant that can be called or proposed. */
 export interface CallableTool extends SpaceTool {
@@ -40,6 +40,12 @@ export class SpaceTools implements ClientHandler {
   /** Reports what went wrong where nobody waits for it. */
   readonly onError: (error: unknown) => void
   readonly #onChange: () => void
+  readonly #listOwn: () => Promise<readonly object[]>
+  /** The own tools as they were read last, and what they were read of. */
+  #own: { readonly listed: readonly object[]; readonly tools: readonly SpaceTool[] } = {
+    listed: [],
+    tools: [],
+  }
   readonly #lists: Answers<readonly SpaceTool[]>
   readonly #instructions: Answers<string>
   /** The definition of each tool that was offered last, as JSON. */
@@ -47,8 +53,15 @@ export class SpaceTools implements ClientHandler {
   /** What this participant may do with some arguments. */
   readonly #rights = new OwnCapabilities()
 
-  constructor(space: BaseClient, onError: (error: unknown) => void, onChange: () => void = () => {}) {
+  /** `listOwn`: the tools that this participant offers, as `tools/list` gives them: always the same list until there are others. */
+  constructor(
+    space: BaseClient,
+    listOwn: () => Promise<readonly object[]>,
+    onError: (error: unknown) => void,
+    onChange: () => void = () => {},
+  ) {
     this.#space = space
+    this.#listOwn = listOwn
     this.onError = onError
     this.#onChange = onChange
     this.#lists = new Answers({ ask: (id) => this.#askTools(id), none: [], onError })
@@ -75,7 +88,7 @@ export class SpaceTools implements ClientHandler {
 
   /** Those that may be called or proposed, and are chosen, with what calls them. */
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
-    const isWanted = compileChoices(choices, this.isDefault)
+    const isWanted = this.compile(choices, this.isDefault)
     const lists = await this.list(this.present(isWanted), this.createPatience())
     this.#rights.update(this.#space.capabilities.map(withAnyArguments))
     return lists
@@ -87,10 +100,22 @@ export class SpaceTools implements ClientHandler {
       }))
   }
 
+  /** As `compileChoices`; `me` is this participant, where no other is called so. */
+  compile(
+    choices: readonly ToolChoice[] | undefined,
+    isDefault: (participant: string) => boolean,
+  ): ReturnType<typeof compileChoices> {
+    const { id, participants } = this.#space
+    const isTaken = participants.some((each) => each.id === SELF)
+    return compileChoices(
+      choices?.map((each) => (isTaken || typeof each !== 'string' ? each : each.replace(self, `$1${id}$2`))),
+      isDefault,
+    )
+  }
+
   /** Participants that are here and of which some tool can be chosen, by their ids. */
   present(isWanted: (participant: string) => boolean): string[] {
-    const { id: own, participants } = this.#space
-    const here = participants.filter(({ id, status }) => status === 'present' && id !== own && isWanted(id))
+    const here = this.#space.participants.filter(({ id, status }) => status === 'present' && isWanted(id))
     return here.map(({ id }) => id).sort()
   }
 
@@ -101,15 +126,26 @@ export class SpaceTools implements ClientHandler {
 
   /** The tools of each; none of one that has not answered in time, or may not be asked. */
   async list(ids: readonly string[], patience: Patience): Promise<readonly (readonly SpaceTool[])[]> {
-    return this.#lists.read(
-      ids.filter((id) => this.#mayAsk(id, 'tools/list', {})),
-      patience,
-    )
+    const others = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'tools/list', {}))
+    const lists = await this.#lists.read(others, patience)
+    const known = new Map(others.map((id, index) => [id, lists[index] ?? []]))
+    const own = ids.includes(this.#space.id) ? await this.own() : []
+    return ids.map((id) => (id === this.#space.id ? own : (known.get(id) ?? [])))
+  }
+
+  /** The tools that this participant offers, as a prompt may have them. */
+  async own(): Promise<readonly SpaceTool[]> {
+    const listed = await this.#listOwn()
+    if (listed !== this.#own.listed) {
+      const tools = listed.flatMap((each) => this.#read(this.#space.id, each) ?? [])
+      this.#own = { listed, tools }
+    }
+    return this.#own.tools
   }
 
   /** How participants say their tools are used. A space is no session of MCP: anybody may ask [MEUP-3.21]. */
   async instructions(ids: readonly string[], patience: Patience): Promise<ReadonlyMap<string, string>> {
-    const asked = ids.filter((id) => this.#mayAsk(id, 'initialize', initialize))
+    const asked = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'initialize', initialize))
     const texts = await this.#instructions.read(asked, patience)
     return new Map(asked.map((id, index) => [id, texts[index] ?? '']))
   }
@@ -176,15 +212,21 @@ export class SpaceTools implements ClientHandler {
           this.onError(new Notice(`${id} offers more than ${bounds}; the rest is left out`))
           return [...tools.values()]
         }
-        const tool = readTool(id, each)
-        if (tool === undefined || tools.has(tool.name)) continue
-        const problem = findProblem(tool)
-        if (problem === undefined) tools.set(tool.name, tool)
-        else this.onError(new Notice(`a tool of ${id} is left out: ${problem}`))
+        const tool = this.#read(id, each)
+        if (tool !== undefined && !tools.has(tool.name)) tools.set(tool.name, tool)
       }
       params = pages.next(list)
     }
     return [...tools.values()]
+  }
+
+  /** A tool of a list, unless a prompt cannot have it, which is reported. */
+  #read(participant: string, each: unknown): SpaceTool | undefined {
+    const tool = readTool(participant, each)
+    const problem = tool && findProblem(tool)
+    if (problem === undefined) return tool
+    this.onError(new Notice(`a tool of ${participant} is left out: ${problem}`))
+    return undefined
   }
 
   /** A participant that has no such method has answered. */
@@ -201,6 +243,9 @@ export class SpaceTools implements ClientHandler {
     })
   }
 }
+
+/** `me` where a choice names the participant. */
+const self = new RegExp(`^(!?)${SELF}(/|$)`)
 
 /** A tool of a list, if it can be called, as a prompt may have it. */
 function readTool(participant: string, each: unknown): SpaceTool | undefined {

@@ -1,4 +1,4 @@
-import { isElicitation, isObject } from '@meup/folds'
+import { isElicitation } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -8,12 +8,9 @@ import {
   PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
-import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
-import { getErrorMessage } from '../client/errors.js'
-import type { ClientHandler } from '../client/handler.js'
+import type { ClientHandler, OwnCall } from '../client/handler.js'
 import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
 import type { Draft } from '../client/types.js'
@@ -24,30 +21,12 @@ import {
   progressMethod,
   RequestNotifications,
 } from './notifications.js'
-import { Reasoning, type ReasonOptions } from './reasoning.js'
+import type { OwnTool, ToolContext } from './own-tool.js'
+import { Reasoning } from './reasoning.js'
 import { failure, internalError, respond } from './respond.js'
 import type { SpaceTools } from './space-tools.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
-
-export interface ToolDefinition<Schema extends InputSchema> {
-  readonly description?: string
-  /** TypeBox or any Standard Schema; without it the tool takes no arguments. */
-  readonly input?: Schema
-}
-
-export interface ToolContext {
-  /** Aborted when the asker cancels or the space closes. */
-  readonly signal: AbortSignal
-  readonly request: Request
-  /** Reports progress to the asker if it asked for that. `value` grows, up to `total`. */
-  progress(value: number, total?: number, message?: string): void
-  /** Opens a run about this request. */
-  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
-}
-
-/** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
-export type ToolHandler<Schema extends InputSchema> = (args: InputOf<Schema>, context: ToolContext) => unknown
 
 /** `notify` passes a notification of MCP about this request on to its asker, until it is answered. */
 export type Fallback = (
@@ -56,20 +35,14 @@ export type Fallback = (
   notify: (notification: Notification) => void,
 ) => Promise<McpResponsePayload | undefined>
 
-interface Tool {
-  readonly description: string | undefined
-  readonly input: InputSchema
-  /** The same, as `tools/list` returns it. */
-  readonly inputSchema: Record<string, unknown>
-  readonly handler: (args: never, context: ToolContext) => unknown
-}
-
 interface Running {
   readonly request: Request
   /** Characters of its payload as JSON. */
   readonly chars: number
   readonly abort: AbortController
   readonly answered: Promise<void>
+  /** The log has the request. */
+  onLogged(): void
 }
 
 /** JSON-RPC's own codes, and one of those that are free to use. */
@@ -83,7 +56,9 @@ export class Tools implements ClientHandler {
   readonly #requests: Requests
   readonly #replayed: ReplayedRequests
   readonly #others: SpaceTools
-  readonly #tools = new Map<string, Tool>()
+  readonly #tools = new Map<string, OwnTool>()
+  /** As `tools/list` gives them; read when somebody asks. */
+  #listing: Promise<readonly object[]> | undefined
   /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
   readonly #running = new Map<string, Running>()
   readonly #onError: (error: unknown, request: Request) => void
@@ -115,21 +90,19 @@ export class Tools implements ClientHandler {
     this.#space = space
     this.#others = others
     this.#requests = requests
-    this.#replayed = new ReplayedRequests(space, holds)
+    this.#replayed = new ReplayedRequests((request) => this.#mayConcern(request), holds, space)
     this.#onWaiting = onWaiting
     this.#onError = onError
     this.#notifications = new RequestNotifications(space, onError)
   }
 
-  add<Schema extends InputSchema>(
-    name: string,
-    definition: ToolDefinition<Schema>,
-    handler: ToolHandler<Schema>,
-  ): void {
-    if (this.#tools.has(name)) throw new TypeError(`the tool ${name} is offered already`)
-    const { description, input = Type.Object({}) } = definition
-    const inputSchema = toJsonSchema(name, input)
-    this.#tools.set(name, { description, input, inputSchema, handler: handler as Tool['handler'] })
+  /** Throws `TypeError` where there is another one of this name. */
+  add(tool: OwnTool): void {
+    const known = this.#tools.get(tool.name)
+    if (known === tool) return
+    if (known !== undefined) throw new TypeError(`the tool ${tool.name} is offered already`)
+    this.#tools.set(tool.name, tool)
+    this.#listing = undefined
     this.#onOffered()
   }
 
@@ -203,19 +176,57 @@ export class Tools implements ClientHandler {
 
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
   #onRequest(request: Request): void {
-    if (request.from === this.#space.id || !this.#isMine(request) || this.#running.has(request.id)) return
+    if (!this.#isMine(request)) return
+    const running = this.#running.get(request.id)
+    if (running !== undefined) {
+      running.onLogged()
+      return
+    }
     if (request.payload.method === 'notifications/cancelled') {
       this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
       return
     }
+    this.#begin(request, Promise.resolve(), () => {})
+  }
+
+  /** Runs a tool that changes nothing at once. Its result waits for the log, and is dropped where that does not take the call. */
+  onOwnCall({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
+    const tool = this.#tools.get(String(payload.params?.name))
+    if (payload.method !== 'tools/call' || tool?.annotations?.readOnlyHint !== true) return
+    const json = JSON.stringify(payload)
+    if (!this.#hasRoom(this.#space.id, json.length)) return
+    const ts = new Date(this.#space.gatewayTime()).toISOString()
+    const request: Request = {
+      ...{ protocol: PROTOCOL, id, ts, from: this.#space.id, to: [...to], kind: Kind.mcpRequest },
+      ...defined({ context }),
+      payload: JSON.parse(json),
+    }
+    let onLogged = (): void => {}
+    const logged = new Promise<void>((resolve) => {
+      onLogged = () => {
+        over.removeEventListener('abort', drop)
+        resolve()
+      }
+    })
+    const drop = (): void => {
+      abort?.abort(over.reason)
+      onLogged()
+    }
+    const abort = this.#begin(request, logged, onLogged)
+    over.addEventListener('abort', drop)
+  }
+
+  /** `logged`: resolves when the log has the request. */
+  #begin(request: Request, logged: Promise<void>, onLogged: () => void): AbortController | undefined {
     const chars = JSON.stringify(request.payload).length
     const hasRoom = this.#hasRoom(request.from, chars)
     const abort = new AbortController()
-    const answering = hasRoom ? this.#answer(request, abort.signal) : this.#decline(request)
+    const answering = hasRoom ? this.#answer(request, logged, abort.signal) : this.#decline(request)
     const answered = answering
       .catch((error: unknown) => this.#onError(error, request))
       .finally(() => this.#running.delete(request.id))
-    if (hasRoom) this.#running.set(request.id, { request, chars, abort, answered })
+    if (hasRoom) this.#running.set(request.id, { request, chars, abort, answered, onLogged })
+    return abort
   }
 
   /** One asker is to leave room for others, also where nothing is answered. */
@@ -252,14 +263,24 @@ export class Tools implements ClientHandler {
     return meant.length === 1 ? meant[0] : undefined
   }
 
-  /** What is asked of everyone is answered by those who can. */
-  #isMine({ to, payload }: Request): boolean {
-    if (to !== undefined) return to.includes(this.#space.id)
-    return payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name))
+  /** What is asked of everyone is answered by those who can. Whoever serves requests with a function makes its own by itself. */
+  #isMine(request: Request): boolean {
+    if (!this.#mayConcern(request)) return false
+    const { from, to, payload } = request
+    const isServed = to !== undefined && !(from === this.#space.id && this.#fallback !== undefined)
+    return isServed || (payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name)))
   }
 
-  async #answer(request: Request, signal: AbortSignal): Promise<void> {
+  /** A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. */
+  #mayConcern({ from, to, session }: Request): boolean {
+    const { id, welcome } = this.#space
+    if (from !== id) return to?.includes(id) !== false
+    return to?.includes(id) === true && (session === undefined || session === welcome.you.session)
+  }
+
+  async #answer(request: Request, logged: Promise<void>, signal: AbortSignal): Promise<void> {
     const answer = await this.#outcome(request, signal)
+    await logged
     this.#notifications.end(request, !signal.aborted)
     if (request.payload.method.startsWith('notifications/') || signal.aborted) return
     await respond(this.#space, request, answer)
@@ -286,7 +307,7 @@ export class Tools implements ClientHandler {
     if (method === 'initialize') return this.#fallback ? undefined : { result: this.#introduce(params) }
     if (method === 'tools/list') {
       this.#readers.set(request.from, request)
-      return { result: { tools: this.#list() } }
+      return { result: { tools: await this.list() } }
     }
     const tool = this.#tools.get(String(params?.name))
     if (method !== 'tools/call') return undefined
@@ -301,9 +322,9 @@ export class Tools implements ClientHandler {
     return { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo }
   }
 
-  async #run(tool: Tool, request: Request, signal: AbortSignal): Promise<Record<string, unknown>> {
+  async #run(tool: OwnTool, request: Request, signal: AbortSignal): Promise<Record<string, unknown>> {
     try {
-      const checked = await checkInput(tool.input, request.payload.params?.arguments ?? {})
+      const checked = await tool.input.check(request.payload.params?.arguments ?? {}, 'the arguments')
       if ('problem' in checked) return failed(`wrong arguments: ${checked.problem}`)
       signal.throwIfAborted()
       const reason: ToolContext['reason'] = (message, options) =>
@@ -319,12 +340,21 @@ export class Tools implements ClientHandler {
     }
   }
 
-  #list(): object[] {
-    return [...this.#tools].map(([name, { description, inputSchema }]) => ({
-      name,
-      ...(description !== undefined && { description }),
-      inputSchema,
-    }))
+  /** As `tools/list` gives them. What cannot be described is left out, and reported. */
+  list(): Promise<readonly object[]> {
+    this.#listing ??= Promise.all([...this.#tools.values()].map((tool) => this.#describe(tool))).then(
+      (described) => described.flatMap((each) => each ?? []),
+    )
+    return this.#listing
+  }
+
+  async #describe({ name, description, annotations, input }: OwnTool): Promise<object | undefined> {
+    try {
+      return { name, ...defined({ description, annotations }), inputSchema: await input.jsonSchema }
+    } catch (error) {
+      this.#others.onError(error)
+      return undefined
+    }
   }
 }
 
@@ -345,81 +375,6 @@ function toResult(value: unknown): Record<string, unknown> {
   return { content: text(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
 }
 
-/** The part of the Standard Schema interface that is used here; zod, valibot and arktype schemas have it. */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1
-    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly types?: { readonly output: Output } | undefined
-    /** Where the library can describe itself as JSON Schema. */
-    readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
-  }
-}
-type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | {
-      readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
-    }
-
-export type InputSchema = TSchema | StandardSchema
-/** What a handler gets of the arguments that fit the schema. */
-type InputOf<Schema> = Schema extends TSchema
-  ? Static<Schema>
-  : Schema extends StandardSchema<infer Output>
-    ? Output
-    : never
-
-/** The arguments as the handler takes them, or what is wrong with them. */
-async function checkInput(
-  schema: InputSchema,
-  args: unknown,
-): Promise<{ value: unknown } | { problem: string }> {
-  if (isTypeBox(schema)) {
-    const [error] = [...Value.Errors(schema, args)]
-    return error === undefined
-      ? { value: args }
-      : { problem: `${error.path || 'the arguments'}: ${error.message}` }
-  }
-  const result = await schema['~standard'].validate(args)
-  if (result.issues === undefined) return { value: result.value }
-  const text = result.issues.map(({ message, path }) =>
-    path?.length ? `${path.map(formatPathKey).join('/')}: ${message}` : message,
-  )
-  return { problem: text.join('; ') }
-}
-
-/**
- * The JSON Schema of a tool's arguments. Throws `TypeError` where there is none: in a list it would hide all other tools of this
- * participant.
- */
-function toJsonSchema(tool: string, schema: InputSchema): Record<string, unknown> {
-  const refuse = (problem: string, cause?: unknown): TypeError =>
-    new TypeError(`the tool ${tool} cannot be offered: ${problem}`, { cause })
-  if (!isTypeBox(schema) && !isStandard(schema)) {
-    const advice = 'use Type.Object({ … }) of @sinclair/typebox, or a schema of zod, valibot or arktype'
-    throw refuse(`its input is no schema that checks arguments; ${advice}`)
-  }
-  try {
-    const json: unknown = isTypeBox(schema) ? schema : schema['~standard'].jsonSchema?.input({ target })
-    const plain: unknown = JSON.parse(JSON.stringify(json ?? { type: 'object' }))
-    if (isObject(plain)) return plain
-  } catch (error) {
-    throw refuse(`its input has no JSON Schema: ${getErrorMessage(error)}`, error)
-  }
-  throw refuse('the JSON Schema of its input is no object')
-}
-
-const target = 'draft-2020-12'
-
-const isTypeBox = (schema: unknown): schema is TSchema => !isStandard(schema) && TypeGuard.IsSchema(schema)
-
-/** Those of arktype are functions. */
-const isStandard = (schema: unknown): schema is StandardSchema =>
-  typeof Object(Object(schema)['~standard']).validate === 'function'
-
-const formatPathKey = (part: unknown): string =>
-  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
-
 /** What every participant is asked once it has come. It is answered soon: whoever asks waits no longer than five seconds. */
 const isListing = ({ payload }: Request): boolean =>
   ['tools/list', 'initialize', 'ping'].includes(payload.method)
@@ -434,12 +389,14 @@ const maxWaiting = 10_000
  * wait until `allow` lets them pass.
  */
 export class ReplayedRequests {
+  readonly #concerns: (request: Request) => boolean
   readonly #client: { readonly id: string }
   readonly #waiting = new Map<string, Request>()
   #passes: (request: Request) => boolean
   readonly #replay = new ReplayEnd()
 
-  constructor(client: { readonly id: string }, holds: boolean) {
+  constructor(concerns: (request: Request) => boolean, holds: boolean, client: { readonly id: string }) {
+    this.#concerns = concerns
     this.#client = client
     this.#passes = () => !holds
   }
@@ -479,8 +436,8 @@ export class ReplayedRequests {
   }
 
   #hold(request: Request): void {
-    const { id, from, to, payload } = request
-    if (to?.includes(this.#client.id) === false || from === this.#client.id) return
+    if (!this.#concerns(request)) return
+    const { id, from, payload } = request
     if (payload.method === 'notifications/cancelled') {
       const cancelled = correlations(request).filter((each) => this.#waiting.get(each)?.from === from)
       for (const each of cancelled) this.#waiting.delete(each)

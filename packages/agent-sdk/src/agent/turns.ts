@@ -152,7 +152,7 @@ export class Turn {
    */
   async reply(
     answer: string | AsyncIterable<string>,
-    options: Pick<ChatOptions, 'to' | 'format'> = {},
+    options: Pick<ChatOptions, 'to' | 'format' | 'data'> = {},
   ): Promise<AnyEnvelope> {
     await this.#endLeft()
     if (typeof answer === 'string') return this.#send(answer, options)
@@ -254,7 +254,7 @@ export class Turn {
     return live
   }
 
-  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format'>): Promise<AnyEnvelope> {
+  async #send(message: string, options: Pick<ChatOptions, 'to' | 'format' | 'data'>): Promise<AnyEnvelope> {
     return this.#answer(createChat(message, { ...this.#about(), ...options }))
   }
 

@@ -1,6 +1,7 @@
 import { type AnyEnvelope, Kind, type ParticipantDetails, type WelcomePayload } from '@meup/protocol'
 import { abortedError, ConnectionError } from './errors.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
+import { onAbort } from './on-abort.js'
 import type { CallOptions } from './types.js'
 import { setLongTimeout } from './wait.js'
 
@@ -64,7 +65,7 @@ export class Attendance implements ClientHandler {
       let cancel = (): void => {}
       const end = (settle: () => void): void => {
         cancel()
-        signal?.removeEventListener('abort', aborted)
+        endListening()
         this.#watches.delete(watch)
         settle()
       }
@@ -83,7 +84,7 @@ export class Attendance implements ClientHandler {
       }
       const watch: Watch = { id, check, end: (reason) => end(() => reject(reason)) }
       this.#watches.add(watch)
-      signal?.addEventListener('abort', aborted)
+      const endListening = onAbort(signal, aborted)
       if (signal?.aborted) aborted()
       else check()
     })

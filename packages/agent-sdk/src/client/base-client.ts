@@ -8,13 +8,16 @@ import {
   GATEWAY,
   Kind,
   type ParticipantDetails,
+  SELF,
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
 import { Attendance } from './attendance.js'
 import { Calls, readToolResult } from './calls.js'
 import { Connection } from './connection.js'
+import { defined } from './defined.js'
 import { ConnectionError } from './errors.js'
+import { JsonText } from './frames.js'
 import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
@@ -57,6 +60,8 @@ export interface Answer {
   /** When the space had it, RFC 3339. */
   readonly ts: string
   readonly text: string
+  /** What the text says, for programs; absent = it was not given. */
+  readonly data?: unknown
   /** Why this is no answer: the agent has too much to do, failed, or was stopped. The text says so, too. */
   readonly noAnswer?: NoAnswer
 }
@@ -110,6 +115,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.#calls = new Calls(this, this.requests, this.#ownProposals, {
       tracing: this.#tracing,
       attendance: this.#attendance,
+      resolve: (named) => (named === SELF && this.#participants.find(SELF) === undefined ? this.id : named),
+      onOwnCall: (call, over) => {
+        for (const handler of this.handlers) this.#guard(() => handler.onOwnCall?.(call, over))
+      },
       onError: (error) => this.reportError(error, undefined),
     })
     this.handlers = [
@@ -279,7 +288,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     const expected = { kind: Kind.chat }
     const { id, from, ts, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
     const noAnswer = noAnswers.find((each) => each === (payload as { noAnswer?: unknown }).noAnswer)
-    return { id, from, ts, text: payload.message, ...(noAnswer && { noAnswer }) }
+    const { message: text, data } = payload
+    return { id, from, ts, text, ...(data !== undefined && { data }), ...(noAnswer && { noAnswer }) }
   }
 
   /**
@@ -293,7 +303,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return result
   }
 
-  /** Calls a tool by `participant/tool`, as `request` does. Throws `ToolError` when the tool fails. */
+  /** Calls a tool by `participant/tool`, as `request` does; `me/tool` is one of this participant's own. Throws `ToolError` when the tool fails. */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
     if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
@@ -501,14 +511,17 @@ export const createNoAnswer = (noAnswer: NoAnswer, message: string, options: Cha
 
 export const createChat = (
   message: string,
-  { format, thinkingLevel, mention, ...fields }: ChatOptions,
-): Draft => ({
-  ...fields,
-  kind: Kind.chat,
-  payload: {
+  { format, thinkingLevel, mention, data, ...fields }: ChatOptions,
+): Draft => {
+  const payload = {
     message,
     ...(format && { format }),
     ...(mention !== undefined && { mentions: [mention].flat() }),
     ...(thinkingLevel && { thinkingLevel }),
-  },
-})
+  }
+  return {
+    ...fields,
+    kind: Kind.chat,
+    payload: data instanceof JsonText ? data.toMember(payload, 'data') : { ...payload, ...defined({ data }) },
+  }
+}

@@ -1,8 +1,9 @@
-import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import { Kind, type McpRequestPayload, ProtocolError, SELF } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
 import { abortedError, ConnectionError, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler } from './handler.js'
 import type { OwnProposals } from './own-proposals.js'
 import { type Proposal, ProposalError, type ProposalOutcome, type ProposeOptions } from './proposal.js'
 import { getResult, type Requests, withProgressToken } from './requests.js'
@@ -49,6 +50,10 @@ const defaultApprovalMs = 600_000
 interface CallsParts {
   readonly tracing: Pick<Tracing, 'addTraceContext'>
   readonly attendance: Attendance
+  /** The participant that a caller names: `me` is this one. */
+  readonly resolve: (named: string) => string
+  /** Called right after a request of this participant to itself is sent. */
+  readonly onOwnCall: NonNullable<ClientHandler['onOwnCall']>
   /** Called with what nobody expects to fail, and for which no caller waits. */
   readonly onError: (error: unknown) => void
 }
@@ -61,13 +66,17 @@ export class Calls {
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #attendance: Attendance
   readonly #onError: (error: unknown) => void
+  readonly #resolve: CallsParts['resolve']
+  readonly #onOwnCall: CallsParts['onOwnCall']
 
   constructor(
     client: ClientContext,
     requests: Requests,
     ownProposals: OwnProposals,
-    { tracing, attendance, onError }: CallsParts,
+    { tracing, attendance, resolve, onOwnCall, onError }: CallsParts,
   ) {
+    this.#resolve = resolve
+    this.#onOwnCall = onOwnCall
     this.#client = client
     this.#requests = requests
     this.#ownProposals = ownProposals
@@ -80,7 +89,8 @@ export class Calls {
    * What this participant may only propose is proposed: the gateway decides, in the same frame [MEUP-4.21]. For a call that correlates
    * to something it does not, so that is decided here.
    */
-  async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
+  async make(named: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
+    const to = this.#resolve(named)
     const { signal, propose = true, correlationId, timeoutMs: maxMs = defaultTimeoutMs } = options
     if (signal?.aborted) throw abortedError(signal)
     const call = { to, method, params, options }
@@ -127,8 +137,9 @@ export class Calls {
     }
     this.#client.sendPaced(draft, over.signal).catch((error: Error) => {
       this.#ownProposals.unexpect(id)
-      this.#requests.fail(id, error)
+      this.#requests.fail(id, to === this.#client.id ? explainSelfRefusal(error, to) : error)
     })
+    if (mayRequest && to === this.#client.id) this.#onOwnCall({ ...draft, to: [to], payload }, over.signal)
     try {
       const proposal = proposed?.then((made) => made ?? new Promise<never>(() => {}))
       const first = await Promise.race(proposal === undefined ? [response] : [response, proposal])
@@ -215,6 +226,16 @@ export class Calls {
     return { result: getResult(response), id: responseId, approvedBy }
   }
 }
+
+/** Says which capability a participant needs to call its own tools. */
+const explainSelfRefusal = (error: Error, id: string): Error =>
+  error instanceof ProtocolError && error.code === 'capability_violation'
+    ? new ProtocolError(
+        error.code,
+        `"${id}" may not call its own tools. Add { tool: "${SELF}/*" } to its capabilities in space.yaml.`,
+        error.details,
+      )
+    : error
 
 const pickPlace = ({ context, correlationId }: CallOptions) => defined({ context, correlationId })
 

@@ -18,6 +18,16 @@ class Verbatim {
   constructor(readonly json: string) {}
 }
 
+/** JSON whose numbers its value does not hold. */
+export class JsonText {
+  constructor(readonly json: string) {}
+
+  /** A payload with it as one member more. */
+  toMember(payload: object, name: string): object {
+    return new Verbatim(addMember(JSON.stringify(payload), name, this.json))
+  }
+}
+
 export interface Frame {
   readonly text: string
   readonly bytes: Uint8Array

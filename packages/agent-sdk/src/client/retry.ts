@@ -1,5 +1,6 @@
 import { namespaceOf, ProtocolError } from '@meup/protocol'
 import { abortedError, getRetryAfterMs } from './errors.js'
+import { onAbort } from './on-abort.js'
 
 /** Milliseconds that one envelope waits in all for what passes. */
 const maxWaitMs = 10_000
@@ -21,12 +22,12 @@ export async function whenResumed(client: Pausable, signal?: AbortSignal): Promi
       const changed = (): void => {
         client.off('resumed', changed)
         client.off('closed', changed)
-        signal?.removeEventListener('abort', changed)
+        endListening()
         resolve()
       }
       client.on('resumed', changed)
       client.on('closed', changed)
-      signal?.addEventListener('abort', changed)
+      const endListening = onAbort(signal, changed)
     })
   }
 }
@@ -116,11 +117,11 @@ function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+      endListening()
       resolve()
     }
     const timer = setTimeout(end, ms)
+    const endListening = onAbort(signal, end)
     if (signal?.aborted) end()
-    else signal?.addEventListener('abort', end)
   })
 }

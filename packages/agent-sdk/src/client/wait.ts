@@ -1,4 +1,5 @@
 import { abortedError, ConnectionError } from './errors.js'
+import { onAbort } from './on-abort.js'
 
 export interface WaitOptions {
   readonly signal?: AbortSignal
@@ -32,7 +33,7 @@ export function wait<Value>(
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       cancel()
-      signal?.removeEventListener('abort', aborted)
+      endListening()
       end(waiter)
     }
     const waiter: TimedWaiter<Value> = {
@@ -53,9 +54,9 @@ export function wait<Value>(
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
     let cancel = setLongTimeout(timeoutMs, late)
+    const endListening = onAbort(signal, aborted)
     begin(waiter)
     if (signal?.aborted) aborted()
-    else signal?.addEventListener('abort', aborted)
   })
 }
 

@@ -58,11 +58,18 @@ const nameThenFields =
 /** JSON that holds name and arguments: an object, or a list of them. */
 const jsonCall: Reader = (text, from) => {
   const end = findJsonEnd(text, from)
-  const json = text.slice(from, end).trim()
-  const value = end < 0 ? undefined : parseJson(json)
-  const all = Array.isArray(value) ? splitJson(json).map(([, each]) => each) : [json]
-  const calls = value === undefined ? [] : all.map(readJsonCall).filter((each) => each !== undefined)
+  const all = end < 0 ? [] : splitCalls(text.slice(from, end).trim())
+  const calls = all.map(readJsonCall).filter((each) => each !== undefined)
   return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
+}
+
+/** The calls that JSON holds, each as it was written. */
+function splitCalls(json: string): readonly string[] {
+  const value = parseJson(json)
+  if (Array.isArray(value)) return splitJson(json).map(([, each]) => each)
+  const inner = Array.isArray(record(value)?.tool_calls) && new Map(splitJson(json)).get('tool_calls')
+  if (inner) return splitCalls(inner)
+  return record(value) === undefined ? [] : [json]
 }
 
 const nameFields = ['name', 'tool_name', 'tool', 'function_name', 'function']
@@ -95,29 +102,75 @@ const gemmaCall: Reader = (text, from) => {
   return record(parseJson(args)) && { calls: [{ name, args }], end: found.end }
 }
 
+/** JSON with the arguments of each call by its name. */
+const namedArguments: Reader = (text, from) => {
+  const mark = matchAt(/<\|tools_prefix\|>\s*/y, text, from)
+  const end = mark === undefined ? -1 : findJsonEnd(text, mark.end)
+  const all = end < 0 ? [] : splitCalls(text.slice(mark?.end, end)).map(splitJson)
+  const calls = all.flatMap(([call, another]) => (call && !another ? [{ name: call[0], args: call[1] }] : []))
+  return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
+}
+
+/** Words that Python has for values of JSON. */
+export const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
+
+const pythonString = String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"|'(?<single>[^'\\]*(?:\\[\s\S][^'\\]*)*)'`
+const pythonEnd = new RegExp(String.raw`${pythonString}|\)\s*\]?`, 'g')
+const pythonPart = new RegExp(String.raw`${pythonString}|\b(?:True|False|None)\b|(?<key>\w+)\s*=`, 'g')
+
+/** A call of Python, alone or in a list. */
+const pythonCall: Reader = (text, from) => {
+  const head = matchAt(/\[?\s*(?<name>[A-Za-z_][\w.]*)\(/y, text, from)
+  let end = head?.end ?? -1
+  let last = ''
+  while (end >= 0 && !last.startsWith(')')) {
+    pythonEnd.lastIndex = end
+    last = pythonEnd.exec(text)?.[0] ?? ''
+    end = last === '' ? -1 : pythonEnd.lastIndex
+  }
+  if (head === undefined || end < 0) return undefined
+  const given = text.slice(head.end, end - last.length)
+  const args = given.replace(pythonPart, (word, single?: string, key?: string) => {
+    if (single !== undefined) return `"${single.replaceAll("\\'", "'").replace(/(?<!\\)"/g, '\\"')}"`
+    return key === undefined ? (pythonWords[word] ?? word) : `"${key}":`
+  })
+  const json = `{${args}}`
+  return record(parseJson(json)) && { calls: [{ name: head.groups.name ?? '', args: json }], end }
+}
+
 /** By which several models name their marks of calls. */
-const prefix = String.raw`(?:[\w-]+:|｜DSML｜)?`
+const prefix = String.raw`(?:[\w-]+:|｜DSML｜|longcat_)?`
+/** Between the words of DeepSeek's marks, which it does not always spell alike. */
+const gap = String.raw`(?:▁|_| |\\_)`
+/** The token of MiniMax M3 before each of its tags. */
+const m3 = String.raw`(?:\]<\]minimax\[>\[)?`
 
 /** Forms of calls as text. The first form that fits applies. */
 export const callForms: readonly CallForm[] = [
   {
     of: 'gpt-oss',
-    begins: ['<|channel|>commentary to=', '<|channel|>analysis to=', '<|start|>assistant to='],
+    begins: [
+      ...['<|channel|>commentary to=', '<|channel|>analysis to=', '<|start|>assistant to='],
+      'assistantcommentary to=',
+    ],
     read: nameThenJson(
-      /(?:<\|channel\|>\w+)?\s*to=(?<name>[^\s<]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*/y,
+      /(?:(?:<\|channel\|>|assistant)?(?:commentary|analysis))?\s*to=(?<name>[^\s<{]+)(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\w*\s*(?:<\|message\|>)?\s*(?=\{)/y,
       /<\|call\|>/y,
     ),
   },
   {
     of: 'Kimi',
-    begins: ['<|tool_calls_section_begin|>', '<|tool_call_begin|>'],
+    begins: ['<|tool_calls_section_begin|>', '<|tool_call_section_begin|>', '<|tool_call_begin|>'],
     read: nameThenJson(/(?<name>[^\s<]+)\s*<\|tool_call_argument_begin\|>\s*/y),
   },
   {
     of: 'DeepSeek',
-    begins: ['<｜tool▁call'],
+    begins: ['<｜tool▁call', '<｜tool_call', '<｜tool call', '<｜tool\\_call'],
     read: nameThenJson(
-      /(?:function<｜tool▁sep｜>)?(?<name>[\w.:/-]+)(?:<｜tool▁sep｜>|\s*```json)\s*/y,
+      new RegExp(
+        `(?:function<｜tool${gap}sep｜>)?(?<name>[\\w.:/-]+)(?:<｜tool${gap}sep｜>|\\s*\`\`\`json|\\s*\\n)\\s*`,
+        'y',
+      ),
       /\s*```/y,
     ),
   },
@@ -126,8 +179,8 @@ export const callForms: readonly CallForm[] = [
     begins: ['<function=', '<seed:tool_call>'],
     read: nameThenFields(
       /<function=(?<name>[^>\s]+)>\s*(?!\{)/y,
-      /<parameter=(?<key>[^>\s]+)>\n?(?<value>[\s\S]*?)\n?(?:<\/parameter>|(?=<parameter=|<\/function>))\s*/y,
-      /<\/function>/y,
+      /<parameter=(?<key>[^>\s]+)>\n?(?<value>[\s\S]*?)\n?(?:<\/parameter>|(?=<parameter=|<\/function>|<\/tool_call>))\s*/y,
+      /<\/function>|(?=<\/tool_call>)|$/y,
     ),
   },
   {
@@ -142,21 +195,33 @@ export const callForms: readonly CallForm[] = [
       ...['<minimax:tool_call>', '<｜dsml｜'],
     ],
     read: nameThenFields(
-      new RegExp(String.raw`<${prefix}invoke name="(?<name>[^"]+)"[^>]*>\s*`, 'y'),
+      new RegExp(String.raw`<${prefix}invoke name=["'](?<name>[^"']+)["'][^>]*>\s*`, 'y'),
       new RegExp(
-        String.raw`<${prefix}parameter name="(?<key>[^"]+)"[^>]*>(?<value>[\s\S]*?)</${prefix}parameter>\s*`,
+        String.raw`<${prefix}parameter name=["'](?<key>[^"']+)["'][^>]*>(?<value>[\s\S]*?)</${prefix}parameter>\s*`,
         'y',
       ),
       new RegExp(`</${prefix}invoke>`, 'y'),
     ),
   },
   {
-    of: 'GLM',
+    of: 'MiniMax M3',
+    begins: [']<]minimax[>['],
+    read: nameThenFields(
+      /<invoke name="(?<name>[^"]+)">\s*/y,
+      new RegExp(String.raw`${m3}<(?<key>[\w.-]+)>(?<value>[\s\S]*?)${m3}</\k<key>>\s*`, 'y'),
+      new RegExp(`${m3}</invoke>`, 'y'),
+    ),
+  },
+  {
+    of: 'GLM, LongCat',
     begins: [],
     read: nameThenFields(
-      /(?<name>[\w.:/-]+)\s*(?=<arg_key>|<\/tool_call>)/y,
-      /<arg_key>\s*(?<key>[^<]*?)\s*<\/arg_key>\s*<arg_value>(?<value>[\s\S]*?)<\/arg_value>\s*/y,
-      /<\/tool_call>|$/y,
+      new RegExp(String.raw`(?<name>[\w.:/-]+)\s*(?=<${prefix}arg_key>|</${prefix}tool_call>)`, 'y'),
+      new RegExp(
+        String.raw`<${prefix}arg_key>\s*(?<key>[^<]*?)\s*</${prefix}arg_key>\s*<${prefix}arg_value>(?<value>[\s\S]*?)</${prefix}arg_value>\s*`,
+        'y',
+      ),
+      new RegExp(`</${prefix}tool_call>|$`, 'y'),
     ),
   },
   {
@@ -165,33 +230,45 @@ export const callForms: readonly CallForm[] = [
     read: nameThenJson(/(?<name>[\w.:/-]+)\s*(?:\[CALL_ID\][\w-]+)?(?:\[ARGS\])?\s*(?=\{)/y),
   },
   { of: 'Gemma 4', begins: ['<|tool_call>'], read: gemmaCall },
+  { of: 'Apertus', begins: ['<|tools_prefix|>'], read: namedArguments },
   {
-    of: 'Hermes, Qwen, Granite, Phi, Command, Nemotron, and those who write nothing but JSON',
-    begins: ['<tool_call>', '<tool_calls>', '<|tool_call|>', '<|start_action|>', '<toolcall>'],
+    of: 'Hermes, Qwen, Granite, Phi, Command, Nemotron, LongCat, and those who write nothing but JSON',
+    begins: [
+      ...['<tool_call>', '<tool_calls>', '<|tool_call|>', '<|start_action|>', '<toolcall>'],
+      '<longcat_tool_call>',
+    ],
     read: jsonCall,
   },
+  { of: 'Llama 4, LFM', begins: ['<|python_start|>', '<|tool_call_start|>'], read: pythonCall },
 ]
 
 /** Texts around calls: marks of their beginnings and ends, and control tokens. */
 const around = new RegExp(
   [
-    String.raw`\s+|[,;]`,
+    String.raw`\s+|[,;]|\]<\]minimax\[>\[`,
     `</?${prefix}(?:tool_calls?|function_calls|toolcall)>`,
-    String.raw`<\|/?tool_calls?(?:_section)?(?:_begin|_end)?\|?>|<tool_call\|>`,
-    '<｜tool▁calls?▁(?:begin|end)｜>',
-    String.raw`\[/?TOOL_CALLS\]|<\|python_tag\|>|<\|(?:START|END)_ACTION\|>`,
+    String.raw`<\|/?tool_calls?(?:_section)?(?:_begin|_start|_end)?\|?>|<tool_call\|>|<\|tools_suffix\|>`,
+    `<｜tool${gap}calls?(?:${gap}(?:begin|end))?｜>`,
+    String.raw`\[/?TOOL_CALLS\]|<\|python_(?:tag|start|end)\|>|<\|(?:START|END)_ACTION\|>`,
     ...[...controls, ...wordControls].map((token) => token.replace(/[|[\]~]/g, '\\$&')),
   ].join('|'),
   'iy',
 )
 
-/** The calls that a text consists of; none where it holds anything else. */
-export function readTextCalls(text: string): readonly TextCall[] {
+/** Marks of the results of calls. A model that writes one goes on by itself, without the tools. */
+const results = new RegExp(
+  `<\\|?tool_response>|<${prefix}function_results>|<｜tool${gap}outputs?${gap}begin｜>|\\[TOOL_RESULTS\\]`,
+  'iy',
+)
+
+/** The calls that a text consists of, up to results that are made up; `undefined` = it holds something else. */
+export function readTextCalls(text: string): readonly TextCall[] | undefined {
   const calls: TextCall[] = []
   for (let at = 0; at < text.length; ) {
     const next = matchAt(around, text, at)?.end
     const found = next === undefined ? readCallAt(text, at) : undefined
-    if (next === undefined && found === undefined) return []
+    if (calls.length > 0 && matchAt(results, text, at) !== undefined) break
+    if (next === undefined && found === undefined) return undefined
     calls.push(...(found?.calls ?? []))
     at = next ?? found?.end ?? text.length
   }

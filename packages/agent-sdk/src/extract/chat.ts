@@ -54,15 +54,25 @@ function readContent(content: unknown, collector: Collector): void {
   else for (const part of records(content)) readPart(part, collector)
 }
 
-/** Mistral and Cohere put thoughts into the content. Mistral's are made of parts again. */
-function readPart({ type, thinking, text, refusal }: Json, collector: Collector): void {
-  if (typeof thinking === 'string') collector.thought('thinking', thinking)
-  else if (thinking !== undefined) {
-    for (const part of records(thinking)) collector.thought('thinking', string(part.text) ?? '')
-  } else if (typeof text === 'string') {
-    if (type === 'thinking' || type === 'reasoning') collector.thought('thinking', text)
-    else collector.text(text)
-  } else if (typeof refusal === 'string') collector.text(refusal)
+/** Mistral, Cohere and Databricks put thoughts into the content, as texts or as lists of texts. */
+function readPart(part: Json, collector: Collector): void {
+  const thought = readThought(part)
+  if (thought !== undefined) collector.thought('thinking', thought)
+  else if (typeof part.text === 'string') collector.text(part.text)
+  else if (typeof part.refusal === 'string') collector.text(part.refusal)
+}
+
+/** The thought in a part of the content; `undefined` = it has none. */
+export function readThought({ type, thinking, summary, text }: Json): string | undefined {
+  const isThought = type === 'thinking' || type === 'reasoning'
+  const given = thinking ?? (isThought ? (summary ?? text) : undefined)
+  if (given === undefined) return undefined
+  return (
+    string(given) ??
+    records(given)
+      .map((each) => string(each.text) ?? '')
+      .join('')
+  )
 }
 
 /** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */

@@ -265,11 +265,13 @@ class ToolCalls {
 }
 
 /**
- * A call begins with its name. Some servers make up an id for each part, and some repeat the name in each; where the id is the
- * same, or there is none, a call is over when its arguments are and others begin.
+ * A call begins with its name, but not within the arguments of another. Some servers make up an id for each part, and some repeat the
+ * name in each; where the id is the same, or there is none, a call is over when its arguments are and others begin.
  */
 function isOther(known: Draft, { id, name, json }: CallPart): boolean {
   if (!isFilled(name)) return false
+  const begins = /^\s*(?:\{|$)/.test(json ?? '')
+  if (known.json !== '' && !isWhole(known.json) && !begins) return false
   if (isFilled(id) && id !== known.id) return known.id !== ''
   if (!isFilled(id) && known.id !== '') return false
   return known.name !== '' && isWhole(known.json) && (known.id === '' || /^\s*\{/.test(json ?? ''))

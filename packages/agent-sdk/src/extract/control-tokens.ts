@@ -2,10 +2,11 @@
 export const answerHeaders = [
   '<|start|>assistant',
   '<|channel|>final<|message|>',
+  '<|channel|>final <|constrain|>json<|message|>',
   '<|channel|>commentary<|message|>',
 ]
-/** The header of an answer without its special tokens. */
-export const bareAnswerHeader = 'assistantfinal'
+/** The same headers as servers leave them that strip special tokens. */
+export const bareAnswerHeaders = ['assistantfinal', 'assistantcommentary']
 export const ends = ['<|end|>', '<|return|>']
 
 /** Tokens that control a conversation, and leak into texts if a server does not know the end of its model's turn. */
@@ -13,7 +14,14 @@ export const controls = [
   ...answerHeaders,
   ...ends,
   ...['<|call|>', '<|begin_of_solution|>', '<|end_of_solution|>', '<|start_response|>', '<|end_response|>'],
-  ...['<|im_start|>assistant', '<|im_start|>', '<|im_end|>', '<|assistant|>', '<|user|>', '<|observation|>'],
+  ...['<|im_start|>assistant<|im_sep|>', '<|im_start|>assistant', '<|im_start|>', '<|im_end|>'],
+  ...['<|im_assistant|>assistant<|im_middle|>', '<|assistant|>', '<|user|>', '<|observation|>'],
+  ...[
+    '<|assistant_start|>',
+    '<|assistant_end|>',
+    '<|start_of_role|>assistant<|end_of_role|>',
+    '<|role_end|>',
+  ],
   ...[
     '<|begin_of_text|>',
     '<|end_of_text|>',
@@ -23,7 +31,8 @@ export const controls = [
     '<|eot|>',
     '<|eom|>',
   ],
-  ...['<|start_header_id|>assistant<|end_header_id|>', '<|end_of_turn|>', '<|end_of_turn_token|>'],
+  ...['<|start_header_id|>assistant<|end_header_id|>', '<|header_start|>assistant<|header_end|>'],
+  ...['<|end_of_turn|>', '<|end_of_turn_token|>', '[|endofturn|]', '[|assistant|]', '</longcat_s>'],
   ...[
     '<|turn>model',
     '<turn|>',

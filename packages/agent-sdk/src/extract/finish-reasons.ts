@@ -1,7 +1,7 @@
 /** The end of an answer: whole, cut off at a limit, withheld by its provider, or broken off by a failure. */
 export type Ending = 'whole' | 'cut' | 'refused' | 'failed'
 
-/** Finish reasons of servers, in lower case and with `_` between words. */
+/** Finish reasons of servers, in lower case and with `_` between words. All that end in `_error` are failures as well. */
 const reasons: Readonly<Record<Ending, readonly string[]>> = {
   whole: [
     ...['stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'done', 'complete', 'completed'],
@@ -15,11 +15,13 @@ const reasons: Readonly<Record<Ending, readonly string[]>> = {
   refused: [
     ...['content_filter', 'content_filtered', 'refusal', 'safety', 'sensitive', 'recitation', 'blocklist'],
     ...['prohibited_content', 'spii', 'language', 'image_safety', 'guardrail_intervened', 'error_toxic'],
+    ...['image_recitation', 'image_prohibited_content'],
   ],
   failed: [
-    ...['error', 'failed', 'server_error', 'network_error', 'timeout', 'overloaded', 'interrupted'],
+    ...['error', 'failed', 'timeout', 'overloaded', 'interrupted'],
     ...['abort', 'aborted', 'cancel', 'cancelled', 'canceled', 'user_cancel', 'insufficient_system_resource'],
-    ...['malformed_function_call', 'malformed_response', 'unexpected_tool_call', 'other_error'],
+    ...['malformed_function_call', 'malformed_response', 'malformed_tool_use', 'malformed_model_output'],
+    ...['unexpected_tool_call', 'too_many_tool_calls', 'missing_thought_signature'],
   ],
 }
 
@@ -29,12 +31,12 @@ const endings = new Map<string, Ending>(
   ),
 )
 
-/** The meaning of any provider's finish reason; `undefined` = unknown. */
-export const readEnding = (reason: string): Ending | undefined =>
-  endings.get(
-    reason
-      .trim()
-      .toLowerCase()
-      .replace(/[\s-]+/g, '_')
-      .replace(/^finish_reason_/, ''),
-  )
+/** The meaning of any provider's finish reason, whose words may be written as one; `undefined` = unknown. */
+export function readEnding(reason: string): Ending | undefined {
+  const words = reason
+    .trim()
+    .replace(/(?<=[a-z])(?=[A-Z])|[\s-]+/g, '_')
+    .toLowerCase()
+    .replace(/^finish_reason_/, '')
+  return endings.get(words) ?? (words.endsWith('_error') ? 'failed' : undefined)
+}

@@ -53,14 +53,19 @@ export const parseJson = (json: string): unknown => {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** What models and servers write for no arguments; PHP writes an empty list for an empty object. */
+const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
+/** What they leave around arguments: fences, control tokens, marks of calls, brackets that end nothing. */
+const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
+
 /**
  * The arguments of the calls that a text holds, each as JSON: of one call as a rule. No arguments are an empty object, however
  * they are written. Servers are known to glue the arguments of several calls, to begin with `{}` and go on with the arguments, to
- * write them twice, and to write JSON within a JSON string. What is none of these is given back as it is.
+ * write them twice, to leave marks around them, and to write JSON within a JSON string. What is none of these is given back as it is.
  */
 export function readArguments(text: string): readonly string[] {
   const json = text.trim()
-  if (json === '' || json === 'null') return ['{}']
+  if (nothing.test(json)) return ['{}']
   const value = parseJson(json)
   if (typeof value === 'string') {
     const inner = readArguments(value)
@@ -68,15 +73,23 @@ export function readArguments(text: string): readonly string[] {
   }
   if (value !== undefined) return [json]
   const glued: string[] = []
-  for (let at = 0; at < json.length; ) {
+  for (let at = skipAround(json, 0); at < json.length; ) {
     const end = findJsonEnd(json, at)
     const piece = json.slice(at, end).trim()
     if (end < 0 || !isObject(parseJson(piece))) return [text]
     if (piece !== glued.at(-1)) glued.push(piece)
-    at = end
+    at = skipAround(json, end)
   }
+  if (glued.length === 0) return [text]
   const filled = glued.filter((each) => splitJson(each).length > 0)
   return filled.length > 0 ? filled : ['{}']
+}
+
+function skipAround(json: string, from: number): number {
+  let at = from
+  around.lastIndex = at
+  while (around.test(json)) at = around.lastIndex
+  return at
 }
 
 const stringOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*/g

@@ -97,6 +97,7 @@ export class Parts {
   /** The tag that began the thought was a word, or only spoken of within a sentence; `false` = it certainly began it. */
   thoughtWasText(): boolean {
     const thought = this.#last
+    if (bareHeader.test(thought.opener) && gluedWord.test(thought.raw)) return false
     const before = this.#all.at(-2)?.raw ?? ''
     const isSentence = /[^\s.!?:;…]\s$/u.test(before) && /^[ ,.;)][^\n]*$/.test(thought.raw)
     const isSpokenOf = before.trim() === '' || isSentence
@@ -140,6 +141,9 @@ export class Parts {
     return part
   }
 }
+
+/** A header without marks, and a word that follows it without a space, unless it is a part of a name in a program. */
+const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 
 type Kind = 'reasoning' | 'text' | 'call'
 

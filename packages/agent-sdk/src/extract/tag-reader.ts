@@ -1,5 +1,5 @@
 import { Parts, type Piece } from './tag-parts.js'
-import { anyCloser, nextPlace, type Token, tokenAt } from './tag-tokens.js'
+import { anyCloser, hasOnlyControls, nextPlace, type Token, tokenAt } from './tag-tokens.js'
 
 export interface TagTexts {
   readonly reasoning: string
@@ -58,15 +58,17 @@ export class TagReader {
   /** Returns what was held back, except for an incomplete closing tag. */
   flush(): Piece[] {
     const half = this.#held.toLowerCase()
-    const isHalfEnd = [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
+    const mayBeEnd = !/^\w{1,4}$/.test(half) // It is a word, more likely than not.
+    const isHalfEnd =
+      mayBeEnd && [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
     if (!isHalfEnd) this.#read(this.#held, true)
-    return this.#parts.drain(true)
+    return this.#parts.drain(!this.#isHalfCall)
   }
 
   /** To be called once. */
   end(): TagTexts {
     this.flush()
-    const isHalfCall = this.#outer !== undefined && !this.#parts.looksCalled
+    const isHalfCall = this.#isHalfCall
     if (isHalfCall) this.#parts.textWasThought()
     const isOpen = this.#closers !== undefined && !this.#parts.isEmpty
     if (isOpen && this.#spare !== undefined) this.#parts.thoughtEndedAt(this.#spare.from, this.#spare.to)
@@ -82,6 +84,11 @@ export class TagReader {
   /** Some text was a thought that began without a mark: it was given out as text. */
   get isUnmarked(): boolean {
     return this.#isUnmarked
+  }
+
+  /** The thought that a call seems to be begun in went on. */
+  get #isHalfCall(): boolean {
+    return this.#outer !== undefined && !this.#parts.looksCalled
   }
 
   #read(text: string, isLast: boolean): void {
@@ -117,11 +124,13 @@ export class TagReader {
 
   /** Whether it cannot be told what the token is before more follows. */
   #dependsOn({ type, isWord, isBare }: Token, rest: string): boolean {
-    if (isBare && rest === '' && this.#parts.isEmpty) return true
+    if (isBare && rest === '') return true
     if (rest === '' && this.#quote !== undefined) return true
     const isInText = this.#closers === undefined && this.#parts.kind === 'text'
     if (isInText && this.#code.hasOpenTick && !/[`\n]/.test(rest) && rest.length < maxLineChars) return true
-    return type === 'control' && isWord && rest.trim() === '' && rest.length < maxBlankChars
+    return (
+      type === 'control' && isWord && rest.length < maxBlankChars && hasOnlyControls(rest, false) === 'unsure'
+    )
   }
 
   /** The mark that ends a quotation here. The last words of a thought may be quoted, as may be the first of an answer. */
@@ -173,11 +182,10 @@ export class TagReader {
 
   #readInText(token: Token, tag: string, isMentioned: boolean, rest: string): boolean {
     const { isBlank } = this.#parts
-    const isEdge = isBlank || (token.type === 'control' ? rest.trim() === '' : this.#code.isLineBlank)
-    const mayStand = token.isBare
-      ? this.#parts.isEmpty && /^[^\s.,:;]/.test(rest)
-      : !token.isWord || isEdge || (token.type === 'open' && this.#counts)
-    const counts = mayStand && !isMentioned
+    const isOpener = token.type === 'open'
+    const isEdge = isBlank || (isOpener ? this.#code.isLineBlank : endsText(rest))
+    const mayStand = !token.isWord || isEdge || ((isOpener || token.isBare) && this.#counts)
+    const counts = mayStand && !isMentioned && (!token.isBare || this.#standsBare(token, tag, rest))
     if (token.type === 'open') {
       if (counts) this.#beginThought(token, tag)
       else this.#isMentioned ||= !token.isBare
@@ -189,6 +197,11 @@ export class TagReader {
     }
     if (token.type === 'call' && counts) this.#beginCall()
     return token.type === 'control' && counts
+  }
+
+  #standsBare({ name, type }: Token, tag: string, rest: string): boolean {
+    if (tag !== name || (name === 'analysis' && !this.#parts.isEmpty)) return false
+    return type === 'control' || /^[^\s.,:;]/.test(rest)
   }
 
   /** A closing tag without an opening one: the text before it was a thought. */
@@ -227,6 +240,9 @@ export class TagReader {
     this.#spare = undefined
   }
 }
+
+/** No more of it is looked at than is waited for, so that it is the same in pieces. */
+const endsText = (rest: string): boolean => hasOnlyControls(rest.slice(0, maxBlankChars), true) === true
 
 const pieces = /\n|`+|~+|[^\n`~]+/g
 /** What may stand before a fence on its line: the marks of quotes and lists. */

@@ -1,5 +1,5 @@
 import { callForms } from './call-forms.js'
-import { answerHeaders, bareAnswerHeader, controls, ends, wordControls } from './control-tokens.js'
+import { answerHeaders, bareAnswerHeaders, controls, ends, wordControls } from './control-tokens.js'
 
 /**
  * What a model writes that is not text: the beginning or end of a thought, the beginning of a call, what controls the
@@ -11,7 +11,10 @@ export interface Token {
   readonly name: string
   /** Of a beginning: any of these ends it. */
   readonly closers: ReadonlySet<string>
-  /** It is a word of any text as well: such a beginning counts before all else, where a word follows without a space. */
+  /**
+   * It has no marks of its own: it counts in lower case, where what follows is written on it. The beginning that is a word counts
+   * before all else.
+   */
   readonly isBare: boolean
   /**
    * It may be markup of any document as well. Such a beginning counts at the beginning of a line, or after another thought; such a
@@ -32,6 +35,7 @@ const thoughts: readonly (readonly [open: string, close: string])[] = [
     'mm:think',
     'seed:think',
     'antml:thinking',
+    'antthinking',
     'longcat_think',
   ),
   ['<|begin_of_thought|>', '<|end_of_thought|>'],
@@ -46,8 +50,10 @@ const thoughts: readonly (readonly [open: string, close: string])[] = [
 /** Marks of thoughts that may be elements of any document. */
 const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
 
-/** How a thought begins in the format of gpt-oss. */
-const analysis = '<|channel|>analysis<|message|>'
+/** How a thought begins in the format of gpt-oss, also where its template wrote the first token of it. */
+const headers = ['<|channel|>analysis<|message|>', 'analysis<|message|>']
+/** The same without special tokens. */
+const bareHeaders = ['analysis', 'assistantanalysis']
 
 /** Closing tags of thoughts whose opening tag the model's template wrote and the response does not hold. */
 export const anyCloser: ReadonlySet<string> = new Set([
@@ -60,17 +66,20 @@ const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) =>
 
 const none: ReadonlySet<string> = new Set()
 const isWord = true
-/** The format of gpt-oss without its special tokens, as servers leave it that strip those. */
-const bareThoughts: readonly (readonly [open: string, close: string])[] = [['analysis', bareAnswerHeader]]
+const headerClosers = [...ends, ...answerHeaders]
 const tokens: readonly Token[] = [
   ...thoughts.map(([open, close]) => token('open', open, new Set([close]))),
   ...wordThoughts.map(([open, close]) => token('open', open, new Set([close]), isWord)),
-  ...bareThoughts.map(([open, close]) => ({ ...token('open', open, new Set([close])), isBare: true })),
-  token('open', analysis, new Set([...ends, ...answerHeaders])),
+  ...headers.map((name) => token('open', name, new Set(headerClosers))),
+  ...bareHeaders.map((name) => ({
+    ...token('open', name, new Set([...headerClosers, ...bareAnswerHeaders])),
+    isBare: true,
+  })),
   ...[...loneClosers].map((name) => token('close', name)),
   ...callForms.flatMap(({ begins }) => begins).map((name) => token('call', name)),
   ...controls.map((name) => token('control', name)),
-  ...[...wordControls, bareAnswerHeader].map((name) => token('control', name, none, isWord)),
+  ...wordControls.map((name) => token('control', name, none, isWord)),
+  ...bareAnswerHeaders.map((name) => ({ ...token('control', name, none, isWord), isBare: true })),
 ]
 
 function token(type: Token['type'], name: string, closers = none, isWord = false): Token {
@@ -105,5 +114,24 @@ export function tokenAt(text: string, index: number, isLast: boolean): Token | '
   return undefined
 }
 
-/** The name of a tool without the control tokens that some servers leave at its end. */
-export const cutName = (name: string): string => name.replace(/[<[].*$/s, '').trim() || name
+/** Whether a text holds nothing but control tokens and blanks; `'unsure'` = so far, and more may follow. */
+export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsure' {
+  for (let at = 0; ; ) {
+    at = text.length - text.slice(at).trimStart().length
+    if (at === text.length) return isLast || 'unsure'
+    const found = tokenAt(text, at, isLast)
+    if (found === 'unsure') return found
+    if (found?.type !== 'control') return false
+    at += found.name.length
+  }
+}
+
+/** What of the header of a call some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
+const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
+
+/** The name of a tool without the control tokens that some servers leave around it. */
+export const cutName = (name: string): string =>
+  name
+    .replace(beforeName, '')
+    .replace(/[<[].*$/s, '')
+    .trim() || name

@@ -1,11 +1,12 @@
 import { cut, onOneLine } from '@meup/folds'
-import { type AnyEnvelope, correlations } from '@meup/protocol'
+import { type AnyEnvelope, correlations, GATEWAY } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turns.js'
 import { getErrorMessage, Notice } from '../client/errors.js'
 import { type CallOutcome, callTools } from './call-tools.js'
+import { offerColleagues } from './colleagues.js'
 import {
   type Dialogue,
   type ModelStep,
@@ -16,6 +17,7 @@ import {
 } from './dialogue.js'
 import type { Memory } from './memory.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
+import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
@@ -41,7 +43,15 @@ interface Answerer {
   readonly toolbox: Toolbox
   /** Absent: nothing is kept. */
   readonly recorder: Recorder | undefined
+  /** Absent: an answer is any text. */
+  readonly output: Output | undefined
   readonly options: ResolvedOptions
+}
+
+/** An answer, and what it says for programs. */
+interface Said {
+  readonly text: string
+  readonly data?: unknown
 }
 
 /** Answers one turn with a model, from the start of the run to the chat. */
@@ -76,11 +86,13 @@ export class Answering {
     }
     space.on('envelope', onEnvelope)
     try {
-      const text = await this.#answer(run, record)
+      const said = await this.#answer(run, record)
       const transcript = record?.settle()
       const metadata = this.#describe(transcript)
       await run.conclude(undefined, { metadata }).catch(onError)
-      const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown' })
+      if (said === undefined) return
+      const { text, ...data } = said
+      const answer = await this.#turn.reply(cut(text, maxAnswerChars), { format: 'markdown', ...data })
       record?.link(answer)
     } finally {
       record?.settle()
@@ -99,8 +111,8 @@ export class Answering {
     }
   }
 
-  /** The answer, in time. Rejects with why there is none. */
-  async #answer(run: Run, record: TurnRecorder | undefined): Promise<string> {
+  /** The answer, in time; `undefined` = another agent answers. Rejects with why there is none. */
+  async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
     const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
@@ -120,9 +132,9 @@ export class Answering {
     }
   }
 
-  /** One answer of the model after the other, until one is for who asked. */
-  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<string> {
-    const { dialogue, toolbox, options } = this.#parts
+  /** One answer of the model after the other, until one is for who asked; `undefined` = another agent answers. */
+  async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said | undefined> {
+    const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
@@ -130,12 +142,15 @@ export class Answering {
     dialogue.recall(await this.#recall(run, signal))
     let wasMisused = false
     let wasBroken = false
+    let wasUnfit = false
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
-      const offer = await toolbox.offered(patience)
+      const { tools, ...offered } = await toolbox.offered(patience)
+      const colleagues = offerColleagues(this.#turn, options.colleagues)
+      const offer = { ...offered, tools: new Map([...tools, ...colleagues]) }
       if (offer.changed.length > 0) await this.#announce(run, changedText(offer.changed))
       const begin = options.clock.now()
       const listener: StepListener = {
@@ -157,8 +172,21 @@ export class Answering {
         continue
       }
       if (step.end !== 'stopped' && step.calls.length === 0 && !this.#steering.isWaiting) {
-        this.#steering.close()
-        return getAnswer(step, dialogue)
+        const text = getAnswer(step, dialogue)
+        const said = (await output?.read(step.text)) ?? {}
+        if (!('problem' in said)) {
+          if (!this.#steering.isWaiting) {
+            this.#steering.close()
+            return { text, ...said }
+          }
+        } else {
+          if (wasUnfit) throw new NoAnswerError(`the answer does not fit the schema: ${said.problem}`)
+          wasUnfit = true
+          dialogue.addUserMessage(
+            GATEWAY,
+            `Your answer does not fit the JSON Schema: ${said.problem}. ${askAgain}`,
+          )
+        }
       }
       live.restart()
       if (step.end === 'stopped' || step.calls.length === 0) continue
@@ -166,6 +194,7 @@ export class Answering {
       const { results, misuses } = await this.#act(run, step, offer.tools, thinking.summary, signal)
       dialogue.addToolResults(results)
       record?.results(results)
+      if (this.#turn.isAnswered) return undefined
       if (misuses.length > 0 && wasMisused) {
         throw new NoAnswerError(
           `the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`,
@@ -297,6 +326,7 @@ class TurnBudget {
   }
 }
 
+const askAgain = 'Answer again with one JSON value that fits it, and nothing else.'
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
 /** Characters of an answer that is not whole, and of a finish reason. */

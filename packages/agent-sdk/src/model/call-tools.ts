@@ -10,6 +10,7 @@ import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import { areNumbersExact, parseJson, splitJson } from '../extract/json-text.js'
+import type { Act } from './colleagues.js'
 import type { CallResult, WantedCall } from './dialogue.js'
 import { restoreNames, restoreNamesIn } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
@@ -21,7 +22,7 @@ const invalidParams = -32602
 
 export interface CallToolsOptions {
   readonly client: BaseClient
-  readonly tools: ReadonlyMap<string, OfferedTool>
+  readonly tools: ReadonlyMap<string, OfferedTool | Act>
   readonly groups: ParallelGroups
   /** The text and thoughts of the step that made the calls. */
   readonly commentary: string
@@ -39,6 +40,8 @@ export interface CallOutcome {
 
 interface Call {
   readonly tool: string
+  /** What the agent does itself; absent = it is a call in the space. */
+  readonly act: Act['act'] | undefined
   readonly args: Readonly<Record<string, unknown>>
   readonly why: string | undefined
 }
@@ -52,7 +55,7 @@ export async function callTools(
   parts: CallToolsOptions,
 ): Promise<CallOutcome> {
   const checked = wanted.map((each) => checkCall(each, parts))
-  const runnable = checked.filter((each) => typeof each !== 'string').length
+  const runnable = checked.filter((each) => typeof each !== 'string' && each.act === undefined).length
   const group = runnable > 1 ? { parallelGroup: parts.groups.next() } : {}
   const misuses: string[] = []
   const results = checked.map(async (call, index): Promise<CallResult> => {
@@ -84,7 +87,8 @@ function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | 
   const why = chooseRationale({ given, args, commentary, summary })
   const names = tool.propertyNames
   const sent = withNumbers(restoreNames(args, names), restoreNamesIn(json, names))
-  return { tool: `${tool.participant}/${tool.name}`, args: sent, why }
+  const act = 'act' in tool ? tool.act : undefined
+  return { tool: `${tool.participant}/${tool.name}`, act, args: sent, why }
 }
 
 /** Arguments whose numbers are sent with the digits that the model wrote. */
@@ -98,11 +102,12 @@ function withNumbers(args: Call['args'], json: string): Call['args'] {
 }
 
 function makeCall(
-  { tool, args, why }: Call,
+  { tool, act, args, why }: Call,
   group: { parallelGroup?: number },
   parts: CallToolsOptions,
 ): Promise<ToolResult> {
   const { client, options } = parts
+  if (act !== undefined) return act(args, options.signal)
   const call = () => client.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
   return retryAfterPause(client, call, options.signal)
 }

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { findPlace, holders } from '../agent/schema-keywords.js'
 import { splitJson } from '../extract/json-text.js'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -14,15 +15,6 @@ const plainKey = /^[\w.-]{1,64}$/
 /** Subschemas that are put in the place of references: more of them would be a schema that no model can use. */
 const maxInlined = 2000
 
-/** Keywords that hold schemas: by name, in a list, or one. All other keywords hold data. */
-const holders = new Map<string, 'map' | 'list' | 'one'>([
-  ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
-  ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
-  ...['items', 'additionalProperties', 'unevaluatedProperties', 'contains'].map(
-    (name) => [name, 'one'] as const,
-  ),
-  ...['propertyNames', 'not', 'if', 'then', 'else'].map((name) => [name, 'one'] as const),
-])
 /** Keywords of documents, which are not needed once references are resolved. */
 const documentKeywords: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
@@ -134,23 +126,8 @@ class Fitter {
   #resolve(reference: string): Schema | undefined {
     this.#inlined++
     if (!/^#(?:\/|$)/.test(reference) || this.#inlined > maxInlined) return undefined
-    let place: unknown = this.#root
-    for (const part of reference.slice(1).split('/').slice(1)) {
-      const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
-      place =
-        typeof place === 'object' && place !== null && Object.hasOwn(place, key)
-          ? Reflect.get(place, key)
-          : undefined
-    }
+    const place = findPlace(this.#root, reference)
     return isObject(place) ? place : undefined
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }
 

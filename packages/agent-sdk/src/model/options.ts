@@ -1,4 +1,6 @@
 import { type MemoryBounds, resolveBounds } from '../agent/history.js'
+import type { OwnTool } from '../agent/own-tool.js'
+import type { InputSchema } from '../agent/schemas.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
@@ -42,8 +44,15 @@ export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
-  /** Which tools of other participants the model may call: `['files/read_*', '!files/write_*']`; default: all of them. */
-  readonly tools?: readonly ToolChoice[]
+  /**
+   * Which tools the model may call: `['files/read_*', '!files/write_*']`, and tools of this participant's own, as `tool` makes them,
+   * which are offered to the space as well; `me/*` are those that it offers already. Default: these, and all of participants of the kind `mcp`.
+   */
+  readonly tools?: readonly (ToolChoice | OwnTool)[]
+  /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
+  readonly output?: InputSchema
+  /** Other agents that the model may ask, and hand questions over to; default: all that have a description. */
+  readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
@@ -70,6 +79,9 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
+export const isOwnTool = (choice: ToolChoice | OwnTool): choice is OwnTool =>
+  typeof choice === 'object' && 'handler' in choice
+
 export type ResolvedOptions = Required<
   Omit<
     AgentOptions,
@@ -79,12 +91,15 @@ export type ResolvedOptions = Required<
     | 'answers'
     | 'queue'
     | 'tools'
+    | 'output'
+    | 'colleagues'
     | 'transcript'
     | 'transcriptStore'
   >
 > & {
   readonly limits: Required<AgentLimits>
   readonly memory: Required<MemoryBounds>
+  readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
 /** An error that was put into words, as those of providers are, needs no stack. */
@@ -101,8 +116,9 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
+  const { colleagues } = options
   const bounds = { memory: resolveBounds(options.memory), limits: resolveLimits(options.limits) }
-  return { reasoningDetail, concurrency, compact, answerMissed, clock, onError, ...bounds }
+  return { reasoningDetail, concurrency, compact, answerMissed, clock, onError, colleagues, ...bounds }
 }
 
 const defaultLimits: Required<AgentLimits> = {

@@ -3,7 +3,7 @@ import { parseJson } from '../extract/json-text.js'
 import { TagReader } from '../extract/tag-reader.js'
 import type { ModelStep, WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
-import { bareJson, findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
+import { findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
 
 /** A piece of what a model sends in one step, decoded: a text, a thought, or the arguments of a call. */
 export interface Block<Attached> {
@@ -43,8 +43,9 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
 /** Reads what a model has sent: separates texts, normalises calls, and decides whether the model answers or calls. */
 export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools): ReadStep<Attached> {
   const { blocks } = decoded
-  const given = blocks.filter(({ type, isWhole }) => type === 'call' && isWhole)
-  const end = decideEnd(decoded, given)
+  const calls = blocks.filter(({ type }) => type === 'call')
+  const end = decideEnd(decoded, calls)
+  const given = calls.filter(isWholeCall)
   const mayCall = end === 'done' || end === 'length' || end === 'unsure'
   const separated = blocks.map(separate)
   const written = mayCall && given.length === 0 ? findWritten(separated, tools) : []
@@ -54,19 +55,24 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
     // Half a call is nothing to go back.
-    if (type === 'text') return { type, ...(mayCall ? toAnswer(said, isCalling) : said), attached }
-    return { type, attached, calls: mayCall && isWhole ? normaliseCall(block, tools, ids) : [] }
+    if (type === 'text')
+      return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
+    return { type, attached, calls: mayCall && isWholeCall(block) ? normaliseCall(block, tools, ids) : [] }
   })
   const added = { type: 'call', calls: written, attached: undefined } as const
   return { end, items: written.length === 0 ? items : [...items, added] }
 }
 
+/** A connection may break before it is told that a call is over. */
+const isWholeCall = ({ isWhole, text }: Pick<Block<unknown>, 'isWhole' | 'text'>): boolean =>
+  isWhole || isRecord(parseJson(text))
+
 /** A server need not say that the step is over where its calls are whole. */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
-  given: readonly Pick<Block<unknown>, 'text'>[],
+  calls: readonly Pick<Block<unknown>, 'text'>[],
 ): ModelStep['end'] {
-  const areWhole = given.length > 0 && given.every(({ text }) => isRecord(parseJson(text)))
+  const areWhole = calls.length > 0 && calls.every(({ text }) => isRecord(parseJson(text)))
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
 }
 
@@ -104,10 +110,14 @@ function findWritten<Attached>(separated: readonly Separated<Attached>[], tools:
   return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
 }
 
-/** Returns to the text whatever looked like a call and is none. */
-function toAnswer({ text, tagged, thoughts, called }: Said, isCalling: boolean): Omit<Said, 'called'> {
-  const isCall = readTextCalls(called || bareJson(text)).length > 0
-  if (isCalling && isCall) return { text: called === '' ? '' : text, tagged, thoughts }
+/** Leaves out calls and their marks where calls are made, and returns to the text whatever looked like a call and is none. */
+function toAnswer(
+  { text, tagged, thoughts, called }: Said,
+  isCalling: boolean,
+  areWritten: boolean,
+): Omit<Said, 'called'> {
+  if (isCalling && (areWritten || readTextCalls(called || text) !== undefined))
+    return { text: readTextCalls(text) === undefined ? text : '', tagged, thoughts }
   const reader = new TagReader({ prefilled: false, findsCalls: false })
   reader.push(called)
   const rest = reader.end()

@@ -7,6 +7,7 @@ import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
+import type { Output } from './output.js'
 import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
@@ -20,6 +21,8 @@ export interface ModelAgent {
   note(system: string, text: string): Dialogue
   /** Absent: no transcript is kept. */
   readonly recorder: Recorder | undefined
+  /** Absent: an answer is any text. */
+  readonly output?: Output | undefined
 }
 
 /** `SpaceClient`, which this file cannot import: it imports this one. */
@@ -33,6 +36,8 @@ type AgentClient = BaseClient & {
 /** What of a client a model agent needs, and others do not get. */
 interface ClientParts {
   readonly log: ConversationLog
+  /** The tools that this participant offers, as `tools/list` gives them. */
+  listOwn(): Promise<readonly object[]>
   /** What is done where the program has no hooks of its own. */
   setDefaultHooks(hooks: ControlHooks): void
 }
@@ -46,13 +51,13 @@ export async function runModelAgent(
   space: AgentClient,
   opened: Promise<ModelAgent>,
   options: AgentOptions,
-  { log, setDefaultHooks }: ClientParts,
+  { log, listOwn, setDefaultHooks }: ClientParts,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
   const { answers, queue } = options
   const isAsked = toTest(answers)
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
-  const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
+  const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<Turn, Steering>()
   const failed = new Promise<never>((_, reject) => {
@@ -74,7 +79,7 @@ export async function runModelAgent(
     const steering = open.get(turn) ?? new Steering(turn)
     open.set(turn, steering)
     try {
-      const { begin, note, recorder } = await ready
+      const { begin, note, recorder, output } = await ready
       const dialogue = begin(turn)
       await new Answering(turn, {
         dialogue,
@@ -83,6 +88,7 @@ export async function runModelAgent(
         steering,
         toolbox,
         recorder,
+        output,
         options: resolved,
       }).run()
     } finally {

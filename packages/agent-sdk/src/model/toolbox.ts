@@ -3,9 +3,10 @@ import type { AnyEnvelope } from '@meup/protocol'
 import type { Patience } from '../agent/answers.js'
 import { guardText } from '../agent/guard-text.js'
 import { SpaceTools } from '../agent/space-tools.js'
-import { compileChoices, type SpaceTool, type ToolChoice } from '../agent/tool-choice.js'
+import type { compileChoices, SpaceTool, ToolChoice } from '../agent/tool-choice.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Notice } from '../client/errors.js'
+import { type AgentOptions, isOwnTool } from './options.js'
 import { type AskedArguments, askArguments } from './rationale.js'
 
 /** A tool as it is offered to a model. */
@@ -24,24 +25,31 @@ const maxOffered = 128
 /** Characters of the instructions of one participant, which the model receives at each step. */
 const maxInstructionsChars = 4096
 
-/** What the other participants of a space offer, as tools of a model. */
+/** What the participants of a space offer, as tools of a model. */
 export class Toolbox {
   readonly #found: SpaceTools
-  /** Known already. */
-  readonly #own: readonly SpaceTool[]
+  readonly #self: string
+  /** Known already, of others. */
+  readonly #known: readonly SpaceTool[]
+  /** Names of own tools that are given whatever else is chosen. */
+  readonly #given: ReadonlySet<string>
   readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
   #hasWarned = false
 
-  /** Without choices: the tools of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
+  /** Without choices: the own tools, and those of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
   constructor(
     space: BaseClient,
-    choices: readonly ToolChoice[] | undefined,
+    choices: AgentOptions['tools'],
+    listOwn: () => Promise<readonly object[]>,
     onError: (error: unknown) => void,
   ) {
-    this.#found = new SpaceTools(space, onError)
-    this.#own = choices?.filter((choice) => typeof choice !== 'string') ?? []
-    this.#isWanted = compileChoices(choices, this.#found.isDefault)
+    this.#found = new SpaceTools(space, listOwn, onError)
+    this.#self = space.id
+    this.#given = new Set(choices?.filter(isOwnTool).map(({ name }) => name))
+    const others = choices?.filter((choice): choice is ToolChoice => !isOwnTool(choice))
+    this.#known = others?.filter((choice) => typeof choice !== 'string') ?? []
+    this.#isWanted = this.#found.compile(others, (id) => id === space.id || this.#found.isDefault(id))
     this.#onError = onError
   }
 
@@ -77,10 +85,14 @@ export class Toolbox {
 
   /** In one order, so that a model's request begins as the last one did. */
   async #find(patience: Patience): Promise<Record<'found' | 'kept', readonly SpaceTool[]>> {
+    const isGiven = ({ participant, name }: SpaceTool): boolean =>
+      participant === this.#self && this.#given.has(name)
+    const given = this.#given.size === 0 ? [] : (await this.#found.own()).filter(isGiven)
     const lists = await this.#found.list(this.#found.present(this.#isWanted), patience)
-    const found = lists.flat().filter(({ participant, name }) => this.#isWanted(participant, name))
-    const kept = [...this.#own, ...takeInTurn(found, maxOffered - this.#own.length)].slice(0, maxOffered)
-    this.#warnOfLeftOut(this.#own.length + found.length)
+    const found = lists.flat().filter((tool) => this.#isWanted(tool.participant, tool.name) && !isGiven(tool))
+    const first = [...given, ...this.#known]
+    const kept = [...first, ...takeInTurn(found, maxOffered - first.length)].slice(0, maxOffered)
+    this.#warnOfLeftOut(first.length + found.length)
     return { found, kept }
   }
 

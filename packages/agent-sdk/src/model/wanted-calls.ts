@@ -1,6 +1,7 @@
 import { customAlphabet } from 'nanoid'
 import type { SpaceTool } from '../agent/tool-choice.js'
-import { readTextCalls, type TextCall } from '../extract/call-forms.js'
+import { pythonWords, readTextCalls, type TextCall } from '../extract/call-forms.js'
+import { isFilled } from '../extract/json.js'
 import { parseJson, parseWithDigits, readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
 import type { WantedCall } from './dialogue.js'
@@ -36,16 +37,23 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
 })
 
 /** Names of namespaces that models put before the name of a tool, and the number of the call behind it. */
-const [namespace, number] = [/^(?:functions?|tools?|default_api)[.:/]+/i, /:\d+$/]
+const [namespace, number] = [/^(?:(?:functions?|tools?|default_api)[.:/]+|mcp__)/i, /:\d+$/]
 const maxNameChars = 64
 
 /**
- * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace
- * and control tokens; else the only one that is called so at its participant.
+ * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace,
+ * control tokens and further words; else the only one that is called so at its participant.
  */
 function findTool(name: string, tools: Tools): string | undefined {
   if (tools.has(name)) return name
-  const wanted = toKey(cutName(name).replace(namespace, '').replace(number, ''))
+  const whole = cutName(name)
+  return [whole, whole.replace(/\s.*$/s, ''), whole.replace(/json$/, '')]
+    .map((each) => findAlike(each, tools))
+    .find(isFilled)
+}
+
+function findAlike(name: string, tools: Tools): string | undefined {
+  const wanted = toKey(name.replace(namespace, '').replace(number, ''))
   const all = [...tools]
   const byName = all.filter(([offered]) => toKey(offered) === wanted)
   const alike = byName.length > 0 ? byName : all.filter(([, tool]) => toKey(tool.name) === wanted)
@@ -63,20 +71,27 @@ const safeName = (name: string): string =>
 /**
  * The calls that a model wrote as text, of which its server knew nothing: they stand at the end of it, and each is one of a tool that is
  * offered, with arguments that fit. Where the model said nothing but calls with marks, they are calls as well if there is no such
- * tool: the model is told so. `called`: what the text ends in, from the first mark of a call on.
+ * tool, or if they cannot be read: the model is told so. `called`: what the text ends in, from the first mark of a call on.
  */
 export function findWrittenCalls(text: string, called: string, tools: Tools): WantedCall[] {
   if (tools.size === 0) return []
   const isMarked = called !== ''
+  const isAlone = isMarked && text.trim() === ''
   const written = readTextCalls(isMarked ? called : bareJson(text))
+  if (written === undefined) return isAlone ? findBroken(called.trim(), tools) : []
   const calls = written.map((call) => fitCall(call, tools))
   if (calls.every((call) => call !== undefined)) return calls
-  if (!isMarked || text.trim() !== '') return []
-  return written.map(({ name, args }, index) => calls[index] ?? createUnfit(name, args, tools))
+  return isAlone ? written.map(({ name, args }, at) => calls[at] ?? createUnfit(name, args, tools)) : []
+}
+
+/** A call that cannot be read, of the tool that it names. */
+function findBroken(called: string, tools: Tools): WantedCall[] {
+  const [name] = [...tools.keys()].filter((each) => called.includes(each)).sort((a, b) => b.length - a.length)
+  return name !== undefined && /[>\])}]$/.test(called) ? [createCall(createCallId(), name, called)] : []
 }
 
 /** A text that is nothing but JSON. */
-export const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
+const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
 
 function fitCall({ name, args }: TextCall, tools: Tools): WantedCall | undefined {
   const found = findTool(name, tools)
@@ -109,9 +124,6 @@ function toJson(
   const members = fields.map(([name, text]) => `${JSON.stringify(name)}:${toValue(text, properties[name])}`)
   return `{${members.join(',')}}`
 }
-
-/** Words that Python has for values of JSON. */
-const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
 function toValue(text: string, schema: unknown): string {
   const types = isRecord(schema) ? [schema.type].flat() : []

@@ -239,6 +239,10 @@ describe('a response of hundreds of thousands of characters', () => {
     ['tool calls', '<think><tool_call>'],
     ['control tokens', '</s> <|im_end|>'],
     ['fields of calls', '<invoke name="f"><parameter name="a">'],
+    ['ends of turns', '</s>'],
+    ['headers without marks', 'assistantanalysis'],
+    ['calls without marks', 'assistantcommentary to=f {}'],
+    ['tags of MiniMax M3', ']<]minimax[>[<a>'],
   ])('%s', (_, unit) => {
     const content = `<think>${fill(unit)}</think>${fill(unit)}`
     const whole = extractReasoning({ choices: [{ message: { content } }] })

@@ -113,7 +113,6 @@ describe('a server', () => {
 })
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
-const broken = 'qwen3 at * broke off its answer'
 const unfinished = 'qwen3 at * broke off its answer without a finish reason; ask again'
 const nothing = 'qwen3 at * ended its answer before it began'
 const nonsense = 'qwen3 at * sent what makes no sense'
@@ -125,7 +124,7 @@ const loop = (fields: object): ModelReply => ({ body: forever(events(delta(field
 
 describe('a model', () => {
   test.for<[name: string, reply: ModelReply, why: string]>([
-    ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, broken],
+    ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, unfinished],
     ['whose stream ends in a call', { body: events(delta(half)) }, unfinished],
     ['that answers nothing', { body: completion('stop') }, 'the model gave no answer'],
     ['that sends nothing', { body: '' }, nothing],

@@ -5,7 +5,7 @@ import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testin
 import { type Capability, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { expect, onTestFinished, test } from 'vitest'
-import { completion, serveModel } from '../../../../test/support/model-server.js'
+import { completion, events, serveModel } from '../../../../test/support/model-server.js'
 import { block, event, message } from './wire.js'
 
 const numbers = [
@@ -34,6 +34,12 @@ const responses = (...events: readonly Parameters<typeof event>[0][]): string =>
     .join('')
 const said = { type: 'message', id: 'msg_1', role: 'assistant', content: [] }
 
+const call = (json: string): string =>
+  `{"tool_calls":[{"index":0,"id":"c","function":{"name":"desk__keep","arguments" : ${json} }}]}`
+const choose = (said: string): string =>
+  `{"id":"r","created":1,"model":"m","choices":[{"index":0,${said},"finish_reason":"tool_calls"}]}`
+const done = completion('stop', { content: 'Done.' })
+
 /** How providers stream a call, and an answer. */
 const wires: readonly [Wire, ...Wire[]] = [
   [
@@ -42,7 +48,19 @@ const wires: readonly [Wire, ...Wire[]] = [
       completion('tool_calls', {
         tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__keep', arguments: json } }],
       }),
-    completion('stop', { content: 'Done.' }),
+    done,
+    (baseURL) => ({ model: 'm', baseURL }),
+  ],
+  [
+    'chat completions, as an object',
+    (json) => events(choose(`"delta":${call(json)}`), '[DONE]'),
+    done,
+    (baseURL) => ({ model: 'm', baseURL }),
+  ],
+  [
+    'chat completions that are no stream, as an object',
+    (json) => choose(`"message":${call(json)}`),
+    done,
     (baseURL) => ({ model: 'm', baseURL }),
   ],
   [
@@ -80,7 +98,7 @@ const wires: readonly [Wire, ...Wire[]] = [
 ]
 
 /** A model calls a tool with this JSON. Gives the frames that hold the call, and what the model is sent after it. */
-async function call(json: string, capabilities: readonly Capability[], wire: Wire = wires[0]) {
+async function keep(json: string, capabilities: readonly Capability[], wire: Wire = wires[0]) {
   const [, calling, answer, at] = wire
   const participants = { ana: ['*'], bot: capabilities, desk: ['*'] }
   const gateway = await createTestGateway({ participants })
@@ -94,7 +112,9 @@ async function call(json: string, capabilities: readonly Capability[], wire: Wir
   const input = Type.Object({ n: Type.Number(), in: Type.Unknown(), text: Type.Optional(Type.String()) })
   desk.tool('keep', { input }, () => 'kept')
   ana.on('envelope', ({ id, kind }) => kind === Kind.mcpProposal && void ana.proposals.approve(id))
-  const { baseURL, requests } = await serveModel([{ body: calling(json) }, { body: answer }])
+  const body = calling(json)
+  const headers = body.startsWith('{') ? { 'content-type': 'application/json' } : {}
+  const { baseURL, requests } = await serveModel([{ body, headers }, { body: answer }])
   void bot.agent({ ...at(baseURL), tools: ['desk/*'] })
   const { text } = await ana.ask('Keep it', { to: ['bot'] })
   expect(text).toBe('Done.')
@@ -106,14 +126,14 @@ async function call(json: string, capabilities: readonly Capability[], wire: Wir
 }
 
 test.for(numbers)('%s keeps its digits from the text of the model to the tool', async (digits) => {
-  const { calls } = await call(`{"_rationale":"\\"so\\"", "n":${digits},"in":[{"n": ${digits}}]}`, ['*'])
+  const { calls } = await keep(`{"_rationale":"\\"so\\"", "n":${digits},"in":[{"n": ${digits}}]}`, ['*'])
   expect(calls).toHaveLength(1)
   expect(calls[0]).toContain(`"arguments":{"n":${digits},"in":[{"n": ${digits}}]}`)
   expect(calls[0]).toContain('"rationale":"\\"so\\""')
 })
 
 test.for(wires.slice(1))('a number keeps its digits from the text of %s', async (wire) => {
-  const { calls } = await call('{"_rationale":"so","n":2512292042121000001,"in":{"n":1.0}}', ['*'], wire)
+  const { calls } = await keep('{"_rationale":"so","n":2512292042121000001,"in":{"n":1.0}}', ['*'], wire)
   expect(calls[0]).toContain('"arguments":{"n":2512292042121000001,"in":{"n":1.0}}')
 })
 
@@ -124,20 +144,20 @@ test('a number that is proposed keeps its digits until the approved call', async
     'mcp.proposal',
     { kind: 'mcp.request', to: 'desk', payload: { method: 'tools/list' } },
   ]
-  const { calls } = await call('{"n":2512292042121000001,"in":{}}', capabilities)
+  const { calls } = await keep('{"n":2512292042121000001,"in":{}}', capabilities)
   expect(calls.length).toBeGreaterThan(1)
   for (const each of calls) expect(each).toContain('"arguments":{"n":2512292042121000001,"in":{}}')
 })
 
 test('a text that looks like a number, and a key that is repeated, are left alone', async () => {
-  const { calls } = await call('{"text":"2512292042121000001","n":1,"n":9007199254740993,"in":"\\"1.0"}', [
+  const { calls } = await keep('{"text":"2512292042121000001","n":1,"n":9007199254740993,"in":"\\"1.0"}', [
     '*',
   ])
   expect(calls[0]).toContain('"arguments":{"text":"2512292042121000001","n":9007199254740993,"in":"\\"1.0"}')
 })
 
 test('the model reads the digits again that it wrote', async () => {
-  const { sent } = await call('{"n":2512292042121000001,"in":[-9007199254740993]}', ['*'])
+  const { sent } = await keep('{"n":2512292042121000001,"in":[-9007199254740993]}', ['*'])
   const [{ function: again }] = Object(sent).tool_calls
   expect(again.arguments).toBe('{"n":"2512292042121000001","in":["-9007199254740993"]}')
 })

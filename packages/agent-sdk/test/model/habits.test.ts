@@ -127,6 +127,37 @@ test.for([
 })
 
 test.for([
+  "<tool_call>{'name': 'desk__add', 'arguments': {'a': 2, 'b': 3}}</tool_call>",
+  '<tool_call>\n{"name": "desk__add", "arguments": {"a": 2, "b": 3}}}\n</tool_call>',
+  '<tool_call>\n```json\n{"name": "desk__add", "arguments": {"a": 2, "b": 3}}\n```\n</tool_call>',
+  '<tool_call><function name="desk__add"><a>2</a><b>3</b></function></tool_call>',
+  '<|tools_prefix|>[{"desk__add": 2}]<|tools_suffix|>',
+])('nothing but a call that cannot be read is told to the model, and is no answer: %s', async (text) => {
+  const { baseURL, requests } = await serveModel([{ body: speaking(text) }, saying(answer)])
+  await using here = await stage([], { model: 'm', baseURL })
+  expect(await here.ask()).toBe(answer)
+  const [, , step, result] = requests[1]?.body.messages ?? []
+  expect(result?.content).toMatch(/^the arguments of desk__add are no JSON object, or are cut off: /)
+  expect(step).toMatchObject({ tool_calls: [{ function: { name: 'desk__add', arguments: '{}' } }] })
+  expect(step?.content ?? '').toBe('')
+})
+
+test.for(['<tool_call>', '</tool_call>\n', '<|tool_calls_section_begin|>', '[TOOL_CALLS]'])(
+  'a mark that a server leaves beside its call is no reason of it: %s',
+  async (mark) => {
+    const call = { index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b":3}' } }
+    const { baseURL, requests } = await serveModel([
+      { body: completion('tool_calls', ...inPieces(mark), { tool_calls: [call] }) },
+      saying(answer),
+    ])
+    await using here = await stage([], { model: 'm', baseURL })
+    expect(await here.ask()).toBe(answer)
+    expect(listStory(here.heard)).toContain('mcp.request add: undefined')
+    expect(requests[1]?.body.messages[2]?.content ?? '').toBe('')
+  },
+)
+
+test.for([
   '<tool_call>\n{"name": "desk__add", "arg',
   '[TOOL_CALLS]desk__add[ARGS]{"a":',
   '<invoke name="desk__add">',
@@ -230,8 +261,9 @@ test.for(argumentForms)('the arguments of calls: $name', async ({ deltas, calls,
 
 describe('an answer that ends', () => {
   const ending = (reason: string) => completion(reason, { content: 'It is due, unless' })
-  const asked = async (...bodies: string[]) => {
-    const { baseURL, requests } = await serveModel(bodies.map((body) => ({ body })))
+  const asked = async (...bodies: (string | ModelReply)[]) => {
+    const replies = bodies.map((body) => (typeof body === 'string' ? { body } : body))
+    const { baseURL, requests } = await serveModel(replies)
     await using here = await stage([], { model: 'm', baseURL })
     return { text: (await here.ask()).replace(baseURL, '*'), requests }
   }
@@ -266,11 +298,16 @@ describe('an answer that ends', () => {
     )
   })
 
-  test.for<[how: string, body: string]>([
+  test.for<[how: string, body: string | ModelReply]>([
     [
       'an error in the choice',
       events(delta({ content: 'It is due, unless' }), delta({}, 'error', { error: { code: 502 } })),
     ],
+    [
+      'an error in the choice that says to be whole',
+      events(delta({ content: 'It is due, unless' }), delta({}, 'stop', { error: { code: 502 } })),
+    ],
+    ['a broken connection', { body: events(delta({ content: 'It is due, unless' })), end: 'cut' }],
     ['no word', events(delta({ content: 'It is due, unless' }), '[DONE]')],
     ['nothing at all', ''],
     ['nothing but its end', events('[DONE]')],
@@ -295,16 +332,18 @@ describe('an answer that ends', () => {
     )
   })
 
-  test.for([
+  test.for<readonly [what: string, rest: readonly (object | string)[], end?: 'cut']>([
     [
       'usage after it',
       [{ ...delta({}), choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }],
     ],
     ['the end of the stream after it', ['[DONE]']],
     ['nothing after it', []],
-  ] as const)('with a whole call and %s calls', async ([, rest]) => {
+    ['a broken connection after it', [], 'cut'],
+  ])('with a whole call and %s calls', async ([, rest, end]) => {
     const call = { index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b":3}' } }
-    const { text, requests } = await asked(events(delta({ tool_calls: [call] }), ...rest), speaking(answer))
+    const body = events(delta({ tool_calls: [call] }), ...rest)
+    const { text, requests } = await asked({ body, ...(end && { end }) }, speaking(answer))
     expect(text).toBe(answer)
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' })
   })
@@ -319,6 +358,12 @@ describe('a refusal is what the asker reads', () => {
   const streams: readonly (readonly [string, string, (baseURL: string) => AgentModel | undefined])[] = [
     ['in pieces', completion('stop', ...parts.map((refusal) => ({ refusal }))), () => undefined],
     ['beside its end', events(delta({ refusal: sentence }, 'stop')), () => undefined],
+    [
+      'in parts of the content',
+      completion('stop', ...parts.map((refusal) => ({ content: [{ type: 'refusal', refusal }] }))),
+      () => undefined,
+    ],
+    ['beside an empty content', completion('stop', { content: '', refusal: sentence }), () => undefined],
     [
       'after a content that is null',
       completion('stop', { content: null, refusal: sentence }),
@@ -384,6 +429,13 @@ describe('a control token', () => {
     '<|eot_id|>',
     '<|endoftext|>',
     '<｜end▁of▁sentence｜>',
+    '</s></s>',
+    '<eos>\n<|im_end|>',
+    '</longcat_s>',
+    '<|assistant_end|>',
+    '<|start_of_role|>assistant<|end_of_role|>',
+    '<|header_start|>assistant<|header_end|>',
+    '[|endofturn|]',
   ]
 
   test.for(tokens)('%s before a call is no reason, and does not go back', async (token) => {
@@ -410,6 +462,20 @@ describe('a control token', () => {
     expect(JSON.stringify(here.heard.all)).not.toContain(token)
   })
 })
+
+test.for([
+  'analysisWe need RAW THOUGHT',
+  'assistantanalysisthe user RAW THOUGHT',
+  'analysisA.assistantcommentary to=functions.desk__add json{"a":2,"b":3}assistantanalysisRAW THOUGHT.',
+])(
+  'a thought of gpt-oss without marks is not shown where it is cut off, live or in the end: %s',
+  async (text) => {
+    const { baseURL } = await serveModel([{ body: speaking(text) }])
+    await using here = await stage([], { model: 'm', baseURL, live: true })
+    expect(await here.ask()).toBe('I could not answer: the model gave no answer, it only thought')
+    expect(JSON.stringify(here.heard.all)).not.toContain('RAW')
+  },
+)
 
 test('thoughts stay unseen, wherever they stand and however they are spelled', async () => {
   await using here = await conversations(thoughts.map(({ text }) => text))

@@ -213,7 +213,6 @@ const noted: Readonly<Record<ThoughtOutcome, string | undefined>> = {
   shown: 'summary',
   hidden: 'full',
   counted: 'omitted',
-  'left out': undefined,
   none: undefined,
 }
 

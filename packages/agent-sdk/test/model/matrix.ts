@@ -13,7 +13,7 @@ export type CallHabit =
 /** How thoughts come: in a field, in parts of the content, between marks, before a closing mark, as a number of tokens, or not at all. */
 export type ThoughtHabit =
   | { readonly field: string }
-  | { readonly part: keyof typeof parts }
+  | { readonly part: 'thinking' | 'summary' }
   | { readonly mark: string }
   | { readonly closer: string }
   | 'counted'
@@ -46,9 +46,6 @@ export type Row = { readonly of: string } & (
   | ({ readonly wire?: undefined } & Partial<Habits>)
   | ({ readonly wire: Exclude<Wire, 'chat'> } & Habits)
 )
-
-/** What comes of thoughts in parts of the content; the packages of `ai` do not read all of them. */
-const parts = { thinking: 'hidden', summary: 'left out' } as const
 
 const changes = {
   usage: 'sent again without it',
@@ -215,7 +212,7 @@ export const matrix: readonly Row[] = [
     errors: { ends: 'network_error' },
   },
   { of: 'MiniMax M2', calls: { form: 'MiniMax' }, thoughts: { mark: '<think>' } },
-  { of: 'MiniMax M3', thoughts: { mark: '<mm:think>' } },
+  { of: 'MiniMax M3', calls: { form: 'MiniMax M3' }, thoughts: { mark: '<mm:think>' } },
   {
     of: 'MiMo',
     refusals: {
@@ -225,7 +222,7 @@ export const matrix: readonly Row[] = [
     },
   },
   { of: 'Seed', calls: { form: 'Seed' }, thoughts: { mark: '<seed:think>' } },
-  { of: 'LongCat', thoughts: { mark: '<longcat_think>' } },
+  { of: 'LongCat', calls: { form: 'LongCat' }, thoughts: { mark: '<longcat_think>' } },
   {
     of: 'gpt-oss',
     calls: { form: 'gpt-oss' },
@@ -241,10 +238,12 @@ export const matrix: readonly Row[] = [
   { of: 'Gemma 4', calls: { form: 'Gemma 4' }, thoughts: { mark: '<|channel>thought' } },
   { of: 'MedGemma', calls: { form: 'nothing but JSON' }, thoughts: { mark: '<unused94>thought' } },
   { of: 'Llama', calls: { form: 'Llama' }, thoughts: 'none' },
+  { of: 'Llama 4', calls: { form: 'Llama 4' }, thoughts: 'none' },
+  { of: 'LFM', calls: { form: 'LFM' }, thoughts: 'none' },
   { of: 'Hermes', calls: { form: 'Qwen, Hermes' }, thoughts: { mark: '<think>' } },
   { of: 'Granite, Phi', calls: { form: 'Granite, Phi' }, thoughts: { mark: '<think>' } },
   { of: 'Nemotron', calls: { form: 'Nemotron' }, thoughts: { mark: '<think>' } },
-  { of: 'Apertus', thoughts: { mark: '<|inner_prefix|>' } },
+  { of: 'Apertus', calls: { form: 'Apertus' }, thoughts: { mark: '<|inner_prefix|>' } },
   { of: 'models that write as Claude does', calls: { form: 'Claude' }, thoughts: { mark: '<thinking>' } },
   {
     of: 'gateways to Claude',
@@ -291,7 +290,7 @@ const code = (text: string): string => `\`${text}\``
 /** The mark with which a call as text begins, or what kind of text it is. */
 const formMark = (form: string): string => {
   const text = callForms.find(({ of }) => of === form)?.variants[0]?.text ?? ''
-  const mark = /^(?:<[^>]*>|\[[A-Z_]+\])/.exec(text)?.[0]
+  const mark = /^(?:\]<\]\w+\[>\[|<[^>]*>|\[[A-Z_]+\])/.exec(text)?.[0]
   return mark === undefined ? 'JSON' : code(mark)
 }
 
@@ -302,12 +301,11 @@ function describeCall(habit: CallHabit): string {
   return `the name ${code(habit.name)}: made`
 }
 
-export type ThoughtOutcome = 'shown' | 'hidden' | 'left out' | 'counted' | 'none'
+export type ThoughtOutcome = 'shown' | 'hidden' | 'counted' | 'none'
 
 /** What comes of thoughts, by default. */
 export function findThoughtOutcome(habit: ThoughtHabit, { wire }: Row): ThoughtOutcome {
   if (habit === 'none' || habit === 'counted') return habit
-  if ('part' in habit) return parts[habit.part]
   return wire === undefined ? 'hidden' : 'shown'
 }
 

@@ -8,12 +8,12 @@ const offered = ({ model }: Stage, index = 0): (string | undefined)[] =>
   model.requests[index]?.tools?.map(({ name }) => name) ?? []
 const always = () => answering('done')
 
-test('the tools of all others are offered, with what they say of themselves', async () => {
+test('the tools of all are offered, the own ones too, with what they say of themselves', async () => {
   await using here = await stage(always, { tools: ['*/*'] })
   here.bob.tool('paint', { description: 'Paints', input: Type.Object({ colour: Type.String() }) }, () => 'ok')
   here.bot.tool('mine', {}, () => 'ok')
   await here.ask()
-  expect(offered(here)).toEqual(['bob__paint', 'desk__add', 'desk__look'])
+  expect(offered(here)).toEqual(['bob__paint', 'bot__mine', 'desk__add', 'desk__look'])
   expect(here.model.requests[0]?.tools?.[0]).toMatchObject({
     description: 'Paints',
     inputSchema: { type: 'object', required: ['colour'], properties: { colour: { type: 'string' } } },

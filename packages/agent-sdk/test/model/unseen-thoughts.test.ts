@@ -29,6 +29,8 @@ const texts = [
   ...callForms
     .flatMap(({ variants }) => variants.map(({ text }) => text))
     .filter((text) => text.includes(raw)),
+  `analysis${raw}`,
+  `assistantanalysis${raw}`,
   `${raw}\n</think>\n\nIt is 5.`,
   `${raw}\n<channel|>It is 5.`,
   `${raw}[/THINK]It is 5.`,

@@ -17,7 +17,10 @@ interface AskFlags extends ConnectionFlags {
 export function addAsk(program: Command): void {
   withConnection(program.command('ask'), 'print the envelope of the answer')
     .description('ask a question, and print the answer: the first one, where several are asked')
-    .argument('<question...>', 'what to ask, in quotes; names before it: who is asked (default: everyone)')
+    .argument(
+      '<question...>',
+      'what to ask, in quotes; names before it: who is asked (default: the front desk, or everyone)',
+    )
     .usage('[name...] <question> [options]')
     .option('--private', 'only those who are asked read the question and its answer')
     .option('--timeout <duration>', 'how long to wait', '5m')
@@ -40,7 +43,8 @@ export function addAsk(program: Command): void {
         }
       })
       try {
-        await whenHere(space, names, timeoutMs)
+        const { frontDesk } = space.welcome.space
+        await whenHere(space, names.length === 0 && frontDesk !== undefined ? [frontDesk] : names, timeoutMs)
         const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
         const { text } = await space.ask(question, { id, timeoutMs, ...asked })
         if (flags.json) printJson(answer)

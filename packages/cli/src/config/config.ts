@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import type { ParticipantConfig, SpaceConfig } from '@meup/gateway'
-import { type Capability, defaultLimits, defaultRates, Kind, type Limits } from '@meup/protocol'
+import { type Capability, defaultLimits, defaultRates, Kind, type Limits, resolveSelf } from '@meup/protocol'
 import { defaultSafety, type SafetySettings } from '@meup/safety'
 import { isAddress, parseDuration, parseListen } from './notation.js'
 import {
@@ -147,7 +147,10 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
   return {
     config: {
       name,
-      participants: mapValues(participants, (participant) => toParticipant(participant, usual)),
+      participants: mapValues(participants, (participant, id) => {
+        const { capabilities, ...rest } = toParticipant(participant, usual)
+        return { ...rest, capabilities: resolveSelf(capabilities, id, participants) }
+      }),
       defaults: { capabilities: usual },
       ...(space.frontDesk !== undefined && { frontDesk: space.frontDesk }),
       ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
@@ -237,6 +240,9 @@ function toCommand(command: string, directory: string): string {
   return command.includes('/') && !isAbsolute(command) ? resolve(directory, command) : command
 }
 
-function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]))
+function mapValues<A, B>(
+  values: Readonly<Record<string, A>>,
+  change: (value: A, key: string) => B,
+): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]))
 }

@@ -63,7 +63,11 @@ export function deriveNames(folder: string, login: string = loginName()): SpaceN
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, 64)
-  return { space: space || 'demo', human: human || 'me', agent: human === 'helper' ? 'agent' : 'helper' }
+  return {
+    space: space || 'demo',
+    human: human || 'operator',
+    agent: human === 'helper' ? 'agent' : 'helper',
+  }
 }
 
 /** Containers may run as a user without a name. */
@@ -87,8 +91,8 @@ participants:
   # You. "*" = may send anything. Join with: meup join
   ${text(human)}: { kind: human, capabilities: ["*"] }
 
-  # An agent that you write. It may talk, and think aloud. Its token: .meup/tokens/${agent}, made on the first start
-  ${text(agent)}: { kind: agent, capabilities: [chat, "reasoning.*"] }
+  # An agent that you write. It may talk, think aloud, and use its own tools. Its token: .meup/tokens/${agent}, made on the first start
+  ${text(agent)}: { kind: agent, capabilities: [chat, "reasoning.*", { tool: "me/*" }] }
 
   # A tool server, started with the space. Whoever is to use it needs { kind: mcp.request, to: files }
   # files: { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }

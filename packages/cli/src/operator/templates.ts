@@ -29,6 +29,11 @@ export const templates = {
     agent: 'clerk',
     question: 'Archive march.txt',
   },
+  team: {
+    about: 'agents that work together, and you who approve what they write',
+    agent: 'desk',
+    question: 'Write a report about the tides.',
+  },
 } as const satisfies Record<string, Template>
 
 export type TemplateName = keyof typeof templates

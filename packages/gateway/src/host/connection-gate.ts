@@ -1,4 +1,4 @@
-import { GUEST, imitatedBy, Kind } from '@meup/protocol'
+import { GUEST, imitatedBy, Kind, resolveSelf } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import { replacedRefusal } from '../core/admission/identity.js'
@@ -210,7 +210,8 @@ async function recordMembership({ participant: id, membership }: Identity, space
   const { participants, trust } = space.state
   const isConfigured = participants.isNamed(id) && !trust.members.has(id)
   if (membership === undefined || isConfigured || trust.kicks.get(id) !== undefined) return
-  const { issuedAt, capabilities = space.config.defaults.capabilities } = membership
+  const { issuedAt, capabilities: given = space.config.defaults.capabilities } = membership
+  const capabilities = resolveSelf(given, id, space.config.participants)
   const known = trust.members.issuedAt(id)
   const isNewer =
     known !== undefined && issuedAt > known && !isSame(capabilities, participants.configured(id))

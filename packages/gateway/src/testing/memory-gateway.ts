@@ -1,4 +1,12 @@
-import { BYE, type Capability, defaultLimits, type Limits, ProtocolError, rateClasses } from '@meup/protocol'
+import {
+  BYE,
+  type Capability,
+  defaultLimits,
+  type Limits,
+  ProtocolError,
+  rateClasses,
+  resolveSelf,
+} from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
 import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
@@ -41,10 +49,10 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
   return {
     name,
     participants: Object.fromEntries(
-      Object.entries(participants).map(([id, each]) => [
-        id,
-        'capabilities' in each ? each : { kind: 'agent', capabilities: each },
-      ]),
+      Object.entries(participants).map(([id, each]) => {
+        const participant = 'capabilities' in each ? each : { kind: 'agent', capabilities: each }
+        return [id, { ...participant, capabilities: resolveSelf(participant.capabilities, id, participants) }]
+      }),
     ),
     defaults: { capabilities: [] },
     ...(frontDesk !== undefined && { frontDesk }),

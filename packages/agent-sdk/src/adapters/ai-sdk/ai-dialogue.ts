@@ -263,9 +263,10 @@ export class AiDialogue implements Dialogue {
         if (error instanceof LoopError) throw error
         const why = watch.isStalled ? new StallError(this.#stallMs) : error
         const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
-        return { step, failure, hasBegun }
-      }
-      collector.stop()
+        // What was whole before the connection broke counts; else the model may be asked again.
+        const isOver = failure.isBrokenOff && (step.end === 'done' || this.#others.length === 0)
+        if (!isOver) return { step, failure, hasBegun }
+      } else collector.stop()
     } finally {
       watch.stop()
     }

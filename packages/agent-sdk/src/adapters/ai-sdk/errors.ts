@@ -39,6 +39,8 @@ export interface Failure {
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
+  /** Whether the answer had begun, and ended without a word why. */
+  readonly isBrokenOff: boolean
   /** Milliseconds, as the provider says. */
   readonly waitMs: number | undefined
   readonly cause: unknown
@@ -74,7 +76,8 @@ interface Failed {
 }
 
 /** The description of a failure by the first kind that knows it. */
-interface Description extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'waitMs' | 'cause'>> {
+interface Description
+  extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
   readonly what: string
   /** The provider's words, which follow; `''` = none. */
   readonly said?: string
@@ -88,7 +91,7 @@ export function readFailure(
   { hasBegun, getSent }: FailedRequest,
 ): Failure {
   const found = describe({ ai, error, of, hasBegun })
-  const { what, said = '', remedy = '', words = said, isPassing = false, waitMs } = found
+  const { what, said = '', remedy = '', words = said, isPassing = false, isBrokenOff = false, waitMs } = found
   const cause = 'cause' in found ? found.cause : error
   const shown = quoteWords(said, getSent)
   return {
@@ -96,6 +99,7 @@ export function readFailure(
     remedy: isTooLong(words) ? 'ask for less, or clear its memory' : remedy,
     words: toWords(words, getSent),
     isPassing,
+    isBrokenOff,
     waitMs,
     cause,
   }
@@ -167,7 +171,7 @@ function describe(failed: Failed): Description {
 
 const describeBrokenOff = ({ hasBegun, of }: Failed): Description =>
   hasBegun
-    ? { what: 'broke off its answer' }
+    ? { what: 'broke off its answer', isBrokenOff: true }
     : { what: 'ended its answer before it began', remedy: hintAtAddress(of.baseURL), isPassing: true }
 
 function describeCall(failed: Failed, error: APICallError): Description {

@@ -1,3 +1,7 @@
+import { readThought } from '../../extract/chat.js'
+import { isFilled, type Json, record, records, string } from '../../extract/json.js'
+import { findJsonEnd, parseJson } from '../../extract/json-text.js'
+
 /** A server gave something else than a stream, with a status of success. */
 export class NoStreamError extends Error {
   override readonly name = 'NoStreamError'
@@ -16,8 +20,8 @@ const isStream = /^(?:$|:|data\b|event\b|id\b|retry\b)/
 const shownChars = 6
 
 /**
- * Fetches a streamed answer. One that came whole becomes a stream, whatever type its server names; rejects with `NoStreamError` if it is
- * no answer.
+ * Fetches a streamed answer, with events as OpenAI's servers give them. One that came whole becomes a stream, whatever type its server
+ * names; rejects with `NoStreamError` if it is no answer.
  */
 export const fetchStream: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
@@ -80,11 +84,7 @@ class TextBody {
   }
 }
 
-/** Foundry Local says so in each piece; the package takes it for an error. */
-const noError = /(?<!\\)"error"\s*:\s*null/g
-const end = /^data:\s*\[DONE\]/m
-
-const toPiece = (text: string): string => text.replaceAll(noError, '"noError":null')
+const end = /^data:\s*\[DONE\]/im
 
 /** Events that end where they say so, also if the connection stays open. */
 async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
@@ -94,37 +94,92 @@ async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
     const whole = rest.slice(0, Math.max(rest.lastIndexOf('\n'), rest.lastIndexOf('\r')) + 1)
     rest = rest.slice(whole.length)
     const last = end.exec(whole)
-    yield toPiece(last === null ? whole : whole.slice(0, last.index))
+    yield toUsualLines(last === null ? whole : whole.slice(0, last.index))
     if (last !== null) return
   }
-  yield toPiece(rest)
+  yield toUsualLines(rest)
 }
 
-interface Choice {
-  readonly message: { readonly tool_calls?: readonly object[] }
-}
-
-/** A whole answer as the only piece of a stream. */
+/** A whole answer as the only event of a stream. */
 function toStream(text: string): string {
-  const answer = parse(text)
-  const choices: unknown = Object(answer).choices
-  if (!Array.isArray(choices) || !choices.every(isChoice))
-    throw new NoStreamError(Object(answer) === answer || /^\s*</.test(text) ? text : '')
-  const pieces = choices.map(({ message, ...choice }) => {
-    const { tool_calls, ...delta } = message
-    const calls = tool_calls && { tool_calls: tool_calls.map((call, index) => ({ index, ...call })) }
-    return { ...choice, delta: { ...delta, ...calls } }
-  })
-  return `data: ${JSON.stringify({ ...Object(answer), choices: pieces })}\n\ndata: [DONE]\n\n`
+  const answer = parseJson(text)
+  const choices = record(answer)?.choices
+  const isAnswer = Array.isArray(choices) && choices.every((each) => record(record(each)?.message))
+  if (!isAnswer) throw new NoStreamError(Object(answer) === answer || /^\s*</.test(text) ? text : '')
+  return `data: ${toUsualEvent(text)}\n\ndata: [DONE]\n\n`
 }
 
-const isChoice = (value: unknown): value is Choice =>
-  typeof Object(value).message === 'object' && Object(value).message !== null
+/** Lines as OpenAI's servers give them. */
+function toUsualLines(text: string): string {
+  const lines = text.split(/\r\n|\n|\r/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map(toUsualLine).join('')
+}
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+/** A line with its end. Some servers forget the blank line after an event, or `data:` before it. */
+function toUsualLine(line: string): string {
+  const data = /^(?:data:|(?=\{))(.*)/.exec(line)?.[1]
+  const event = data === undefined ? undefined : toUsualEvent(data)
+  return event === undefined ? `${line}\n` : `data: ${event}\n\n`
+}
+
+/** `undefined` = it is no whole event. */
+function toUsualEvent(data: string): string | undefined {
+  const { error, ...event } = record(parseJson(quoteArguments(data))) ?? {}
+  if (event.object === 'error') return JSON.stringify({ error: event })
+  const choices = Array.isArray(event.choices) && { choices: records(event.choices).map(toUsualChoice) }
+  // Foundry Local says in each event that it is no error; the package takes it for one.
+  const whole = { ...event, ...choices, ...(isGiven(error) && { error }) }
+  return Object.keys(whole).length === 0 ? undefined : JSON.stringify(whole)
+}
+
+/** Arguments that are an object become its text, in which numbers keep their digits. */
+function quoteArguments(json: string): string {
+  let quoted = ''
+  let from = 0
+  for (const { 0: name, index } of json.matchAll(/"arguments"\s*:\s*(?=[{[])/g)) {
+    const begin = index + name.length
+    const end = begin < from ? -1 : findJsonEnd(json, begin)
+    if (end < 0) continue
+    quoted += json.slice(from, begin) + JSON.stringify(json.slice(begin, end))
+    from = end
+  }
+  return quoted + json.slice(from)
+}
+
+function toUsualChoice({ delta, message, error, ...choice }: Json): Json {
+  const { content, tool_calls, function_call, ...said } = record(delta) ?? record(message) ?? {}
+  // What chat completions had before there could be several calls.
+  const calls = tool_calls ?? (record(function_call) && { index: 0, function: function_call })
+  return {
+    ...choice,
+    ...((record(error) || isFilled(error)) && { finish_reason: 'error' }),
+    delta: {
+      ...said,
+      ...(Array.isArray(content) ? joinParts(records(content)) : { content }),
+      ...((record(calls) || Array.isArray(calls)) && { tool_calls: records(calls).map(toUsualCall) }),
+    },
   }
 }
+
+function joinParts(parts: readonly Json[]): Json {
+  const thought = parts.map((each) => readThought(each) ?? '').join('')
+  const texts = parts.filter((each) => readThought(each) === undefined)
+  return {
+    content: texts.map(({ text, refusal }) => string(text) ?? string(refusal) ?? '').join(''),
+    ...(thought !== '' && { reasoning_content: thought }),
+  }
+}
+
+function toUsualCall({ index, id, ...call }: Json): Json {
+  const { name, arguments: given } = record(call.function) ?? call
+  const json = typeof given === 'string' || given === null ? given : JSON.stringify(given)
+  return {
+    ...call,
+    ...(isGiven(index) && { index: Number(index) }),
+    ...(isGiven(id) && { id: String(id) }),
+    function: { name, arguments: json },
+  }
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null

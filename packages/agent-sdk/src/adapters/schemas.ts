@@ -1,0 +1,34 @@
+import type { Checked, JsonSchema } from '../agent/schemas.js'
+
+/** With `allErrors` its code is flat: the code for a large schema would use up the stack else. */
+const settings = { allErrors: true, strict: false, validateFormats: false, logger: false } as const
+
+/** Makes what checks values: `what` is the name of the whole value, for people to read. Rejects where the schema is none. */
+export async function compileJsonSchema(
+  schema: JsonSchema,
+): Promise<(value: unknown, what: string) => Checked> {
+  const isEarlier = /draft-0[4-7]/.test(String(schema.$schema))
+  const Ajv = isEarlier ? (await import('ajv')).Ajv : (await import('ajv/dist/2020.js')).Ajv2020
+  const { $schema: _, ...own } = schema
+  const validate = new Ajv(settings).compile(own)
+  return (value, what) => {
+    if (validate(value)) return { value }
+    const [{ instancePath = '', message = 'does not fit', params = {} } = {}] = validate.errors ?? []
+    const { additionalProperty: extra, allowedValues: allowed } = params
+    const path = extra === undefined ? instancePath : `${instancePath}/${extra}`
+    return { problem: `${path || what}: ${message}${allowed ? ` (${JSON.stringify(allowed)})` : ''}` }
+  }
+}
+
+/** The JSON Schema of a schema of zod that cannot say it itself: of zod 3, or zod 4.0 and 4.1. Rejects where no package for that is installed. */
+export async function describeZod(schema: object): Promise<JsonSchema> {
+  const converter = '_zod' in schema ? undefined : await import('zod-to-json-schema').catch(() => undefined)
+  if (converter !== undefined) return { ...converter.zodToJsonSchema(schema as Zod3) }
+  const ai = await import('ai').catch(() => undefined)
+  if (ai !== undefined) return { ...(await ai.asSchema(schema as Zod).jsonSchema) }
+  const advice = 'use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, beside @meup/agent-sdk'
+  throw new Error(`this version of zod gives no JSON Schema; ${advice}`)
+}
+
+type Zod3 = Parameters<typeof import('zod-to-json-schema').zodToJsonSchema>[0]
+type Zod = Parameters<typeof import('ai').asSchema>[0]

@@ -1,0 +1,82 @@
+import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { Type } from '@sinclair/typebox'
+import type { Reasoning, ReasonOptions } from './reasoning.js'
+import { type InputSchema, type JsonSchema, type OutputOf, type ReadSchema, readSchema } from './schemas.js'
+
+export interface ToolDefinition<Schema extends InputSchema> {
+  readonly description?: string
+  /** TypeBox, zod, any Standard Schema, or a JSON Schema; without it the tool takes no arguments. */
+  readonly input?: Schema
+  readonly annotations?: ToolAnnotations
+}
+
+/** What MCP lets a tool say of itself. */
+export interface ToolAnnotations {
+  readonly title?: string
+  /** It changes nothing: its own participant runs it before the call is in the log. */
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+export interface ToolContext {
+  /** Aborted when the asker cancels or the space closes. */
+  readonly signal: AbortSignal
+  readonly request: EnvelopeOf<typeof Kind.mcpRequest>
+  /** Reports progress to the asker if it asked for that. `value` grows, up to `total`. */
+  progress(value: number, total?: number, message?: string): void
+  /** Opens a run about this request. */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
+}
+
+/** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
+export type ToolHandler<Schema extends InputSchema> = (
+  args: OutputOf<Schema>,
+  context: ToolContext,
+) => unknown
+
+/** A tool as a value: see `tool`. */
+export interface OwnTool {
+  readonly name: string
+  readonly description: string | undefined
+  readonly annotations: ToolAnnotations | undefined
+  readonly input: ReadSchema
+  readonly handler: (args: never, context: ToolContext) => unknown
+}
+
+/**
+ * Makes a tool that `space.tool` and `space.agent` take. Throws `TypeError` where its input is no schema of an object.
+ */
+export function tool<Schema extends InputSchema>(
+  name: string,
+  { description, input, annotations }: ToolDefinition<Schema>,
+  handler: ToolHandler<Schema>,
+): OwnTool {
+  if (name === '') throw new TypeError('a tool needs a name')
+  const refuse = (error: unknown): never => {
+    throw refusal(name, error)
+  }
+  try {
+    const read = readSchema(input === undefined ? noArguments : input, toObjectSchema)
+    const jsonSchema = read.jsonSchema.catch(refuse)
+    jsonSchema.catch(() => {}) // Whoever needs it hears of it.
+    return { name, description, annotations, input: { ...read, jsonSchema }, handler }
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+const noArguments = Type.Object({})
+
+const refusal = (name: string, error: unknown): unknown =>
+  error instanceof TypeError
+    ? new TypeError(`the tool ${name} cannot be offered: its input ${error.message}`, { cause: error.cause })
+    : error
+
+/** As MCP has it: one schema of another type in a list would hide all other tools of this participant. */
+function toObjectSchema(schema: JsonSchema): JsonSchema {
+  const { type = 'object' } = schema
+  if (type !== 'object') throw new TypeError(`is of the type ${JSON.stringify(type)}; it must be an object`)
+  return { type, ...schema }
+}

@@ -1,0 +1,100 @@
+import { isObject } from '@meup/folds'
+
+/** Keywords that hold schemas: by name, in a list, or one. All other keywords hold data. */
+export const holders = new Map<string, 'map' | 'list' | 'one'>([
+  ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
+  ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
+  ...['items', 'additionalProperties', 'unevaluatedProperties', 'contains'].map(
+    (name) => [name, 'one'] as const,
+  ),
+  ...['propertyNames', 'not', 'if', 'then', 'else'].map((name) => [name, 'one'] as const),
+])
+
+type Json = Readonly<Record<string, unknown>>
+type Test = (value: unknown, root: Json) => boolean
+
+const types = new Set<unknown>(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
+const isText: Test = (value) => typeof value === 'string'
+const isNumber: Test = Number.isFinite
+const isCount: Test = (value) => Number.isInteger(value) && Number(value) >= 0
+const isTexts: Test = (value) => Array.isArray(value) && value.every((each) => typeof each === 'string')
+const isType: Test = (value) =>
+  Array.isArray(value) ? value.every((each) => types.has(each)) : types.has(value)
+const isPattern: Test = (value) => {
+  try {
+    return typeof value === 'string' && new RegExp(value, 'u') !== undefined
+  } catch {
+    return false
+  }
+}
+/** References into other documents are not looked up. */
+const isReference: Test = (value, root) =>
+  typeof value === 'string' && (!value.startsWith('#/') || findPlace(root, value) !== undefined)
+
+/** Keywords with what their value is, and how that is said. */
+const data = new Map<string, readonly [fits: Test, must: string]>([
+  ['type', [isType, `must be one of ${[...types].join(', ')}, or a list of these`]],
+  ['required', [isTexts, 'must be a list of names']],
+  ['enum', [Array.isArray, 'must be a list']],
+  ['pattern', [isPattern, 'must be a regular expression']],
+  ['$ref', [isReference, 'must name a place in this schema']],
+  ...['description', 'title', 'format', '$schema', '$id'].map(
+    (name) => [name, [isText, 'must be a text']] as const,
+  ),
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'].map(
+    (name) => [name, [isNumber, 'must be a number']] as const,
+  ),
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'].map(
+    (name) => [name, [isCount, 'must be a whole number, 0 or more']] as const,
+  ),
+])
+const definitions: ReadonlySet<string> = new Set(['$defs', 'definitions'])
+
+/** Whether it has any keyword of JSON Schema, as anything has that is meant as one. */
+export const hasKeyword = (schema: Json): boolean =>
+  Object.keys(schema).some((name) => data.has(name) || holders.has(name) || name === 'const')
+
+/** Why this is no JSON Schema, with the path of what is wrong; `undefined` = it is one, as far as can be told without its validator. */
+export function findSchemaFault(schema: unknown, path = '', root = schema): string | undefined {
+  if (typeof schema === 'boolean') return undefined
+  if (!isObject(schema)) return `${path || 'it'} must be an object or a boolean`
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = `${path}/${escapeKey(keyword)}`
+    const [fits, must] = data.get(keyword) ?? []
+    if (fits?.(value, isObject(root) ? root : schema) === false) return `${at} ${must}`
+    const holder = definitions.has(keyword) ? 'map' : holders.get(keyword)
+    if (holder === undefined) continue
+    const isList = holder === 'list' || (keyword === 'items' && Array.isArray(value))
+    if (isList && !Array.isArray(value)) return `${at} must be a list of schemas`
+    if (holder === 'map' && !isObject(value)) return `${at} must be an object of schemas`
+    const held = isList || holder === 'map' ? Object.entries(Object(value)) : [['', value] as const]
+    for (const [name, each] of held) {
+      const fault = findSchemaFault(each, name === '' ? at : `${at}/${escapeKey(name)}`, root)
+      if (fault !== undefined) return fault
+    }
+  }
+  return undefined
+}
+
+/** A place in a document: `#/$defs/item`. */
+export function findPlace(root: Json, reference: string): unknown {
+  let place: unknown = root
+  for (const part of reference.slice(1).split('/').slice(1)) {
+    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    place =
+      typeof place === 'object' && place !== null && Object.hasOwn(place, key)
+        ? Reflect.get(place, key)
+        : undefined
+  }
+  return place
+}
+
+const escapeKey = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

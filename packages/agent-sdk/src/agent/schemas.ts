@@ -1,0 +1,138 @@
+import { isObject } from '@meup/folds'
+import { type Static, type TSchema, TypeGuard } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { compileJsonSchema, describeZod } from '#schemas'
+import { getErrorMessage } from '../client/errors.js'
+import { findSchemaFault, hasKeyword } from './schema-keywords.js'
+
+/** The part of the Standard Schema interface that is used here; zod, valibot and arktype schemas have it. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor?: string
+    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly output: Output } | undefined
+    /** Where the library can describe itself as JSON Schema. */
+    readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
+  }
+}
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
+    }
+
+/** A JSON Schema, 2020-12 or draft-07, as plain data. Pages take none: its validator is large, and compiles code. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** TypeBox; zod and any other Standard Schema with a JSON Schema; or a plain JSON Schema. */
+export type InputSchema = TSchema | StandardSchema | JsonSchema
+
+/** What a value that fits the schema is made to. */
+export type OutputOf<Schema> = Schema extends TSchema
+  ? Static<Schema>
+  : Schema extends StandardSchema<infer Output>
+    ? Output
+    : Readonly<Record<string, unknown>>
+
+/** The value as the schema makes it, or what is wrong with it. */
+export type Checked = { readonly value: unknown } | { readonly problem: string }
+
+/** A schema of any library. */
+export interface ReadSchema {
+  /** Rejects with a `TypeError` where its library gives none, or its validator does not take it. */
+  readonly jsonSchema: Promise<JsonSchema>
+  /** `what`: the name of the whole value, for people to read. */
+  check(value: unknown, what: string): Promise<Checked>
+}
+
+/** Puts a JSON Schema into the form that its use needs. Throws `TypeError` where that cannot be. */
+type Adapt = (schema: JsonSchema) => JsonSchema
+
+/** Throws `TypeError` where it can be told at once what is wrong with it; the message goes on after "its input". */
+export function readSchema(schema: unknown, adapt: Adapt = (same) => same): ReadSchema {
+  const reader = isStandard(schema)
+    ? readStandard(schema, adapt)
+    : isTypeBox(schema)
+      ? readTypeBox(schema, adapt)
+      : readPlain(schema, adapt)
+  reader.jsonSchema.catch(() => {}) // Whoever needs it hears of it.
+  return reader
+}
+
+const target = 'draft-2020-12'
+
+const isTypeBox = (schema: unknown): schema is TSchema => TypeGuard.IsSchema(schema)
+
+/** Schemas of arktype are functions. */
+const isStandard = (schema: unknown): schema is StandardSchema =>
+  (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema
+
+const readTypeBox = (schema: TSchema, adapt: Adapt): ReadSchema => ({
+  jsonSchema: Promise.resolve(adapt(toData(schema))),
+  check: async (value, what) => {
+    const [error] = [...Value.Errors(schema, value)]
+    return error === undefined ? { value } : { problem: `${error.path || what}: ${error.message}` }
+  },
+})
+
+const readStandard = (schema: StandardSchema, adapt: Adapt): ReadSchema => ({
+  jsonSchema: describeStandard(schema, adapt),
+  check: async (value) => {
+    const result = await schema['~standard'].validate(value)
+    if (result.issues === undefined) return { value: result.value }
+    const text = result.issues.map(({ message, path }) =>
+      path?.length ? `${path.map(formatPathKey).join('/')}: ${message}` : message,
+    )
+    return { problem: text.join('; ') }
+  },
+})
+
+const formatPathKey = (part: unknown): string =>
+  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
+
+function describeStandard(schema: StandardSchema, adapt: Adapt): Promise<JsonSchema> {
+  const { jsonSchema, vendor = 'this library' } = schema['~standard']
+  if (jsonSchema !== undefined)
+    return Promise.resolve(adapt(toData(describing(() => jsonSchema.input({ target })))))
+  if (vendor === 'zod') return describeZod(schema).then(adapt, rethrowAs('has no JSON Schema'))
+  const advice = 'update it, or wrap the schema, as toStandardJsonSchema() of @valibot/to-json-schema does'
+  throw new TypeError(`is a schema of ${vendor}, which has no JSON Schema; ${advice}`)
+}
+
+function describing<Value>(describe: () => Value): Value {
+  try {
+    return describe()
+  } catch (error) {
+    return rethrowAs('has no JSON Schema')(error)
+  }
+}
+
+const rethrowAs =
+  (problem: string) =>
+  (error: unknown): never => {
+    throw new TypeError(`${problem}: ${getErrorMessage(error)}`, { cause: error })
+  }
+
+function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
+  if (!isObject(schema) || !hasKeyword(schema)) {
+    const advice = 'use Type.Object({ … }) of @sinclair/typebox, z.object({ … }) of zod, or a JSON Schema'
+    throw new TypeError(`is no schema; ${advice}`)
+  }
+  const plain = toData(schema)
+  const fault = findSchemaFault(plain)
+  if (fault !== undefined) throw new TypeError(`is no JSON Schema: ${fault}`)
+  const adapted = adapt(plain)
+  const validator = compileJsonSchema(adapted).catch(rethrowAs('is no JSON Schema'))
+  return {
+    jsonSchema: validator.then(() => adapted),
+    check: async (value, what) => (await validator)(value, what),
+  }
+}
+
+/** Its data alone. Throws `TypeError` where it contains itself, goes too deep, or is no object. */
+function toData(schema: unknown): JsonSchema {
+  const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
+  if (isObject(data)) return data
+  throw new TypeError('has a JSON Schema that is no object')
+}

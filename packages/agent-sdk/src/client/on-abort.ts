@@ -1,0 +1,32 @@
+/** What is done when a signal is aborted. */
+interface Aborting {
+  readonly listeners: Set<() => void>
+  run(): void
+}
+
+/** One listener of a signal stands for all: of more than ten Node warns as of a leak, though a turn may make hundreds of calls. */
+const aborting = new WeakMap<AbortSignal, Aborting>()
+
+/** Calls a listener when the signal is aborted; not if it is already. Returns the function that ends it. */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  if (signal === undefined || signal.aborted) return () => {}
+  const { listeners, run } = aborting.get(signal) ?? begin(signal)
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    signal.removeEventListener('abort', run)
+    aborting.delete(signal)
+  }
+}
+
+function begin(signal: AbortSignal): Aborting {
+  const listeners = new Set<() => void>()
+  const run = (): void => {
+    for (const each of [...listeners]) each()
+  }
+  const begun = { listeners, run }
+  aborting.set(signal, begun)
+  signal.addEventListener('abort', run)
+  return begun
+}

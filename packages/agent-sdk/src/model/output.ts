@@ -1,0 +1,57 @@
+import { type InputSchema, readSchema } from '../agent/schemas.js'
+import { JsonText } from '../client/frames.js'
+import { areNumbersExact, findJsonEnd, parseJson } from '../extract/json-text.js'
+
+/** What an answer has to be. */
+export interface Output {
+  /** Tells a model so. */
+  readonly instructions: string
+  /** What the text of an answer says, or why it does not fit. */
+  read(text: string): Promise<{ readonly data: unknown } | { readonly problem: string }>
+}
+
+/** Rejects with a `TypeError` where this is no schema. */
+export async function readOutput(schema: InputSchema): Promise<Output> {
+  const { jsonSchema, check } = await describeOutput(schema)
+  return {
+    instructions: `Your final answer is one JSON value, and nothing else, that fits this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
+    read: async (text) => {
+      const json = findJson(text)
+      if (json === undefined) return { problem: 'it is not one JSON value' }
+      const value = parseJson(json)
+      const checked = await check(value, 'the answer')
+      if ('problem' in checked) return checked
+      const isSame = JSON.stringify(checked.value) === JSON.stringify(value)
+      return { data: isSame && !areNumbersExact(json) ? new JsonText(json) : checked.value }
+    },
+  }
+}
+
+async function describeOutput(schema: InputSchema) {
+  try {
+    const { jsonSchema, check } = readSchema(schema)
+    return { jsonSchema: await jsonSchema, check }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new TypeError(`an agent cannot have this output: it ${error.message}`, { cause: error.cause })
+  }
+}
+
+const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
+
+/** The JSON of a text: all of it, what a code fence holds, or the one object or list between other words. */
+function findJson(text: string): string | undefined {
+  const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
+  const found = whole.find((each) => parseJson(each) !== undefined)
+  if (found !== undefined) return found
+  const values: string[] = []
+  for (let at = text.search(/[[{]/); at >= 0; ) {
+    const end = findJsonEnd(text, at)
+    const json = end < 0 ? undefined : text.slice(at, end)
+    const isJson = json !== undefined && parseJson(json) !== undefined
+    if (isJson) values.push(json)
+    const next = text.slice(isJson ? end : at + 1).search(/[[{]/)
+    at = next < 0 ? -1 : (isJson ? end : at + 1) + next
+  }
+  return values.length === 1 ? values[0] : undefined
+}
