@@ -74,8 +74,8 @@ test('an agent that cannot read the log says so once, and answers with what it k
   const notShown = '(What was said before this is not shown.)'
   expect(promptOf(program)).toEqual([notShown, 'noted', 'ana: four'])
   expect(program.model.requests).toHaveLength(4)
-  const told = program.troubles.map((error) => (error as Error).message)
-  expect(told.filter((message) => message.startsWith('earlier messages'))).toEqual([
+  const notices = program.troubles.map((error) => (error as Error).message)
+  expect(notices.filter((message) => message.startsWith('earlier messages'))).toEqual([
     expect.stringMatching(
       /^earlier messages could not be read from the log, and are not remembered: .*no way/,
     ),
@@ -117,11 +117,11 @@ describe('a question that was asked while the agent was away', () => {
     const { ana, run } = await remembering()
     for (let number = 1; number <= 40; number++) await ana.chat(`number ${number}`)
     const heard = recordEnvelopes(ana)
-    let [now, most] = [0, 0]
+    let [now, maxAtOnce] = [0, 0]
     const program = await run(noted, {
       queue: { asker: 50 },
       onRequest: async () => {
-        most = Math.max(most, ++now)
+        maxAtOnce = Math.max(maxAtOnce, ++now)
         await new Promise((resolve) => setTimeout(resolve))
         now--
       },
@@ -131,7 +131,7 @@ describe('a question that was asked while the agent was away', () => {
     )
     expect(program.troubles).toEqual([])
     // The latest messages are read at the same time.
-    expect(most).toBeLessThanOrEqual(2)
+    expect(maxAtOnce).toBeLessThanOrEqual(2)
   })
 
   test('is not answered when it is older than wanted, by the clock of the gateway', async () => {

@@ -193,10 +193,10 @@ test('where no summary can be made, the oldest messages are left out, and the ru
   )
   await askAll(ana, 'one', 'two', 'three', 'four', 'five')
   expect(promptOf(program)).toEqual(['ana: three', 'noted', 'ana: four', 'noted', 'ana: five'])
-  const told = heard.all.flatMap(({ kind, payload }) =>
+  const notices = heard.all.flatMap(({ kind, payload }) =>
     kind === Kind.reasoningThought ? [(payload as { message: string }).message] : [],
   )
-  expect(told).toEqual([
+  expect(notices).toEqual([
     expect.stringMatching(/^The oldest messages are left out, as no summary could be made: .*Overloaded/),
   ])
 })
