@@ -117,6 +117,22 @@ describe('a call of an own tool', () => {
     )
   })
 
+  test('that the program logs and answers by itself is not for its tools', async () => {
+    const { bot, heard } = await here()
+    bot.tool('there', {}, () => 'fine')
+    const unhandled: unknown[] = []
+    bot.on('unhandled', (each) => unhandled.push(each))
+    const payload = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'inside' } }
+    const { id: correlationId } = await bot.send({ kind: Kind.mcpRequest, to: ['bot'], payload })
+    expect((await bot.call('me/there')).text).toBe('fine')
+    const result = { content: [{ type: 'text', text: 'done inside' }] }
+    await bot.send({ kind: Kind.mcpResponse, to: ['bot'], correlationId, payload: { result } })
+    await caughtUp(bot, heard)
+    const answers = calls(heard.all).filter((each) => each.correlationId === correlationId)
+    expect(answers.map(({ payload }) => payload)).toEqual([{ result }])
+    expect(unhandled).toEqual([])
+  })
+
   test('is one step of the turn that makes it', async () => {
     const { url, ana, bot } = await here()
     bot.tool('look', {}, () => 'fine')

@@ -50,6 +50,7 @@ export class SpaceTools implements ClientHandler {
   readonly #instructions: Answers<string>
   /** The definition of each tool that was offered last, as JSON. */
   readonly #offered = new Bounded<string>(maxOfferedChars, ({ length }) => length)
+  readonly #noted = new WeakSet<SpaceTool>()
   /** What this participant may do with some arguments. */
   readonly #rights = new OwnCapabilities()
 
@@ -160,7 +161,11 @@ export class SpaceTools implements ClientHandler {
    * owners may change them at any time, also after somebody has allowed them for good.
    */
   noteOffered(tools: readonly SpaceTool[]): readonly string[] {
-    return tools.flatMap(({ participant, name, definition, ...tool }) => {
+    return tools.flatMap((noted) => {
+      // A list that is read anew has tools of its own.
+      if (this.#noted.has(noted)) return []
+      this.#noted.add(noted)
+      const { participant, name, definition, ...tool } = noted
       const key = `${participant}/${name}`
       const { description, inputSchema, title, annotations } = {
         ...tool,

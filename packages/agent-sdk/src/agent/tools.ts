@@ -50,6 +50,8 @@ const [methodNotFound, invalidParams, tooManyOpen] = [-32601, -32602, -32000]
 /** Calls of one asker that are open at once, and characters of them. What is more is answered with an error. */
 const [maxOwnRunning, maxOwnChars] = [1000, 16 * 1024 * 1024]
 
+const cancelledMethod = 'notifications/cancelled'
+
 /** The tools of one participant, served as MCP [MEUP-3.8]. */
 export class Tools implements ClientHandler {
   readonly #space: BaseClient
@@ -61,6 +63,8 @@ export class Tools implements ClientHandler {
   #listing: Promise<readonly object[]> | undefined
   /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
   readonly #running = new Map<string, Running>()
+  /** Ids of the calls that this client makes of its own participant. */
+  readonly #ownCalls = new Set<string>()
   readonly #onError: (error: unknown, request: Request) => void
   readonly #notifications: RequestNotifications
   /** Called when a request is held until something answers it. */
@@ -121,7 +125,10 @@ export class Tools implements ClientHandler {
   declineHeld(): number {
     const held = this.#replayed.allow(() => true)
     for (const request of held) this.#onRequest(request)
-    return held.filter(({ to, payload }) => to && !payload.method.startsWith('notifications/')).length
+    return held.filter(
+      (request) =>
+        request.to && !request.payload.method.startsWith('notifications/') && this.#isMine(request),
+    ).length
   }
 
   onClose(): void {
@@ -182,15 +189,21 @@ export class Tools implements ClientHandler {
       running.onLogged()
       return
     }
-    if (request.payload.method === 'notifications/cancelled') {
+    if (request.payload.method === cancelledMethod) {
       this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
       return
     }
     this.#begin(request, Promise.resolve(), () => {})
   }
 
-  /** Runs a tool that changes nothing at once. Its result waits for the log, and is dropped where that does not take the call. */
-  onOwnCall({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
+  onOwnCall(call: OwnCall, over: AbortSignal): void {
+    this.#ownCalls.add(call.id)
+    over.addEventListener('abort', () => this.#ownCalls.delete(call.id))
+    this.#runAtOnce(call, over)
+  }
+
+  /** Runs a tool that changes nothing. Its result waits for the log, and is dropped where that does not take the call. */
+  #runAtOnce({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
     const tool = this.#tools.get(String(payload.params?.name))
     if (payload.method !== 'tools/call' || tool?.annotations?.readOnlyHint !== true) return
     const json = JSON.stringify(payload)
@@ -263,12 +276,16 @@ export class Tools implements ClientHandler {
     return meant.length === 1 ? meant[0] : undefined
   }
 
-  /** What is asked of everyone is answered by those who can. Whoever serves requests with a function makes its own by itself. */
+  /**
+   * What is asked of everyone is answered by those who can. A program may log what it does as requests to itself, and answer them
+   * on its own: those are not for its tools.
+   */
   #isMine(request: Request): boolean {
     if (!this.#mayConcern(request)) return false
-    const { from, to, payload } = request
-    const isServed = to !== undefined && !(from === this.#space.id && this.#fallback !== undefined)
-    return isServed || (payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name)))
+    const { id, from, to, payload } = request
+    if (payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name))) return true
+    if (from !== this.#space.id) return to !== undefined
+    return payload.method === cancelledMethod || this.#ownCalls.has(id)
   }
 
   /** A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. */
@@ -438,7 +455,7 @@ export class ReplayedRequests {
   #hold(request: Request): void {
     if (!this.#concerns(request)) return
     const { id, from, payload } = request
-    if (payload.method === 'notifications/cancelled') {
+    if (payload.method === cancelledMethod) {
       const cancelled = correlations(request).filter((each) => this.#waiting.get(each)?.from === from)
       for (const each of cancelled) this.#waiting.delete(each)
       if (cancelled.length > 0) return

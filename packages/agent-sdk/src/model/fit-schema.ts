@@ -3,9 +3,11 @@ import { findPlace, holders } from '../agent/schema-keywords.js'
 import { splitJson } from '../extract/json-text.js'
 
 type Schema = Readonly<Record<string, unknown>>
+/** By the names of properties. */
+export type Schemas = Readonly<Record<string, object | boolean>>
 
 interface FittedSchema {
-  readonly schema: Schema & { readonly properties: Schema }
+  readonly schema: Schema & { readonly properties: Schemas }
   /** The tool's own names of properties, by those that the model is given for them. */
   readonly names: ReadonlyMap<string, string>
 }
@@ -33,10 +35,18 @@ export function fitSchema(schema: Schema): FittedSchema {
   const fitter = new Fitter(schema)
   const { properties, ...rest } = mergeAlternatives(fitter.fit(schema))
   return {
-    schema: { ...rest, type: 'object', properties: isObject(properties) ? properties : {} },
+    schema: { ...rest, type: 'object', properties: isObject(properties) ? schemasIn(properties) : {} },
     names: fitter.names,
   }
 }
+
+/** Those that are schemas: all else no provider takes. */
+const schemasIn = (properties: Schema): Schemas =>
+  Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) =>
+      isObject(schema) || typeof schema === 'boolean' ? [[name, schema] as const] : [],
+    ),
+  )
 
 /** Arguments with the tool's own names of properties. */
 export function restoreNames<Value>(args: Value, names: ReadonlyMap<string, string>): Value {

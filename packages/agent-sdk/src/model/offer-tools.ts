@@ -14,7 +14,7 @@ export interface ModelTool {
   /** JSON Schema of its arguments; the first one, which may be left out, asks why the call is made: `_rationale`. */
   readonly inputSchema: {
     readonly type: 'object'
-    readonly properties: Readonly<Record<string, unknown>>
+    readonly properties: Readonly<Record<string, object | boolean>>
     readonly [keyword: string]: unknown
   }
   /**

@@ -39,19 +39,23 @@ async function describeOutput(schema: InputSchema) {
 
 const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
 
+/** Brackets at which a value may begin: a text of many is none that holds one value. */
+const maxBeginnings = 20
+
 /** The JSON of a text: all of it, what a code fence holds, or the one object or list between other words. */
 function findJson(text: string): string | undefined {
   const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
   const found = whole.find((each) => parseJson(each) !== undefined)
   if (found !== undefined) return found
   const values: string[] = []
-  for (let at = text.search(/[[{]/); at >= 0; ) {
-    const end = findJsonEnd(text, at)
-    const json = end < 0 ? undefined : text.slice(at, end)
-    const isJson = json !== undefined && parseJson(json) !== undefined
-    if (isJson) values.push(json)
-    const next = text.slice(isJson ? end : at + 1).search(/[[{]/)
-    at = next < 0 ? -1 : (isJson ? end : at + 1) + next
+  const beginning = /[[{]/g
+  for (let count = 0; beginning.test(text); count++) {
+    if (count === maxBeginnings) return undefined
+    const at = beginning.lastIndex - 1
+    const json = text.slice(at, Math.max(at, findJsonEnd(text, at)))
+    if (parseJson(json) === undefined) continue
+    values.push(json)
+    beginning.lastIndex = at + json.length
   }
   return values.length === 1 ? values[0] : undefined
 }

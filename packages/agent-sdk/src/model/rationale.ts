@@ -1,12 +1,12 @@
 import { cut } from '@meup/folds'
 import { TagReader, type TagTexts } from '../extract/tag-reader.js'
-import { fitSchema } from './fit-schema.js'
+import { fitSchema, type Schemas } from './fit-schema.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
 /** A tool's arguments as a model is asked for them. */
 export interface AskedArguments {
-  readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schema }
+  readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schemas }
   /** The name of the argument that asks for a reason. */
   readonly rationaleKey: string
   /** The tool's own names of properties, by those that the model is given for them. */

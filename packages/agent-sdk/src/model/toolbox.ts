@@ -35,6 +35,8 @@ export class Toolbox {
   readonly #given: ReadonlySet<string>
   readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
+  /** A model is offered the same tools at each step. */
+  readonly #asked = new WeakMap<SpaceTool, OfferedTool>()
   #hasWarned = false
 
   /** Without choices: the own tools, and those of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
@@ -71,7 +73,7 @@ export class Toolbox {
   /** Tools that a participant does not list in time are left out. `changed`: those whose definition was another one before. */
   async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
     const { found, kept } = await this.#find(patience)
-    const tools = kept.map((tool) => ({ ...tool, ...askArguments(tool.inputSchema) }))
+    const tools = kept.map((tool) => this.#ask(tool))
     const owners = [...new Set(found.map(({ participant }) => participant))]
     const texts = [...(await this.#found.instructions(owners, patience))].map(
       ([id, text]) => [id, cut(guardText(text), maxInstructionsChars).trim()] as const,
@@ -81,6 +83,12 @@ export class Toolbox {
       instructions: new Map(texts.filter(([, text]) => text !== '')),
       changed: this.#found.noteOffered(kept),
     }
+  }
+
+  #ask(tool: SpaceTool): OfferedTool {
+    const asked = this.#asked.get(tool) ?? { ...tool, ...askArguments(tool.inputSchema) }
+    this.#asked.set(tool, asked)
+    return asked
   }
 
   /** In one order, so that a model's request begins as the last one did. */

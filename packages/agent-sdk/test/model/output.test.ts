@@ -93,6 +93,11 @@ describe('an answer that does not fit', () => {
     ['is no JSON', 'Ship it!', 'it is not one JSON value'],
     ['is two values', `${good} or ${good}`, 'it is not one JSON value'],
     ['is cut off', good.slice(0, -3), 'it is not one JSON value'],
+    [
+      'is nothing but brackets',
+      Array.from({ length: 20_000 }, (_, n) => `[${n},`).join(''),
+      'it is not one JSON value',
+    ],
     ['lacks something', '{"verdict":"ship it"}', '/score: Expected required property'],
     ['is of another type', '[1]', 'the answer: Expected object'],
   ]

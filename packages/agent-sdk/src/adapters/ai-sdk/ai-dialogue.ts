@@ -203,7 +203,10 @@ export class AiDialogue implements Dialogue {
     const { terms } = this.#served
     const system = [this.#system, ...describeServers(instructions)].join('\n\n')
     const offered = new Map([...tools].flatMap(([name, tool]) => offerOn(terms, name, tool)))
-    const room = terms.maxChars - countFixed(system, offered)
+    const room =
+      terms.maxChars === Number.POSITIVE_INFINITY
+        ? terms.maxChars
+        : terms.maxChars - countFixed(system, offered)
     const { messages, leftOut } = this.#conversation.select(this.#served, room)
     return { terms, system, messages, leftOut, tools: offered }
   }
