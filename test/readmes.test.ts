@@ -13,10 +13,13 @@ const pages = [
   ...readmes,
 ]
 
-test.for(readmes)('%s has 10 to 30 lines', (readme) => {
-  const lines = readText(readme).trimEnd().split('\n').length
+test.for(readmes)('%s has 10 lines or more, and 30 at most beside two programs', (readme) => {
+  const text = readText(readme).trimEnd()
+  const programs = [...text.matchAll(/^```ts[\s\S]*?^```$/gm)].map(([program]) => program.split('\n').length)
+  const lines = text.split('\n').length
   expect(lines).toBeGreaterThanOrEqual(10)
-  expect(lines).toBeLessThanOrEqual(30)
+  expect(lines - programs.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(30)
+  expect(programs.length).toBeLessThanOrEqual(2)
 })
 
 test.for(folders.filter((folder) => !/^(examples|bench)\b/.test(folder)))(

@@ -1,3 +1,4 @@
+import { type ModelRequest, scriptedModel } from '@meup/agent-sdk/ai'
 import { expect, test } from 'vitest'
 import { terminalSpace } from '../support/terminal.js'
 import { inTmux, type Pane } from '../support/tmux.js'
@@ -185,6 +186,38 @@ test(
     await pane.sees(/tool output in full\nplanner {4}│ first\nplanner {4}│ second\nplanner {4}│ third/)
     await run.call('files/list', {}, { why: 'to see again' })
     await pane.shows((screen) => expect(screen.match(/│ second/g)).toHaveLength(2))
+  }),
+  timeout,
+)
+
+test(
+  '/compact has an agent put its memory into notes, the one that answered last or another one',
+  inTmux(async () => {
+    const { seats, open } = await terminalSpace(['planner', 'coder'])
+    const { planner, coder } = seats
+    const isNote = ({ prompt }: ModelRequest): boolean => JSON.stringify(prompt[0]).includes('keep notes')
+    const model = scriptedModel((request) => [{ text: isNote(request) ? 'Ana likes tea.' : 'Noted: tea.' }])
+    void planner.agent({ model, transcript: 'off' })
+    coder.control({
+      compact: () => {
+        throw new Error('no')
+      },
+    })
+    const pane = open()
+    await pane.sees('type to talk')
+    enter(pane, '/compact')
+    await pane.sees('✗ nobody has answered anybody here yet; /compact @agent says whose memory you mean')
+    enter(pane, 'I like tea')
+    await pane.sees('Noted: tea.')
+    enter(pane, '/compact')
+    await pane.sees('planner has compacted its memory')
+    enter(pane, 'And now?')
+    await expect.poll(() => model.requests.length, patience).toBe(3)
+    const last = JSON.stringify(model.requests.at(-1)?.prompt.slice(1))
+    expect(last).toContain('Notes on what was said before this:\\n> Ana likes tea.')
+    expect(last).not.toContain('I like tea')
+    enter(pane, '/compact @nobody')
+    await pane.sees(/✗ .*nobody/)
   }),
   timeout,
 )

@@ -208,3 +208,21 @@ test('transcript: off leaves nothing on the disk', async () => {
   const { code, stderr } = await meup(['transcript', 'log'], { cwd })
   expect([code, stderr]).toEqual([2, expect.stringContaining('there are no transcripts in')])
 })
+
+test('notes on older messages are listed, and belong to no turn', async () => {
+  const cwd = temporaryFolder()
+  const file = await TranscriptFile.open(join(cwd, '.meup/transcripts/bot.db'))
+  const content = {
+    content_type: 'summary',
+    text: 'Ana likes tea.',
+    epoch: 'e',
+    through: 3,
+    asOf: 4,
+  } as const
+  file.append([{ content, metadata: { at: '2026-01-01T00:00:00.000Z', space: 'demo' } }])
+  file.close()
+  const listed = await meup(['transcript', 'log', '--type', 'summary'], { cwd })
+  expect(listed.stdout).toMatch(
+    /^bot {2}2026-01-01T00:00:00\.000Z {2}no turn\n {2}\w+ \[summary\] Ana likes tea\.\n$/,
+  )
+})

@@ -17,7 +17,7 @@ limits:
     bytes: { perSecond: 10000000, burst: 10000000 }
 participants:
   ana: { kind: human, capabilities: ["*"] }
-  planner: { kind: agent, capabilities: [chat, "reasoning.*", mcp.request, mcp.response] }
+  planner: { kind: agent, capabilities: [chat, "reasoning.*", mcp.request, mcp.response, participant.compact-done] }
   coder: { kind: agent, capabilities: [chat, "reasoning.*", mcp.proposal, mcp.withdraw] }
   files: { kind: agent, capabilities: [mcp.response, mcp.request] }
 `

@@ -28,6 +28,7 @@ export type { SpaceClient } from './space-client.js'
 
 export type { ControlHooks } from './agent/control.js'
 export type { Review, ReviewOptions } from './agent/delegation.js'
+export type { History, HistoryMessage, MemoryBounds } from './agent/history.js'
 export type { Reasoning, ReasonOptions, ToolCall } from './agent/reasoning.js'
 export { type AgentEvent, type AgentRun, runAgent } from './agent/run-agent.js'
 export type { Turn } from './agent/turn.js'

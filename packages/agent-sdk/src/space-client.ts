@@ -2,6 +2,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { runModelAgent } from '#model-agent'
 import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
+import { ConversationLog } from './agent/conversation-log.js'
 import { Deltas } from './agent/deltas.js'
 import { Elicitations } from './agent/elicitations.js'
 import { type OwnTool, type ToolDefinition, type ToolHandler, tool } from './agent/own-tool.js'
@@ -22,8 +23,12 @@ import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
+import { HttpClient } from './http/http-client.js'
 import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
 import type { ModelAgent } from './model/run-model-agent.js'
+
+/** Milliseconds for a page of the log: an agent waits for what was said before it answers. */
+const readTimeoutMs = 10_000
 
 /** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
@@ -35,6 +40,7 @@ export class SpaceClient extends BaseClient {
     () => void this.emit('tools'),
   )
   readonly #tools: Tools
+  readonly #log: ConversationLog
   readonly #arrivals: Arrivals
   readonly #elicitations = new Elicitations(
     this,
@@ -53,6 +59,11 @@ export class SpaceClient extends BaseClient {
   private constructor(dial: Dial, request: DialRequest, safety: OutboundSafety | undefined) {
     super(dial, request, safety)
     this.#request = request
+    this.#log = new ConversationLog(this, {
+      http: new HttpClient(request, { timeoutMs: readTimeoutMs }),
+      questions: this.questions,
+      onError: (error) => this.reportError(error, undefined),
+    })
     const holds = request.unhandled !== 'decline'
     this.#arrivals = new Arrivals(this, holds, {
       isAsked: (chat) => this.isAsked(chat),
@@ -72,6 +83,7 @@ export class SpaceClient extends BaseClient {
       this.#spaceTools,
       this.#elicitations,
       this.#tools,
+      this.#log,
       this.#arrivals,
     )
   }
@@ -158,7 +170,9 @@ export class SpaceClient extends BaseClient {
     for (const each of own) this.#tools.add(each)
     await runModelAgent(this, this.#openModels(options, own), options, {
       answer: (handler, how) => this.#answer(handler, how),
+      log: this.#log,
       listOwn: () => this.#tools.list(),
+      setDefaultHooks: (hooks) => this.#control.setDefaults(hooks),
     })
   }
 
@@ -199,7 +213,12 @@ export class SpaceClient extends BaseClient {
   #turns(options: OpenTurnOptions): Turns {
     this.#control.enable()
     this.#tools.answerListings()
-    const parts = { deltas: this.#deltas, tools: this.#spaceTools, arrivals: this.#arrivals }
+    const parts = {
+      deltas: this.#deltas,
+      tools: this.#spaceTools,
+      arrivals: this.#arrivals,
+      log: this.#log,
+    }
     return new Turns(this, options, this.#workload, parts)
   }
 

@@ -161,6 +161,8 @@ describe('what only the package uses is not in its types', () => {
       | 'thinkingLevel'
       | 'signal'
       | 'isAnswered'
+      | 'isMissed'
+      | 'history'
       | 'reason'
       | 'reply'
       | 'write'

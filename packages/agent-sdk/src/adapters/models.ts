@@ -24,11 +24,11 @@ export async function openModels(options: AgentOptions, owner: Owner): Promise<M
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
   const output = options.output && (await readOutput(options.output))
   const instructions = [options.instructions, output?.instructions].filter((each) => each !== undefined)
-  const begin = await beginDialogues({
+  const dialogues = await beginDialogues({
     ...options,
     ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
   })
-  return { begin, recorder: await openRecorder(mode, options, owner), output }
+  return { ...dialogues, recorder: await openRecorder(mode, options, owner), output }
 }
 
 function chooseMode(given: string | undefined): TranscriptMode {

@@ -3,8 +3,20 @@ import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { LogEntry } from '../transcript/chain.js'
 import { type Commit, hashCommit, seal } from '../transcript/commit.js'
-import { type Annotation, type ContentType, contentHints, type Usage } from '../transcript/content.js'
-import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
+import {
+  type Annotation,
+  type ContentType,
+  contentHints,
+  type SummaryContent,
+  type Usage,
+} from '../transcript/content.js'
+import {
+  type CommitDraft,
+  type CommitLink,
+  type EnvelopeLink,
+  isSummary,
+  type TranscriptStore,
+} from '../transcript/store.js'
 
 export interface TranscriptFileOptions {
   /** Days that commits are kept; default 30. */
@@ -48,6 +60,7 @@ const schema = `
     body TEXT NOT NULL
   ) STRICT;
   CREATE INDEX commits_turn ON commits (turn);
+  CREATE INDEX commits_summary ON commits (number) WHERE type = 'summary';
 
   -- beside the commits, and in no hash: tokens, and which envelopes came of them
   CREATE TABLE usage (
@@ -85,6 +98,8 @@ const busyMs = 2000
 const walBytes = 4 * 1024 * 1024
 /** Commits between two looks at whether some are to go, and commits that go at once. */
 const [pruneEvery, pruneBatch] = [64, 256]
+/** Summaries that are looked through for one of a space. */
+const maxSummaries = 100
 const dayMs = 86_400_000
 
 type Row = { number: number; hash: string; parent: string | null; at: number; turn: string | null } & {
@@ -179,6 +194,16 @@ export class TranscriptFile implements TranscriptStore {
     if (byHash.length > 1) return 'several'
     const [row = this.#findByEnvelope(name)] = byHash
     return row && this.#toEntry(row)
+  }
+
+  *summaries(): Generator<Commit<SummaryContent>, void> {
+    const rows = this.#prepare<[number], Row>(
+      `SELECT * FROM commits WHERE type = 'summary' ORDER BY number DESC LIMIT ?`,
+    ).all(maxSummaries)
+    for (const row of rows) {
+      const { commit } = this.#toEntry(row)
+      if (isSummary(commit)) yield commit
+    }
   }
 
   /** Goes through all commits. Throws where the file is damaged so that it cannot be read. */

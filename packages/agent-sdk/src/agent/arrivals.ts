@@ -154,14 +154,17 @@ export class Arrivals implements ClientHandler {
     for (const { chat } of kept) this.#pass(chat)
   }
 
-  #pass(envelope: AnyEnvelope): void {
-    for (const receive of [...this.#receivers]) {
-      try {
-        receive(envelope)
-      } catch (error) {
-        this.#parts.onError(error, envelope) // Of a callback of the program, such as `trigger`.
-      }
+  /** An error is one of a callback of the program, such as `trigger`: it is reported. */
+  pass(envelope: AnyEnvelope, receive: Receive): void {
+    try {
+      receive(envelope)
+    } catch (error) {
+      this.#parts.onError(error, envelope)
     }
+  }
+
+  #pass(envelope: AnyEnvelope): void {
+    for (const receive of [...this.#receivers]) this.pass(envelope, receive)
   }
 
   #report(): void {

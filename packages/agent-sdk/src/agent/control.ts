@@ -41,6 +41,7 @@ export class Control implements ClientHandler {
   readonly #workload: Workload
   readonly #actions: ClientActions
   #hooks: ControlHooks | undefined
+  #defaults: ControlHooks = {}
   /** Requests up to this seq are history. */
   #head: number | undefined
 
@@ -55,6 +56,11 @@ export class Control implements ClientHandler {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
 
+  /** What is done where the agent has no hook. */
+  setDefaults(hooks: ControlHooks): void {
+    this.#defaults = hooks
+  }
+
   onWelcome({ space, resume }: WelcomePayload): void {
     if (this.#head === undefined || resume.status === 'lost') this.#head = space.head
   }
@@ -62,7 +68,8 @@ export class Control implements ClientHandler {
   onEnvelope(envelope: AnyEnvelope): void {
     if (this.#hooks === undefined || (envelope.seq ?? 0) <= (this.#head ?? 0)) return
     if (!envelope.to?.includes(this.#client.id)) return
-    this.#onControl(envelope, this.#hooks).catch((error: unknown) => this.#actions.onError(error, envelope))
+    const hooks = { ...this.#defaults, ...this.#hooks }
+    this.#onControl(envelope, hooks).catch((error: unknown) => this.#actions.onError(error, envelope))
   }
 
   async #onControl(request: AnyEnvelope, hooks: ControlHooks): Promise<void> {

@@ -4,6 +4,7 @@ import type { ChatOptions, ThinkingLevel } from '../client/types.js'
 import type { WaitOptions } from '../client/wait.js'
 import type { Draftable, Review, ReviewOptions } from './delegation.js'
 import type { LiveText } from './deltas.js'
+import type { History, MemoryBounds } from './history.js'
 import type { Reasoning, ReasonOptions, Think } from './reasoning.js'
 
 /** One answer to one trigger [MEUP-11.5]. */
@@ -24,6 +25,14 @@ export interface Turn {
   readonly signal: AbortSignal
   /** Whether a reply is in the log. */
   readonly isAnswered: boolean
+  /** Whether it was asked while this participant was away, and is taken up by `answerMissed`. */
+  readonly isMissed: boolean
+  /**
+   * What was said before in the main conversation, read from the log: what everyone may read, and in a private turn also what was said
+   * in private to or by its asker. The latest messages, as far as the bounds allow. Where the log cannot be read it has what this client
+   * knows, and `requestError` says why.
+   */
+  history(bounds?: MemoryBounds): Promise<History>
   /**
    * Opens a run. Its start is visible before any thought. With `think` the run ends by itself: with what `think` returns as its
    * conclusion, if that is a string; cancelled with the message of the error that it throws.

@@ -8,6 +8,7 @@ import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from
 import { streamEvents, type WaitOptions } from '../client/wait.js'
 import type { Arrivals } from './arrivals.js'
 import type { Workload } from './control.js'
+import type { ConversationLog } from './conversation-log.js'
 import {
   askAgent,
   audienceOf,
@@ -20,6 +21,14 @@ import {
   reviewDraft,
 } from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
+import {
+  type History,
+  type MemoryBounds,
+  resolveBounds,
+  takeLatest,
+  toHistoryMessages,
+  toText,
+} from './history.js'
 import {
   ParallelGroups,
   type Reasoning,
@@ -40,7 +49,8 @@ const maxReasonChars = 500
 interface TurnParts {
   readonly deltas: Deltas
   readonly tools: SpaceTools
-  readonly arrivals: Pick<Arrivals, 'take'>
+  readonly arrivals: Pick<Arrivals, 'take' | 'pass'>
+  readonly log: ConversationLog
 }
 
 /** A turn, with what its client does to it. */
@@ -49,6 +59,7 @@ export class OpenTurn implements Turn {
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
   readonly #tools: SpaceTools
+  readonly #log: ConversationLog
   readonly #runs: ReasoningContext[] = []
   /** Runs that were left without an end, until it is known why. */
   #left: ReasoningContext[] = []
@@ -64,10 +75,12 @@ export class OpenTurn implements Turn {
   constructor(
     readonly space: BaseClient,
     readonly trigger: EnvelopeOf<typeof Kind.chat>,
-    { deltas, tools }: Pick<TurnParts, 'deltas' | 'tools'>,
+    { deltas, tools, log }: Pick<TurnParts, 'deltas' | 'tools' | 'log'>,
+    readonly isMissed = false,
   ) {
     this.#deltas = deltas
     this.#tools = tools
+    this.#log = log
     this.#asked = questionsOf(trigger)
   }
 
@@ -90,6 +103,13 @@ export class OpenTurn implements Turn {
 
   get isAnswered(): boolean {
     return this.#isAnswered
+  }
+
+  async history(bounds: MemoryBounds = {}): Promise<History> {
+    const resolved = resolveBounds(bounds)
+    const all = await this.#log.recall(this.trigger, (all) => takeLatest(all, resolved).length < all.length)
+    const messages = takeLatest(all, resolved)
+    return { messages: toHistoryMessages(messages, this.space.id), text: toText(messages) }
   }
 
   abort(reason: string): void {
@@ -330,6 +350,11 @@ export interface TurnOptions {
     /** Default 64. */
     readonly all?: number
   }
+  /**
+   * Milliseconds for which questions of the time before this participant came are answered, the oldest first: those that `answers`
+   * selects, and that nothing of this participant is about in the log, be it a run, an answer or an acknowledgement. Default: `false`.
+   */
+  readonly answerMissed?: number | false
   /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
   /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
@@ -393,6 +418,7 @@ export class Turns {
 
   async *#oneByOne(turns: AsyncIterableIterator<OpenTurn>): AsyncGenerator<OpenTurn, void> {
     for await (const turn of turns) {
+      if (await this.#isTaken(turn)) continue
       if (turn.signal.aborted) {
         await this.#settle(turn, undefined)
         continue
@@ -409,6 +435,7 @@ export class Turns {
   }
 
   async #handle(turn: OpenTurn, handler: (turn: OpenTurn) => Promise<unknown>): Promise<void> {
+    if (await this.#isTaken(turn)) return
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
@@ -419,6 +446,18 @@ export class Turns {
       if (!isClosing(this.#space, error, turn.signal) && !isAbort(error, turn)) this.#report(error, turn)
     }
     await this.#settle(turn, failure)
+  }
+
+  /** Another program of this participant may have taken up a missed question meanwhile: then its turn ends here. */
+  async #isTaken(turn: OpenTurn): Promise<boolean> {
+    if (!turn.isMissed) return false
+    try {
+      if (!(await this.#parts.log.isTaken(turn.trigger))) return false
+    } catch (error) {
+      if (!isClosing(this.#space, error)) this.#report(error, turn)
+    }
+    this.#end(turn)
+    return true
   }
 
   /** That its asker cannot be told fails nobody else's turn. */
@@ -465,24 +504,49 @@ export class Turns {
   }
 
   #listen(push: (turn: OpenTurn) => void): () => void {
-    const isMine = toTest(this.#options.answers)
+    const { answers, answerMissed = false } = this.#options
+    const isMine = toTest(answers)
+    const open = (chat: Message, isMissed: boolean): void => {
+      if (chat.from === this.#space.id || !isMine(chat, this.#space)) return
+      const turn = new OpenTurn(this.#space, chat, this.#parts, isMissed)
+      if (!this.#admit(turn)) return
+      try {
+        this.#options.onOpen?.(turn)
+      } catch (error) {
+        this.#report(error, turn)
+      }
+      push(turn)
+    }
+    const { arrivals, log } = this.#parts
+    const missed = new Set<string>()
+    /** What comes while missed questions are looked for: it is taken up after them. */
+    let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
     const receive = (envelope: AnyEnvelope): void => {
-      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && isMine(envelope, this.#space)) {
-        const turn = new OpenTurn(this.#space, envelope, this.#parts)
-        if (!this.#admit(turn)) return
-        try {
-          this.#options.onOpen?.(turn)
-        } catch (error) {
-          this.#report(error, turn)
-        }
-        push(turn)
-      } else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
+      if (held !== undefined) held.push(envelope)
+      else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
+      else if (envelope.kind === Kind.chat && !missed.has(envelope.id)) open(envelope, false)
+    }
+    const takeUp = (found: readonly Message[]): void => {
+      const arrived = held ?? []
+      held = undefined
+      for (const chat of found) {
+        if (arrived.some(({ id }) => id === chat.id)) continue
+        missed.add(chat.id)
+        arrivals.pass(chat, () => open(chat, true))
+      }
+      for (const envelope of arrived) arrivals.pass(envelope, receive)
+    }
+    if (answerMissed) {
+      log.findMissed(answerMissed).then(takeUp, (error: unknown) => {
+        console.error('missed questions could not be looked for:', error)
+        takeUp([])
+      })
     }
     const closed = (): void => {
       this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
-    const leave = this.#parts.arrivals.take(receive)
+    const leave = arrivals.take(receive)
     this.#space.on('closed', closed)
     return () => {
       leave()

@@ -92,7 +92,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   )
   readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')
   readonly #pace = new Pace()
-  readonly #questions = new Questions()
+  /** @internal */
+  protected readonly questions = new Questions()
   readonly #tracing: Tracing
   /** @internal */
   protected readonly requests = new Requests()
@@ -133,7 +134,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       this.#runs,
       this.#replies, // Before all that only observe: it consumes invitations, which hold a token.
       this.#tracing,
-      { onEnvelope: (envelope) => this.#questions.apply(envelope, this.id) },
+      { onEnvelope: (envelope) => this.questions.apply(envelope, this.id) },
       this.requests,
       this.#ownProposals,
       this.proposals,
@@ -202,7 +203,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
    */
   isAsked(message: EnvelopeOf<typeof Kind.chat>, { frontDesk = true } = {}): boolean {
     const { frontDesk: desk } = this.#participants.fold
-    return this.#questions.isAsked(message, this.id, frontDesk ? desk : undefined)
+    return this.questions.isAsked(message, this.id, frontDesk ? desk : undefined)
   }
 
   /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */
@@ -370,6 +371,16 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
     if (this.can(draft)) await this.#attendance.whenHere([id], waiting)
     return (await this.#replies.ask(draft, { kind: Kind.participantStatus, from: id }, waiting)).payload
+  }
+
+  /**
+   * Asks an agent to compact its memory, and resolves when it has. Rejects with `ConnectionError` when it is away, or does not in time, which
+   * may take a request to its model.
+   */
+  async requestCompact(id: string, waiting: WaitOptions = {}): Promise<void> {
+    const draft = { kind: Kind.participantCompact, to: [id], payload: {} }
+    if (this.can(draft)) await this.#attendance.whenHere([id], waiting)
+    await this.#replies.ask(draft, { kind: Kind.participantCompactDone, from: id }, waiting)
   }
 
   /**

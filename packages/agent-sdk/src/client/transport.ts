@@ -3,12 +3,21 @@ import { ConnectionError } from './errors.js'
 import type { OpenProposal } from './proposal.js'
 import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
-/** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
-export interface DialRequest {
+/** Where a space is read over HTTP, and as whom. */
+export interface HttpTarget {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly space: string
+  /** Absent = a guest, where the space lets guests in. */
   readonly token?: string
+  /** Makes the HTTP requests; default: the global `fetch`. */
+  readonly fetch?: Fetch
+}
+
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
+
+/** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
+export interface DialRequest extends HttpTarget {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number

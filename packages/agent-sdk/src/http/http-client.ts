@@ -1,6 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
 import type { OpenProposal } from '../client/proposal.js'
+import type { HttpTarget } from '../client/transport.js'
 import { type Query, type RequestOptions, readExportBody, request } from './request.js'
 import type {
   AuditPage,
@@ -11,7 +12,6 @@ import type {
   ExchangedLink,
   ExportQuery,
   FreePath,
-  HttpTarget,
   Link,
   LogPage,
   LogQuery,
@@ -210,13 +210,13 @@ export class HttpClient {
   }
 
   #request<Answer>(
-    { path, ...rest }: Omit<Parameters<typeof request>[0], 'url' | 'token'>,
+    { path, ...rest }: Omit<Parameters<typeof request>[0], 'url' | 'token' | 'fetch'>,
     read: (response: Response) => Answer | Promise<Answer>,
   ): Promise<Answer> {
-    const { url, space, token } = this.target
+    const { url, space, token, fetch } = this.target
     const { timeoutMs } = this.#options
     return request(
-      { timeoutMs, ...rest, url, token, path: `spaces/${encodeURIComponent(space)}/${path}` },
+      { timeoutMs, ...rest, url, token, fetch, path: `spaces/${encodeURIComponent(space)}/${path}` },
       read,
     )
   }

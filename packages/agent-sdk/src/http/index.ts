@@ -1,6 +1,6 @@
 export { ProtocolError } from '@meup/protocol'
 export { ConnectionError } from '../client/errors.js'
-export { buildGatewayUrl } from '../client/transport.js'
+export { buildGatewayUrl, type HttpTarget } from '../client/transport.js'
 export { exchangeLink, HttpClient, type HttpClientOptions, listSpaces } from './http-client.js'
 export type { Query, RequestOptions } from './request.js'
 export type * from './types.js'

@@ -1,7 +1,7 @@
 import { ProtocolError } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
 import { ConnectionError, readRefusal } from '../client/errors.js'
-import { buildGatewayUrl } from '../client/transport.js'
+import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
 /** Parameters of a request. Lists are sent with commas between their values; `undefined` is not sent. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
@@ -20,6 +20,8 @@ interface HttpRequest extends RequestOptions {
   readonly path: string
   readonly query?: Query
   readonly token?: string | undefined
+  /** Default: the global one. */
+  readonly fetch?: Fetch | undefined
   readonly method?: 'GET' | 'POST'
   /** Sent as JSON. */
   readonly body?: unknown
@@ -37,6 +39,7 @@ export async function request<Answer>(
     path,
     query = {},
     token,
+    fetch = globalThis.fetch,
     method = 'GET',
     body,
     accept,
@@ -62,7 +65,7 @@ export async function request<Answer>(
     ...(either && { signal: either }),
   }
   try {
-    const response = await send(address, init)
+    const response = await send(fetch, address, init)
     if (response.ok) return await read(response)
     const refusal = readRefusal(await response.text())
     throw refusal ?? new Error(`HTTP ${response.status}; is this a gateway?`)
@@ -72,7 +75,7 @@ export async function request<Answer>(
 }
 
 /** Repeats a GET for which Node reused a connection that the gateway closed at that moment. */
-const send = (address: URL, init: RequestInit): Promise<Response> =>
+const send = (fetch: Fetch, address: URL, init: RequestInit): Promise<Response> =>
   fetch(address, init).catch((error: Error) => {
     const wasDropped = Object(error.cause).code === 'UND_ERR_SOCKET'
     if (init.method === 'GET' && wasDropped) return fetch(address, init)

@@ -9,15 +9,6 @@ import type {
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
 import type { OpenProposal } from '../client/proposal.js'
 
-/** Where a space is read, and as whom. */
-export interface HttpTarget {
-  /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
-  readonly url: string
-  readonly space: string
-  /** Absent = a guest, where the space lets guests in. */
-  readonly token?: string
-}
-
 /** Which log it is, and the seq of its last envelope. */
 export interface LogPosition {
   readonly epoch: string

@@ -1,9 +1,10 @@
 import { cut, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
+import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turn.js'
-import { Notice } from '../client/errors.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import { offerColleagues } from './colleagues.js'
 import {
@@ -14,10 +15,12 @@ import {
   type StepListener,
   shownReasoning,
 } from './dialogue.js'
+import type { Memory } from './memory.js'
 import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
+import { summaryInstructions, writeSummary } from './summarize.js'
 import { openRun, type Run, Thinking } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
@@ -33,6 +36,9 @@ interface Parts {
 
 interface Answerer {
   readonly dialogue: Dialogue
+  readonly memory: Memory
+  /** Begins the request for a summary. */
+  note(system: string, text: string): Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
   /** Absent: nothing is kept. */
@@ -133,6 +139,7 @@ export class Answering {
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
     const patience = toolbox.createPatience()
+    dialogue.recall(await this.#recall(run, signal))
     let wasMisused = false
     let wasBroken = false
     let wasUnfit = false
@@ -195,6 +202,24 @@ export class Answering {
       }
       wasMisused = misuses.length > 0
     }
+  }
+
+  /** What was said before. A summary of it counts as a part of this turn. */
+  #recall(run: Run, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
+    const { memory, note, options } = this.#parts
+    const announce = (text: string): void => void this.#announce(run, text)
+    return memory.recall(this.#turn.trigger, {
+      signal,
+      summarize: async (said) => {
+        const begin = options.clock.now()
+        const dialogue = note(summaryInstructions(this.#turn.space.id), said)
+        const summary = await writeSummary(dialogue, { signal, notice: announce })
+        this.#budget.add({ model: dialogue.model, tokens: summary.spent, ms: options.clock.now() - begin })
+        return summary
+      },
+      onFailure: (error) =>
+        announce(`The oldest messages are left out, as no summary could be made: ${getErrorMessage(error)}`),
+    })
   }
 
   /** What the asker and the operator are to know, beside the answer. Never rejects. */

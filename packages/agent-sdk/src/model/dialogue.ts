@@ -1,3 +1,4 @@
+import type { HistoryMessage } from '../agent/history.js'
 import type { Format } from '../extract/index.js'
 import type { ModelOptions, ModelSettings } from './options.js'
 import type { ShownResult } from './results.js'
@@ -108,6 +109,8 @@ export interface Dialogue {
   readonly provider: string
   /** Whether a request that failed may be made again. */
   readonly mayRetry: boolean
+  /** Puts what was said before the question in front of it. */
+  recall(earlier: readonly HistoryMessage[]): void
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
   /** Whether the model takes files of this type in results of calls. */

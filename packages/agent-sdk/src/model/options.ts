@@ -1,3 +1,4 @@
+import { type MemoryBounds, resolveBounds } from '../agent/history.js'
 import type { OwnTool } from '../agent/own-tool.js'
 import type { InputSchema } from '../agent/schemas.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
@@ -15,6 +16,9 @@ import type { TranscriptStore } from '../transcript/store.js'
  * participant and to those who may observe targeted envelopes.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
+
+/** What becomes of messages that do not fit into the memory any more. */
+export type Compaction = 'summary' | 'drop'
 
 export interface AgentLimits {
   /** Answers of the model in one turn; default 20. */
@@ -53,8 +57,18 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
-  /** How many earlier messages of the conversation the model receives; default 40. */
-  readonly memory?: number
+  /**
+   * How much of the conversation before a turn the model receives as it was said: a number of messages, or bounds. Default:
+   * `{ messages: 40, tokens: 20_000 }`; 0 = nothing.
+   */
+  readonly memory?: number | MemoryBounds
+  /**
+   * What becomes of older messages. `summary`, the default: the model writes notes on them, in a request of its own for each half of the
+   * memory. `drop`: they are left out.
+   */
+  readonly compact?: Compaction
+  /** As of `TurnOptions`; default 600,000. */
+  readonly answerMissed?: number | false
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number
   readonly clock?: Clock
@@ -74,6 +88,7 @@ export type ResolvedOptions = Required<
     AgentOptions,
     | keyof ModelOptions
     | 'limits'
+    | 'memory'
     | 'answers'
     | 'queue'
     | 'tools'
@@ -84,6 +99,7 @@ export type ResolvedOptions = Required<
   >
 > & {
   readonly limits: Required<AgentLimits>
+  readonly memory: Required<MemoryBounds>
   readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
@@ -95,14 +111,15 @@ function printError(error: unknown): void {
 
 /** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
-  const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
+  const { reasoningDetail = 'thoughts', concurrency = Number.POSITIVE_INFINITY } = options
+  const { compact = 'summary', answerMissed = 600_000 } = options
   const { clock = systemClock, onError: report = printError } = options
   const onError: ResolvedOptions['onError'] = (error, turn) => {
     if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
   const { colleagues } = options
-  const limits = resolveLimits(options.limits)
-  return { reasoningDetail, memory, concurrency, clock, onError, limits, colleagues }
+  const bounds = { memory: resolveBounds(options.memory), limits: resolveLimits(options.limits) }
+  return { reasoningDetail, concurrency, compact, answerMissed, clock, onError, colleagues, ...bounds }
 }
 
 const defaultLimits: Required<AgentLimits> = {

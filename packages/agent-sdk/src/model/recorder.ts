@@ -3,11 +3,13 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { defined } from '../client/defined.js'
 import { getErrorMessage, Notice } from '../client/errors.js'
-import type { Content, PromptContent, SentMessage } from '../transcript/content.js'
+import type { Content, PromptContent, SentMessage, SummaryContent } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
 import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
-import type { CallResult, ModelStep, SentPrompt } from './dialogue.js'
+import type { CallResult, ModelStep, SentPrompt, Spent } from './dialogue.js'
 import type { TranscriptMode } from './options.js'
+
+export type Summary = Omit<SummaryContent, 'content_type'>
 
 interface RecorderOptions {
   readonly space: string
@@ -46,6 +48,24 @@ export class Recorder {
         if (this.#failed.size > maxFailed) this.#failed.delete(this.#failed.keys().next().value ?? '')
       },
     })
+  }
+
+  /** The latest summary of a log. */
+  findSummary(epoch: string): Summary | undefined {
+    return this.#attempt((store) => {
+      for (const { content } of store.summaries?.() ?? []) {
+        const { content_type: _, ...summary } = content
+        if (summary.epoch === epoch) return summary
+      }
+      return undefined
+    })
+  }
+
+  keepSummary(summary: Summary, usage: Spent): void {
+    const { space, now, mask } = this.#options
+    const content = { content_type: 'summary' as const, ...summary, text: mask.text(summary.text) }
+    const metadata = { at: new Date(now()).toISOString(), space }
+    this.#attempt((store) => store.append([{ content, metadata, usage }]))
   }
 
   /** Everything that this participant sends: some of it tells an asker why there is no answer. */

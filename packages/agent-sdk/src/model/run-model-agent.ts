@@ -1,52 +1,59 @@
-import { createTranscript, type Message } from '@meup/folds'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { AnyEnvelope } from '@meup/protocol'
+import type { ControlHooks } from '../agent/control.js'
+import type { ConversationLog } from '../agent/conversation-log.js'
 import type { Turn } from '../agent/turn.js'
 import { type AnswersOption, type OpenTurn, type OpenTurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
+import { Memory } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
 import type { Output } from './output.js'
 import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
+import { summaryInstructions, writeSummary } from './summarize.js'
 import { Toolbox } from './toolbox.js'
-
-/** Begins a conversation with a model about a turn; `earlier` = what was said before. */
-export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
 
 /** What it takes to answer with a model. */
 export interface ModelAgent {
-  readonly begin: BeginDialogue
+  /** Begins a conversation with the model about a turn. */
+  begin(turn: Turn): Dialogue
+  /** Begins one about a text, which no other participant takes part in. */
+  note(system: string, text: string): Dialogue
   /** Absent: no transcript is kept. */
   readonly recorder: Recorder | undefined
   /** Absent: an answer is any text. */
   readonly output?: Output | undefined
 }
 
-/** `SpaceClient.answer`. */
-type Answer = (
-  handler: (turn: OpenTurn) => Promise<void>,
-  options: OpenTurnOptions & { readonly concurrency: number },
-) => Promise<void>
+/** What of a client a model agent needs, and others do not get. */
+interface ClientParts {
+  answer(
+    handler: (turn: OpenTurn) => Promise<void>,
+    options: OpenTurnOptions & { readonly concurrency: number },
+  ): Promise<void>
+  readonly log: ConversationLog
+  /** The tools that this participant offers, as `tools/list` gives them. */
+  listOwn(): Promise<readonly object[]>
+  /** What is done where the program has no hooks of its own. */
+  setDefaultHooks(hooks: ControlHooks): void
+}
 
 /**
  * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the space is
- * closed, rejects when `opened` does. `listOwn`: the tools that this participant offers, as `tools/list` gives them. Further messages of an asker steer the running answer instead of
+ * closed, rejects when `opened` does. Further messages of an asker steer the running answer instead of
  * beginning another turn.
  */
 export async function runModelAgent(
   space: BaseClient,
   opened: Promise<ModelAgent>,
   options: AgentOptions,
-  {
-    answer: answerWith,
-    listOwn,
-  }: { readonly answer: Answer; readonly listOwn: () => Promise<readonly object[]> },
+  { answer: answerWith, log, listOwn, setDefaultHooks }: ClientParts,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
   const { answers, queue } = options
   const isAsked = toTest(answers)
-  const memory = new Memory(space.id, resolved.memory)
+  const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<OpenTurn, Steering>()
@@ -55,43 +62,73 @@ export async function runModelAgent(
   })
   let recorder: Recorder | undefined
   let isOver = false
+  const ready = opened.then(async (agent) => {
+    recorder = agent.recorder
+    await memory.open(recorder)
+    return agent
+  })
   const forget = (): void => memory.forget()
   const onEnvelope = (envelope: AnyEnvelope): void => {
-    memory.onEnvelope(envelope)
     toolbox.onEnvelope(envelope)
     if (envelope.from === space.id) recorder?.onOwnEnvelope(envelope)
-    if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
   const answer = async (turn: OpenTurn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
+    open.set(turn, steering)
     try {
-      const { begin, recorder, output } = await opened
-      const dialogue = begin(turn, memory.before(turn.trigger))
-      await new Answering(turn, { dialogue, steering, toolbox, recorder, output, options: resolved }).run()
+      const { begin, note, recorder, output } = await ready
+      const dialogue = begin(turn)
+      await new Answering(turn, {
+        dialogue,
+        memory,
+        note,
+        steering,
+        toolbox,
+        recorder,
+        output,
+        options: resolved,
+      }).run()
     } finally {
       open.delete(turn)
     }
   }
   const isMine: AnswersOption = (message, client) =>
     !isOver && isAsked(message, client) && ![...open.values()].some((each) => each.redirect(message))
-  const onOpen: OpenTurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
+  /** Whether a missed question is answered is known when its turn begins: until then nothing is said about it. */
+  const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
+    if (!turn.isMissed) open.set(turn, new Steering(turn))
+  }
   const report = (error: unknown): void => resolved.onError(error, undefined)
   space.on('envelope', onEnvelope)
   space.on('lost', forget)
   space.on('requestError', report)
-  const { concurrency } = resolved
+  const { concurrency, answerMissed } = resolved
   /** That a model has no answer is for its asker to know. */
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  const prepare = (agent: ModelAgent): Promise<void> => {
-    recorder = agent.recorder
-    return toolbox.prepare().catch(report)
-  }
-  opened.then(prepare, () => {}) // That it cannot begin is told by the promise.
+  // That it cannot begin is told by the promise.
+  ready.then(
+    () => toolbox.prepare().catch(report),
+    () => {},
+  )
+  setDefaultHooks({
+    compact: async () => {
+      const { note } = await ready
+      const signal = AbortSignal.timeout(resolved.limits.turnMs)
+      await memory.compact((said) => writeSummary(note(summaryInstructions(space.id), said), { signal }))
+    },
+  })
   try {
     await Promise.race([
-      answerWith(answer, { concurrency, answers: isMine, onOpen, onError, ...(queue && { queue }) }),
+      answerWith(answer, {
+        concurrency,
+        answers: isMine,
+        answerMissed,
+        onOpen,
+        onError,
+        ...(queue && { queue }),
+      }),
       failed,
     ])
   } finally {
@@ -100,53 +137,5 @@ export async function runModelAgent(
     space.off('envelope', onEnvelope)
     space.off('lost', forget)
     space.off('requestError', report)
-  }
-}
-
-/** A message of the main conversation. `from` = `undefined`: it was said by the agent itself. */
-interface Remembered {
-  readonly from: string | undefined
-  readonly text: string
-}
-
-/** Characters of the conversation that are remembered. */
-const maxChars = 1e6
-
-/** What was said in the main conversation, as far as this participant was shown it. */
-class Memory {
-  readonly #self: string
-  readonly #maxMessages: number
-  #transcript = createTranscript(maxChars)
-
-  /** `maxMessages`: how many messages `before` returns. */
-  constructor(self: string, maxMessages: number) {
-    this.#self = self
-    this.#maxMessages = maxMessages
-  }
-
-  onEnvelope(envelope: AnyEnvelope): void {
-    if (envelope.seq !== undefined) this.#transcript.apply(envelope)
-  }
-
-  /**
-   * What was said before this message, the oldest first. What was not for everyone is recalled for those who know it, where
-   * the answer is for them alone.
-   */
-  before({ id, from, to }: Pick<AnyEnvelope, 'id' | 'from' | 'to'>): Remembered[] {
-    const all = this.#transcript.messages()
-    const end = all.findIndex(({ source }) => source.id === id)
-    const mayRecall = (source: Message['source']): boolean =>
-      source.to === undefined || (to !== undefined && [source.from, ...source.to].includes(from))
-    const known = all
-      .slice(0, end < 0 ? all.length : end)
-      .filter(({ source, isTakenBack }) => !isTakenBack && mayRecall(source))
-    return known.slice(Math.max(0, known.length - this.#maxMessages)).map(({ source, text }) => ({
-      from: source.from === this.#self ? undefined : source.from,
-      text,
-    }))
-  }
-
-  forget(): void {
-    this.#transcript = createTranscript(maxChars)
   }
 }

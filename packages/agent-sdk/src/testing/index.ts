@@ -1,4 +1,10 @@
-import { createTestGateway, dialInMemory, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
+import {
+  createTestGateway,
+  dialInMemory,
+  fetchInMemory,
+  type TestSpaceOptions,
+  testToken,
+} from '@meup/gateway/testing'
 import { leadNextConnect } from '../adapters/entrance.js'
 import type { Dial, DialRequest } from '../client/transport.js'
 import { SpaceClient } from '../space-client.js'
@@ -20,6 +26,7 @@ export interface TestSpace extends AsyncDisposable {
       | 'reconnect'
       | 'onReconnecting'
       | 'session'
+      | 'fetch'
     >,
   ): Promise<SpaceClient>
   /**
@@ -39,7 +46,7 @@ export async function createTestSpace(options: TestSpaceOptions): Promise<TestSp
   const limits = { agentHops: 1_000_000, ...options.limits }
   const gateway = await createTestGateway({ ...options, limits })
   const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
-  const where = { url: 'memory:', space: options.name ?? 'test' }
+  const where = { url: 'http://memory', space: options.name ?? 'test', fetch: fetchInMemory(gateway) }
   const clients: SpaceClient[] = []
   const close = async (): Promise<void> => {
     await gateway.close()

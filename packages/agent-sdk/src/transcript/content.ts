@@ -131,6 +131,22 @@ const PromptContent = Type.Object(
 )
 export type PromptContent = Static<typeof PromptContent>
 
+/** What an agent remembers of messages of a space that are too old for its prompts. */
+const SummaryContent = Type.Object(
+  {
+    content_type: Type.Literal('summary'),
+    text: Type.String(),
+    /** Id of the log that they are in. */
+    epoch: Type.String(),
+    /** The seq up to which messages are in it. */
+    through: Type.Integer({ minimum: 0 }),
+    /** The seq up to which it counts what was taken back or erased. */
+    asOf: Type.Integer({ minimum: 0 }),
+  },
+  closed,
+)
+export type SummaryContent = Static<typeof SummaryContent>
+
 /** Why there is no answer. */
 const ErrorContent = Type.Object({ content_type: Type.Literal('error'), text: Type.String() }, closed)
 export type ErrorContent = Static<typeof ErrorContent>
@@ -141,6 +157,7 @@ export type Content =
   | AssistantContent
   | ToolContent
   | PromptContent
+  | SummaryContent
   | ErrorContent
 export type ContentType = Content['content_type']
 
@@ -150,6 +167,7 @@ const schemas = {
   assistant: AssistantContent,
   tool: ToolContent,
   prompt: PromptContent,
+  summary: SummaryContent,
   error: ErrorContent,
 } as const
 
@@ -171,13 +189,14 @@ export interface ContentHints {
   readonly compression_priority: number
 }
 
-/** What each type counts as in prompts. What a model was sent, and errors, are beside the conversation. */
+/** What each type counts as in prompts. What a model was sent, summaries and errors are beside the conversation. */
 export const contentHints = {
   user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
   reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },
   assistant: { default_priority: 'normal', default_role: 'assistant', compression_priority: 50 },
   tool: { default_priority: 'normal', default_role: 'tool', compression_priority: 30 },
   prompt: { default_priority: 'skip', default_role: 'user', compression_priority: 0 },
+  summary: { default_priority: 'skip', default_role: 'assistant', compression_priority: 0 },
   error: { default_priority: 'skip', default_role: 'assistant', compression_priority: 0 },
 } as const satisfies Readonly<Record<ContentType, ContentHints>>
 

@@ -1,6 +1,6 @@
 import { Chain, type LogEntry } from './chain.js'
 import type { Commit, CommitOptions } from './commit.js'
-import type { Content, Usage } from './content.js'
+import type { Content, SummaryContent, Usage } from './content.js'
 
 /** What is to be committed. */
 export interface CommitDraft extends CommitOptions {
@@ -26,8 +26,13 @@ export interface TranscriptStore {
   append(drafts: readonly CommitDraft[]): readonly Commit[]
   /** Notes which envelopes came of which commits. */
   link(links: readonly CommitLink[]): void
+  /** The latest summaries, the newest first; absent: they are made again after a restart. */
+  summaries?(): Iterable<Commit<SummaryContent>>
   close(): void
 }
+
+export const isSummary = (commit: Commit): commit is Commit<SummaryContent> =>
+  commit.content.content_type === 'summary'
 
 /** Keeps commits in memory, as many as there are. */
 export class MemoryTranscript implements TranscriptStore {
@@ -42,6 +47,10 @@ export class MemoryTranscript implements TranscriptStore {
   }
 
   link(): void {}
+
+  summaries(): Commit<SummaryContent>[] {
+    return this.#chain.commits.filter(isSummary).reverse()
+  }
 
   close(): void {}
 

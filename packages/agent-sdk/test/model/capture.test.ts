@@ -1,7 +1,7 @@
 import { scriptedModel } from '@meup/agent-sdk/ai'
 import { type Dial, SpaceClient } from '@meup/agent-sdk/internal'
 import { type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
-import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
+import { createTestGateway, dialInMemory, fetchInMemory, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, listStory, stage } from './stage.js'
@@ -44,7 +44,8 @@ describe('an agent answers', () => {
     onTestFinished(() => gateway.close())
     const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
     const enter = async (id: string): Promise<SpaceClient> => {
-      const seat = await SpaceClient.open(dial, { url: 'memory:', space: 'test', token: testToken(id) })
+      const where = { url: 'http://memory', space: 'test', fetch: fetchInMemory(gateway) }
+      const seat = await SpaceClient.open(dial, { ...where, token: testToken(id) })
       onTestFinished(() => seat.close())
       return seat
     }

@@ -1,4 +1,11 @@
-import { type LogStore, memoryStore, type Served, type ServeOptions, serve } from '@meup/gateway'
+import {
+  type GatewayOptions,
+  type LogStore,
+  memoryStore,
+  type Served,
+  type ServeOptions,
+  serve,
+} from '@meup/gateway'
 import { createTestGateway, type TestSpaceOptions } from '@meup/gateway/testing'
 
 export type OpenStore = () => LogStore | Promise<LogStore>
@@ -19,7 +26,10 @@ export interface Standing extends AsyncDisposable {
 }
 
 export async function standing(
-  { heartbeatMs, ...options }: TestSpaceOptions & Pick<ServeOptions, 'heartbeatMs'>,
+  {
+    heartbeatMs,
+    ...options
+  }: TestSpaceOptions & Pick<ServeOptions, 'heartbeatMs'> & Partial<Pick<GatewayOptions, 'clock'>>,
   log = lastingMemory(),
 ): Promise<Standing> {
   let [served, port]: [Served | undefined, number] = [undefined, 0]

@@ -54,7 +54,7 @@ export function addTranscript(program: Command): void {
     })
 }
 
-const types = ['prompt', 'reasoning', 'assistant', 'tool', 'error'] as const
+const types = ['prompt', 'reasoning', 'assistant', 'tool', 'summary', 'error'] as const
 
 type LogFlags = Flags & { turn?: string; type?: (typeof types)[number]; last: string }
 type ReplayFlags = Flags & { model?: string; baseUrl?: string }

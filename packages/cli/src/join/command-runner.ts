@@ -22,7 +22,7 @@ import { expiry, terms } from '@meup/observer/model'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
@@ -100,6 +100,8 @@ export class CommandRunner {
       case '/resume':
         await space.resume(this.#known(requireSome(words, '/resume <participant…>')))
         return
+      case '/compact':
+        return this.#compact(words[0])
       case '/help':
         return view.print(helpLines())
     }
@@ -255,6 +257,19 @@ export class CommandRunner {
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
 
+  /** Other commands do not wait until the agent is done: its model may take a while. */
+  async #compact(named: string | undefined): Promise<void> {
+    const { space, view } = this.#context
+    const agent = named?.replace(/^@/, '') ?? (await findLatestAnswerer(this.#http))
+    if (agent === undefined)
+      throw new UsageError('nobody has answered anybody here yet; /compact @agent says whose memory you mean')
+    this.#known([agent])
+    // What was asked, and that it was done, is read in the conversation.
+    space.requestCompact(agent, { timeoutMs: compactMs }).catch((error: unknown) => {
+      if (space.ended === undefined) view.notify(`✗ ${formatError(error)}`)
+    })
+  }
+
   /** Throws `Failure` for a name that nobody has. */
   #known(names: readonly string[]): readonly string[] {
     mustKnow(this.#context.space, names)
@@ -294,6 +309,9 @@ export class CommandRunner {
     await this.#context.space.pause(this.#known(ids), timeout)
   }
 }
+
+/** Milliseconds that an agent may take to compact its memory. */
+const compactMs = 300_000
 
 const notShown =
   'not all of it was shown, so it cannot be approved yet: Ctrl+P shows it, or says where all of it is shown'

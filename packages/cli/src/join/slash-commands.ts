@@ -101,6 +101,13 @@ export const slashCommands = [
       ['off|low|high|auto', 'how much models are to think about what you say next; auto = as they are set'],
     ],
   },
+  {
+    name: '/compact',
+    section: 'Agents',
+    forms: [
+      ['[@agent]', 'has the agent that answered last, or another one, put its memory into short notes'],
+    ],
+  },
   { name: '/help', section: 'Help', forms: [['', 'this']] },
 ] as const satisfies readonly SlashCommand[]
 
@@ -187,6 +194,7 @@ function wordsFor(command: string, at: number, { participants, proposals, tools 
       return at === 0 ? participants : []
     case '/think':
       return at === 0 ? [...thinkingLevels, 'auto'] : []
+    case '/compact':
     case '/hide':
     case '/show':
       return at === 0 ? named : []

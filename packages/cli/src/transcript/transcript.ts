@@ -156,13 +156,17 @@ function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags)
     const { turn, at } = metadataOf(entry)
     if (json) printJson({ agent, ...entry })
     else {
-      if (turn !== last) print(`${agent}  ${onOneLine(String(at))}  turn ${onOneLine(String(turn))}`)
+      if (turn !== last || turn === undefined)
+        print(`${agent}  ${onOneLine(String(at))}  ${onOneLine(nameTurn(turn))}`)
       process.stdout.write(renderLog([entry]).replace(/^/gm, '  ').trimEnd())
       print('')
     }
     last = turn
   }
 }
+
+/** Notes on older messages belong to none. */
+const nameTurn = (id: unknown): string => (id === undefined ? 'no turn' : `turn ${id}`)
 
 function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {
   if (json) {
@@ -189,7 +193,7 @@ function describeExchange(
     sum(turn.map(({ usage }) => usage?.input)),
     sum(turn.map(({ usage }) => usage?.output)),
   ]
-  const where = [`turn ${id}`, `space ${space}`, ...(context === undefined ? [] : [`context ${context}`])]
+  const where = [nameTurn(id), `space ${space}`, ...(context === undefined ? [] : [`context ${context}`])]
   const cost = `${formatDuration(ms)} of the model, ${input} tokens in, ${output} out`
   return onOneLine([`${agent}  ${at}`, ...where, cost].join(' · '))
 }

@@ -4,6 +4,7 @@ export {
   createTestGateway,
   dialInMemory,
   FakeClock,
+  fetchInMemory,
   type LineEvents,
   type MemoryLine,
   type TestParticipant,

@@ -15,6 +15,7 @@ import { checkResume, type Resume } from '../host/connection-gate.js'
 import { type ConnectRequest, createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
 import type { Clock } from '../ports/clock.js'
 import type { Connection, OutboundBatch } from '../ports/connection.js'
+import { silent } from '../ports/logger.js'
 import { memoryStore } from '../storage/memory-log.js'
 
 export interface TestParticipant {
@@ -150,6 +151,36 @@ export async function dialInMemory(
   return {
     send: (text) => setImmediate(() => line.receive(encoder.encode(text))),
     close: (code, reason) => connection.close(code, reason),
+  }
+}
+
+/** The `fetch` of clients that ask a gateway in the same process over HTTP, without a socket. */
+export function fetchInMemory(gateway: Gateway): (url: URL, init: RequestInit) => Promise<Response> {
+  const over = new WeakMap<Request, () => void>()
+  const nothing = (): void => {}
+  const load = async () => {
+    const { createHttpApp } = await import('../http/app.js')
+    return createHttpApp({
+      gateway,
+      logger: silent,
+      origins: [],
+      eventHeartbeatMs: 15_000,
+      metrics: async () => ({ text: '', type: 'text/plain' }),
+      getRemoteAddress: () => 'memory',
+      over: ({ req }, then) => over.set(req.raw, then),
+      standing: nothing,
+      onAuthenticated: nothing,
+      hangUp: nothing,
+    })
+  }
+  let app: ReturnType<typeof load> | undefined
+  return async (url, init) => {
+    app ??= load() // The schemas take a while, and few tests read the log.
+    const request = new Request(url, init)
+    const answer = await (await app).fetch(request)
+    const body = await answer.arrayBuffer()
+    over.get(request)?.()
+    return new Response(answer.status === 204 ? null : body, answer)
   }
 }
 

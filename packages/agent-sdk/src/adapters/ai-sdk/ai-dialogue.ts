@@ -1,5 +1,6 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
 import { frameMessage, framingRule, quoteText, type SaidText } from '../../agent/frame-message.js'
+import type { HistoryMessage } from '../../agent/history.js'
 import type { SpaceTool } from '../../agent/tool-choice.js'
 import { defined } from '../../client/defined.js'
 import type { ThinkingLevel } from '../../client/types.js'
@@ -13,7 +14,7 @@ import {
   resolveLimits,
   systemClock,
 } from '../../model/options.js'
-import type { BeginDialogue } from '../../model/run-model-agent.js'
+import type { ModelAgent } from '../../model/run-model-agent.js'
 import type { Offer, OfferedTool } from '../../model/toolbox.js'
 import { Collector } from './collector.js'
 import { Conversation, countChars, toTurns } from './conversation.js'
@@ -25,16 +26,18 @@ import type { ServedModel } from './served-model.js'
 import { StallWatch } from './stall-watch.js'
 
 /** Loads the packages that only those install who have models. Rejects where one is missing. */
-export async function beginDialogues(options: AgentOptions): Promise<BeginDialogue> {
+export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelAgent, 'begin' | 'note'>> {
   const [ai, models] = await Promise.all([loadAi(), loadModels(options)])
-  return ({ space, from, text, thinkingLevel }, earlier) => {
-    const place = `You are "${space.id}". ${framingRule}`
-    const { instructions } = options
-    const system = instructions === undefined ? place : `${instructions}\n\n${place}`
-    const messages = [...earlier, { from, text }].map(({ from, text }): ModelMessage => {
-      return from === undefined ? { role: 'assistant', content: text } : toUserMessage({ from, text })
-    })
-    return new AiDialogue(ai, models, options, { system, messages, ...defined({ thinkingLevel }) })
+  return {
+    begin: ({ space, from, text, thinkingLevel }) => {
+      const place = `You are "${space.id}". ${framingRule}`
+      const { instructions } = options
+      const system = instructions === undefined ? place : `${instructions}\n\n${place}`
+      const messages = [toUserMessage({ from, text })]
+      return new AiDialogue(ai, models, options, { system, messages, ...defined({ thinkingLevel }) })
+    },
+    note: (system, content) =>
+      new AiDialogue(ai, models, options, { system, messages: [{ role: 'user', content }] }),
   }
 }
 
@@ -124,6 +127,10 @@ export class AiDialogue implements Dialogue {
 
   get provider(): string {
     return this.#served.provider
+  }
+
+  recall(earlier: readonly HistoryMessage[]): void {
+    this.#conversation.recall(earlier)
   }
 
   /** A message from the log, unchanged. */

@@ -33,7 +33,7 @@ const fileChars = 4000
 
 /** The messages before a question, the question, and the steps since. Each model gets the part that it accepts. */
 export class Conversation {
-  readonly #earlier: readonly Entry[]
+  #earlier: readonly Entry[]
   readonly #turn: Entry[]
 
   /** The last message of a person is the question. */
@@ -42,6 +42,11 @@ export class Conversation {
     const question = messages.findLastIndex(({ role }) => role === 'user')
     this.#earlier = entries.slice(0, Math.max(0, question))
     this.#turn = entries.slice(Math.max(0, question))
+  }
+
+  /** Puts earlier messages in front of all that there are. */
+  recall(messages: readonly ModelMessage[]): void {
+    this.#earlier = [...messages.map((message) => ({ message })), ...this.#earlier]
   }
 
   /** `by`: the model that has said it. */

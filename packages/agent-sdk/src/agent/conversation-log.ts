@@ -1,0 +1,257 @@
+import { createTranscript, type Message, type Questions } from '@meup/folds'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  getErasure,
+  Kind,
+  type WelcomePayload,
+} from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import { getErrorMessage, Notice } from '../client/errors.js'
+import type { ClientHandler } from '../client/handler.js'
+import type { HttpClient } from '../http/http-client.js'
+import { audienceOf } from './delegation.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
+
+/** What decides what is remembered: what was said, taken back, erased and pruned, and the wish to forget it. */
+const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
+/** Milliseconds until a log that could not be read is tried again: turns wait for it. */
+const retryMs = 60_000
+/** Envelopes of one request, and requests that one wish is worth: each looks at 10,000 envelopes of the log at most. */
+const [pageSize, maxPages] = [200, 10]
+/** Characters of messages that are kept, and what an envelope counts beside its text. */
+const [maxChars, envelopeChars] = [1_000_000, 500]
+
+interface Parts {
+  readonly http: Pick<HttpClient, 'readLogPage'>
+  /** Learns what this participant asked before it came. */
+  readonly questions: Questions
+  /** Called once, until the log can be read again. */
+  onError(error: unknown): void
+}
+
+/**
+ * The main conversation as this participant may read it: what came since somebody asked for it, and what is read of the log
+ * when more is wanted.
+ */
+export class ConversationLog implements ClientHandler {
+  readonly #client: BaseClient
+  readonly #parts: Parts
+  /** By seq, in the order of the log; `undefined`: nobody has asked yet, and nothing is kept. */
+  #known: Map<number, AnyEnvelope> | undefined
+  #chars = 0
+  /** What is read of earlier times would be dropped again. */
+  #isFull = false
+  /** From this seq on everything is known. */
+  #from = Number.POSITIVE_INFINITY
+  /** What comes before this seq is forgotten: this participant was asked to clear its memory. */
+  #cleared = 0
+  #reading: Promise<unknown> = Promise.resolve()
+  #looking: Promise<unknown> = Promise.resolve()
+  /** When the log may be read again, in ms since 1970. */
+  #readableAt = 0
+  #hasFailed = false
+
+  constructor(client: BaseClient, parts: Parts) {
+    this.#client = client
+    this.#parts = parts
+  }
+
+  /** From this seq on everything is known; `Infinity` = nothing was read yet. */
+  get knownFrom(): number {
+    return this.#from <= this.#cleared ? 0 : this.#from
+  }
+
+  /** The last seq that is known; 0 = none. */
+  get head(): number {
+    return [...(this.#known?.keys() ?? [])].at(-1) ?? 0
+  }
+
+  /** Keeps what comes from now on. */
+  listen(): void {
+    this.#known ??= new Map()
+  }
+
+  onWelcome({ resume }: WelcomePayload): void {
+    this.#readableAt = 0
+    if (resume.status !== 'lost') return
+    this.#known?.clear()
+    this.#chars = 0
+    this.#isFull = false
+    this.#cleared = 0
+    this.#from = Number.POSITIVE_INFINITY
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (this.#known !== undefined) this.#add(envelope)
+  }
+
+  /** What may be recalled in a turn, the oldest first, after reading until it is enough, or there is no more. */
+  async recall(
+    trigger: Chat | undefined,
+    isEnough: (messages: readonly Message[]) => boolean,
+  ): Promise<readonly Message[]> {
+    await this.#load(() => isEnough(this.before(trigger)))
+    return this.before(trigger)
+  }
+
+  /**
+   * What is known to have been said before this message, the oldest first; before now, where there is none. What was not for everyone is
+   * recalled where all know it whom the answer is for.
+   */
+  before(trigger: Chat | undefined): readonly Message[] {
+    const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
+    const isKnown = ({ source: { from, to = [] } }: Message): boolean =>
+      audience?.every((id) => from === id || to.includes(id)) === true
+    const end = trigger?.seq ?? Number.POSITIVE_INFINITY
+    return this.#messages().filter(
+      (message) => message.source.seq < end && (isPublic(message) || isKnown(message)),
+    )
+  }
+
+  /**
+   * Whether what was known as of `asOf` of the messages up to `through` still holds: nothing of it was taken back, erased or
+   * forgotten since. What cannot be told does not hold.
+   */
+  holds({ through, asOf }: { readonly through: number; readonly asOf: number }): boolean {
+    if (this.knownFrom > asOf + 1 || this.#cleared > asOf) return false
+    const known = [...(this.#known?.values() ?? [])]
+    const byId = new Map(known.map((envelope) => [envelope.id, envelope]))
+    return known.every((envelope) => {
+      const { seq = 0, kind, from } = envelope
+      if (seq <= asOf) return true
+      if (kind === Kind.chatCancel) {
+        return correlations(envelope).every((id) => {
+          const chat = byId.get(id)
+          return chat !== undefined && (chat.from !== from || (chat.seq ?? 0) > through)
+        })
+      }
+      const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
+      // What was erased before the log was pruned is not known any more.
+      if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
+      return (getErasure(envelope)?.seq ?? Number.POSITIVE_INFINITY) > through
+    })
+  }
+
+  /** What others said in the last `ms`, the oldest first, but for what this participant is known to have answered. */
+  async findMissed(ms: number): Promise<readonly Chat[]> {
+    const since = this.#client.gatewayTime() - ms
+    const isOld = ({ ts }: Message): boolean => Date.parse(ts) < since
+    await this.#load(() => this.#messages().some(isOld))
+    const messages = this.#messages()
+    const { id } = this.#client
+    const answered = new Set(messages.flatMap(({ source, answers }) => (source.from === id ? answers : [])))
+    return messages.flatMap((message) => {
+      const { source } = message
+      const chat = this.#known?.get(source.seq)
+      const isOpen = source.from !== id && !answered.has(source.id) && !isOld(message)
+      return isOpen && chat?.kind === Kind.chat ? [chat] : []
+    })
+  }
+
+  /** Whether something of this participant is about a question: a run, an answer, an acknowledgement. Rejects where the log cannot be read. */
+  isTaken(question: Chat): Promise<boolean> {
+    // One after the other: a gateway takes few requests at once.
+    const found = this.#looking.then(() => this.#isTaken(question))
+    this.#looking = found.catch(() => {})
+    return found
+  }
+
+  async #isTaken({ id, seq = 0 }: Chat): Promise<boolean> {
+    const query = { correlationId: id, from: this.#client.id, limit: 1 }
+    let after = seq
+    for (let pages = 0; pages < maxPages; pages++) {
+      const { envelopes, next } = await this.#parts.http.readLogPage({ ...query, after })
+      if (envelopes.length > 0) return true
+      if (next === undefined) return false
+      after = next
+    }
+    return true // Rather no answer than two.
+  }
+
+  /** As they were said: views also tell the other fields of a chat, such as its mentions. */
+  #messages(): readonly Message[] {
+    const transcript = createTranscript(Number.POSITIVE_INFINITY)
+    const known = this.#known ?? new Map<number, AnyEnvelope>()
+    const erased = new Set([...known.values()].map((envelope) => getErasure(envelope)?.seq))
+    for (const [seq, envelope] of known) {
+      if (seq > this.#cleared && !erased.has(seq)) transcript.apply(envelope)
+    }
+    return transcript.messages().flatMap((message) => {
+      const chat = known.get(message.source.seq)
+      const isSaid = chat?.kind === Kind.chat && !message.isTakenBack
+      return isSaid ? [{ ...message, text: chat.payload.message }] : []
+    })
+  }
+
+  /** Reads page by page, the latest first, one wish after the other. Never rejects. */
+  async #load(isEnough: () => boolean): Promise<void> {
+    this.listen()
+    const reading = this.#reading.then(() => this.#readUntil(isEnough))
+    this.#reading = reading
+    await reading
+  }
+
+  async #readUntil(isEnough: () => boolean): Promise<void> {
+    if (this.#isFull || Date.now() < this.#readableAt) return
+    try {
+      for (let pages = 0; pages < maxPages; pages++) {
+        if (this.knownFrom === 0 || (this.knownFrom < Number.POSITIVE_INFINITY && isEnough())) break
+        await this.#readPage()
+      }
+      this.#hasFailed = false
+    } catch (error) {
+      this.#readableAt = Date.now() + retryMs
+      if (this.#hasFailed || this.#client.ended !== undefined) return
+      this.#hasFailed = true
+      const message = `earlier messages could not be read from the log, and are not remembered: ${getErrorMessage(error)}`
+      this.#parts.onError(new Notice(message, { cause: error }))
+    }
+  }
+
+  async #readPage(): Promise<void> {
+    const before = Number.isFinite(this.#from) ? { before: this.#from } : {}
+    const page = await this.#parts.http.readLogPage({
+      kind: kinds,
+      order: 'desc',
+      limit: pageSize,
+      ...before,
+    })
+    const isThisLog = page.epoch === this.#client.welcome.space.epoch
+    if (!isThisLog) throw new Error('the log was replaced')
+    const live = this.#known ?? new Map<number, AnyEnvelope>()
+    this.#known = new Map()
+    this.#chars = 0
+    this.#from = page.next ?? 0
+    for (const envelope of page.envelopes.toReversed()) {
+      this.#parts.questions.apply(envelope, this.#client.id)
+      this.#add(envelope)
+    }
+    for (const envelope of live.values()) this.#add(envelope)
+  }
+
+  #add(envelope: AnyEnvelope): void {
+    const { seq, kind, to } = envelope
+    if (seq === undefined || !(kinds as readonly string[]).includes(kind)) return
+    if (kind === Kind.participantClear && to?.includes(this.#client.id))
+      this.#cleared = Math.max(this.#cleared, seq)
+    if (this.#known?.has(seq) !== false) return
+    this.#known.set(seq, envelope)
+    this.#chars += countChars(envelope)
+    for (const [oldest, each] of this.#known) {
+      if (this.#chars <= maxChars || this.#known.size === 1) break
+      this.#isFull = true
+      this.#known.delete(oldest)
+      this.#chars -= countChars(each)
+      this.#from = Math.max(this.#from, oldest + 1)
+    }
+  }
+}
+
+/** Whether everyone may read a message. */
+export const isPublic = ({ source }: Message): boolean => source.to === undefined
+
+const countChars = (envelope: AnyEnvelope): number =>
+  envelopeChars + (envelope.kind === Kind.chat ? envelope.payload.message.length : 0)

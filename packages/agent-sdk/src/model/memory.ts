@@ -1,0 +1,163 @@
+import { cut, type Message } from '@meup/folds'
+import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { type ConversationLog, isPublic } from '../agent/conversation-log.js'
+import { quoteText } from '../agent/frame-message.js'
+import {
+  charsPerToken,
+  type HistoryMessage,
+  type MemoryBounds,
+  takeLatest,
+  toHistoryMessages,
+  toText,
+} from '../agent/history.js'
+import type { Spent } from './dialogue.js'
+import type { Compaction } from './options.js'
+import type { Recorder, Summary } from './recorder.js'
+import { cutMiddle } from './results.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
+
+interface MemoryOptions {
+  readonly log: ConversationLog
+  readonly bounds: Required<MemoryBounds>
+  readonly compact: Compaction
+  readonly space: { readonly id: string; readonly welcome: { readonly space: { readonly epoch: string } } }
+}
+
+/** Has a model write a summary. Rejects where there is none. */
+export type Summarize = (text: string) => Promise<{ readonly text: string; readonly spent: Spent }>
+
+interface Recalling {
+  readonly summarize: Summarize
+  /** What is not to be summarized any more. */
+  readonly signal: AbortSignal
+  /** The oldest messages are left out, since there is no summary of them. */
+  onFailure(error: unknown): void
+}
+
+/** How much more than the memory holds is read to make a summary, where there is none yet. */
+const lookBack = 4
+/** Characters of a summary: at most so many, and this part of what the memory holds. */
+const [maxSummaryChars, summaryPart] = [8000, 1 / 2]
+
+/** For models: what stands for messages that they do not get. */
+const summaryLine = 'Notes on what was said before this:'
+
+/** What a model is told of earlier messages: a summary of older ones, and the latest as they were said. */
+export class Memory {
+  readonly #options: MemoryOptions
+  #recorder: Recorder | undefined
+  #summary: Summary | undefined
+  /** What everyone may read up to this seq is not shown as it was said: a summary has it, or it was dropped. */
+  #through = 0
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: MemoryOptions) {
+    this.#options = options
+    if (!isEmpty(options.bounds)) options.log.listen()
+  }
+
+  /** Reads what the first turn will want. `recorder`: keeps summaries, and may have one of this log. */
+  async open(recorder: Recorder | undefined): Promise<void> {
+    const { space, bounds } = this.#options
+    this.#recorder = recorder
+    this.#setSummary(recorder?.findSummary(space.welcome.space.epoch))
+    if (!isEmpty(bounds)) await this.#alone(() => this.#read(undefined))
+  }
+
+  /** What was said before a turn, for its model. Rejects where it is aborted. */
+  async recall(trigger: Chat, recalling: Recalling): Promise<readonly HistoryMessage[]> {
+    const { bounds, compact, space } = this.#options
+    if (isEmpty(bounds)) return []
+    if (compact === 'summary') await this.#alone(() => this.#fit(trigger, recalling))
+    const known = await this.#read(trigger)
+    const shown = takeLatest(
+      known.filter((message) => !isPublic(message) || message.source.seq > this.#through),
+      bounds,
+    )
+    const notes = this.#summary && `${summaryLine}\n${quoteText(this.#summary.text)}`
+    return [
+      ...(notes === undefined ? [] : [{ role: 'user' as const, content: notes }]),
+      ...toHistoryMessages(shown, space.id),
+    ]
+  }
+
+  /** Summarizes all that everyone may read. Rejects where that fails. */
+  compact(summarize: Summarize): Promise<void> {
+    return this.#alone(async () => {
+      const open = this.#selectOpen(await this.#read(undefined))
+      if (open.length > 0) await this.#summarize(open, summarize)
+    })
+  }
+
+  /** Two turns at once make one summary. */
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  /** Summarizes the older half of a memory that is over its bounds. */
+  async #fit(trigger: Chat, { summarize, signal, onFailure }: Recalling): Promise<void> {
+    const { bounds } = this.#options
+    signal.throwIfAborted()
+    const open = this.#selectOpen(await this.#read(trigger))
+    if (takeLatest(open, bounds).length === open.length) return
+    const half = { messages: Math.floor(bounds.messages / 2), tokens: Math.floor(bounds.tokens / 2) }
+    const out = open.slice(0, open.length - takeLatest(open, half).length)
+    try {
+      await this.#summarize(out, summarize)
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#through = out.at(-1)?.source.seq ?? this.#through
+      onFailure(error)
+    }
+  }
+
+  async #summarize(out: readonly Message[], summarize: Summarize): Promise<void> {
+    const { log, bounds, space } = this.#options
+    // Without the log nobody could tell whether the summary still holds.
+    if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
+    const { epoch } = space.welcome.space
+    const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
+    const earlier = this.#summary && `${summaryLine}\n${quoteText(this.#summary.text)}\n\n`
+    const said = cutMiddle(toText(out), lookBack * bounds.tokens * charsPerToken)
+    const { text, spent } = await summarize(`${earlier ?? ''}${said}`)
+    const maxChars = Math.min(maxSummaryChars, bounds.tokens * charsPerToken * summaryPart)
+    const summary = { ...place, text: cut(text, maxChars) }
+    // Something of it may have been erased while it was written.
+    if (epoch !== space.welcome.space.epoch || !log.holds(summary)) return
+    this.#setSummary(summary)
+    this.#recorder?.keepSummary(summary, spent)
+  }
+
+  #selectOpen(messages: readonly Message[]): Message[] {
+    return messages.filter((message) => isPublic(message) && message.source.seq > this.#through)
+  }
+
+  /** A summary that does not hold any more is thrown away, and what it was of is read again. */
+  async #read(trigger: Chat | undefined): Promise<readonly Message[]> {
+    const { log, bounds } = this.#options
+    const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }
+    const isEnough = (messages: readonly Message[]): boolean =>
+      this.#summary === undefined
+        ? takeLatest(messages, wanted).length < messages.length
+        : log.knownFrom <= this.#summary.asOf + 1
+    const messages = await log.recall(trigger, isEnough)
+    if (this.#summary === undefined || log.holds(this.#summary)) return messages
+    this.forget()
+    return log.recall(trigger, isEnough)
+  }
+
+  /** Has no summary any more, such as of a log that was replaced. */
+  forget(): void {
+    this.#setSummary(undefined)
+  }
+
+  #setSummary(summary: Summary | undefined): void {
+    this.#summary = summary
+    this.#through = summary?.through ?? 0
+  }
+}
+
+const isEmpty = ({ messages, tokens }: Required<MemoryBounds>): boolean => messages === 0 || tokens === 0

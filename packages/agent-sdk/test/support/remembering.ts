@@ -1,0 +1,82 @@
+import { type AgentOptions, connect, type SpaceClient } from '@meup/agent-sdk'
+import { type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai'
+import type { Fetch } from '@meup/agent-sdk/internal'
+import type { TestSpaceOptions } from '@meup/gateway/testing'
+import { testToken } from '@meup/gateway/testing'
+import { onTestFinished } from 'vitest'
+import type { Script } from '../model/stage.js'
+import { type Standing, standing } from './standing.js'
+
+export interface Program {
+  readonly bot: SpaceClient
+  readonly model: ScriptedModel
+  /** What went wrong beside the answers. */
+  readonly troubles: unknown[]
+  /** Paths and queries of the pages that it has read of the log. */
+  readonly pages: string[]
+  /** As if it were killed. */
+  kill(): void
+}
+
+interface ProgramOptions extends Partial<AgentOptions> {
+  /** Called before each request, and when its answer is there; what it waits for delays that. */
+  readonly onRequest?: (url: URL) => unknown
+  readonly onAnswer?: () => unknown
+}
+
+export interface Remembering {
+  readonly gateway: Standing
+  readonly ana: SpaceClient
+  enter(id: string): Promise<SpaceClient>
+  /** Runs the program of "bot": an agent with a scripted model. It keeps no transcript unless it is given a store. */
+  run(script: Script, options?: ProgramOptions): Promise<Program>
+}
+
+/** A gateway on a socket with ana, bob and "bot", whose programs come and go. */
+export async function remembering(
+  options: Partial<Parameters<typeof standing>[0]> & Partial<TestSpaceOptions> = {},
+): Promise<Remembering> {
+  const many = { kind: 'agent', capabilities: ['*'], programs: 'many' as const }
+  const human = { kind: 'human', capabilities: ['*', 'space.erase'] }
+  const participants = { ana: human, bob: human, bot: many }
+  const gateway = await standing({ participants, ...options })
+  onTestFinished(() => gateway.stop())
+  const enter = async (id: string, fetch?: Fetch): Promise<SpaceClient> => {
+    const client = await connect({
+      ...{ url: gateway.url, space: 'test', token: testToken(id), session: false },
+      ...(fetch && { fetch }),
+    })
+    onTestFinished(() => client.close())
+    return client
+  }
+  return {
+    gateway,
+    ana: await enter('ana'),
+    enter,
+    async run(script, { onRequest, onAnswer, ...rest } = {}) {
+      const [pages, troubles]: [string[], unknown[]] = [[], []]
+      const bot = await enter('bot', async (url, init) => {
+        await onRequest?.(url)
+        pages.push(`${url.pathname}${url.search}`)
+        const answer = await fetch(url, init)
+        await onAnswer?.()
+        return answer
+      })
+      const model = scriptedModel(script)
+      const transcript = rest.transcriptStore === undefined ? { transcript: 'off' as const } : {}
+      bot
+        .agent({ model, tools: [], ...transcript, onError: (error) => troubles.push(error), ...rest })
+        .catch(() => {})
+      return { bot, model, troubles, pages, kill: () => bot.close() }
+    },
+  }
+}
+
+/** The texts of a request, without what the model is. */
+export const promptOf = ({ model }: Pick<Program, 'model'>, index = model.requests.length - 1): string[] =>
+  (model.requests[index]?.prompt ?? [])
+    .slice(1)
+    .map(({ content }) => (content as readonly { readonly text: string }[])[0]?.text ?? '')
+
+/** All that a model was sent. */
+export const allSent = ({ model }: Pick<Program, 'model'>): string => JSON.stringify(model.requests)

@@ -1,0 +1,38 @@
+import { testToken } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
+import { expect, test } from 'vitest'
+import { promptOf, type Remembering, remembering } from '../support/remembering.js'
+
+/** Posts so many envelopes as bob. */
+async function post({ gateway }: Remembering, count: number, make: (n: number) => object): Promise<void> {
+  const headers = { authorization: `Bearer ${testToken('bob')}`, 'content-type': 'application/json' }
+  for (let done = 0; done < count; done += 500) {
+    const body = JSON.stringify(Array.from({ length: 500 }, (_, n) => make(done + n)))
+    const answer = await fetch(`${gateway.url}/spaces/test/envelopes`, { method: 'POST', headers, body })
+    expect(answer.status).toBe(201)
+  }
+}
+
+const requestsFor = (pages: readonly string[]): number =>
+  pages.filter((page) => !page.includes('correlationId')).length
+
+test('of a log of 100,000 messages an agent reads what its memory holds, in one request', async () => {
+  const here = await remembering()
+  const mentions = ['ana']
+  await post(here, 100_000, (n) => ({ kind: Kind.chat, payload: { message: `number ${n}`, mentions } }))
+  const program = await here.run(() => [{ text: 'noted' }], { compact: 'drop', answerMissed: false })
+  for (const question of ['one', 'two']) await here.ana.ask(question, { mention: 'bot' })
+  const [prompt = ''] = promptOf(program)
+  expect(prompt).toMatch(/^bob: number 99962\n\nbob: number 99963\n\n.*\n\nbob: number 99999\n\nana: one$/s)
+  expect(requestsFor(program.pages)).toBe(1)
+}, 120_000)
+
+test('a long log in which little was said is read within bounds, and what was said long ago is not found', async () => {
+  const here = await remembering()
+  const mentions = ['ana']
+  await post(here, 500, (n) => ({ kind: Kind.chat, payload: { message: `number ${n}`, mentions } }))
+  await post(here, 120_000, () => ({ kind: 'test.thing' }))
+  const program = await here.run(() => [{ text: 'noted' }], { compact: 'drop' })
+  await here.ana.ask('one', { mention: 'bot' })
+  expect(requestsFor(program.pages)).toBeLessThanOrEqual(30)
+}, 120_000)
