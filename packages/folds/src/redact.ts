@@ -1,4 +1,3 @@
-import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
 import { cut, isObject } from './text.js'
 
 /** Masks the secrets of a text, as `guard` of @meup/safety does. */
@@ -98,12 +97,4 @@ function isSecretNamed(name: string, value: unknown): boolean {
 /** A header as a pair: `{"name": "Authorization", "value": "…"}`. */
 function isSecretPair({ name, key, header, value }: Readonly<Record<string, unknown>>): boolean {
   return [name, key, header].some((label) => typeof label === 'string' && isSecretNamed(label, value))
-}
-
-let safety: Safety | undefined
-
-/** The rules of @meup/safety, compiled at the first call. */
-export const defaultGuard: Guard = (text) => {
-  safety ??= compileSafety(defaultSafety)
-  return safety.guard(text)
 }

@@ -1,5 +1,6 @@
 import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
-import { defaultGuard, type Guard, guarded } from '../redact.js'
+import { defaultGuard } from '../default-guard.js'
+import { type Guard, guarded } from '../redact.js'
 import { head, isBlank, isObject } from '../text.js'
 
 type Payload = Readonly<Record<string, unknown>>

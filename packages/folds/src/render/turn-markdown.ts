@@ -1,6 +1,7 @@
 import type { Envelope } from '@meup/protocol'
 import type { RightSources } from '../capabilities/right.js'
-import { defaultGuard, type Guard } from '../redact.js'
+import { defaultGuard } from '../default-guard.js'
+import type { Guard } from '../redact.js'
 import { phaseLabels } from '../steps/steps.js'
 import type { TurnRecord, TurnState } from '../turns/record.js'
 import { Narrator } from './narrator.js'

@@ -1,6 +1,7 @@
 import { describeRight, type RightInfo, type RightSources, toRightInfo } from '../capabilities/right.js'
+import { defaultGuard } from '../default-guard.js'
 import type { ResultSize } from '../mcp/result.js'
-import { defaultGuard, type Guard, redact } from '../redact.js'
+import { type Guard, redact } from '../redact.js'
 import { FALLBACK_RATIONALE } from '../text.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
