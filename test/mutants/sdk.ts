@@ -177,9 +177,9 @@ export const sdk: readonly Mutant[] = [
   // What was said in private is recalled in an answer to everybody.
   {
     package: agentSdk,
-    function: 'mayRecall',
-    replace: 'to !== undefined && [source.from',
-    by: '[source.from',
+    function: 'ConversationLog.before',
+    replace: 'audience?.every((id) => from === id || to.includes(id)) === true',
+    by: 'audience?.every((id) => from === id || to.includes(id)) !== false',
     tests: ['packages/agent-sdk/test/model/memory.test.ts'],
   },
   // What a model thinks in a call that it only spoke of is shown.
