@@ -209,7 +209,7 @@ export const sdk: readonly Mutant[] = [
   // A name that may be two tools is one of them.
   {
     package: agentSdk,
-    function: 'findTool',
+    function: 'findAlike',
     replace: 'alike.length === 1',
     by: 'alike.length > 0',
     tests: ['packages/agent-sdk/test/model/habits.test.ts'],
