@@ -177,9 +177,9 @@ export const sdk: readonly Mutant[] = [
   // What was said in private is recalled in an answer to everybody.
   {
     package: agentSdk,
-    function: 'mayRecall',
-    replace: 'to !== undefined && [source.from',
-    by: '[source.from',
+    function: 'ConversationLog.before',
+    replace: 'audience?.every((id) => from === id || to.includes(id)) === true',
+    by: 'audience?.every((id) => from === id || to.includes(id)) !== false',
     tests: ['packages/agent-sdk/test/model/memory.test.ts'],
   },
   // What a model thinks in a call that it only spoke of is shown.
@@ -209,7 +209,7 @@ export const sdk: readonly Mutant[] = [
   // A name that may be two tools is one of them.
   {
     package: agentSdk,
-    function: 'findTool',
+    function: 'findAlike',
     replace: 'alike.length === 1',
     by: 'alike.length > 0',
     tests: ['packages/agent-sdk/test/model/habits.test.ts'],
