@@ -57,7 +57,7 @@ export const sdk: readonly Mutant[] = [
   // What is thought about a private question is read by everybody.
   {
     package: agentSdk,
-    function: 'Reasoning.#send',
+    function: 'ReasoningContext.#send',
     replace: '...this.#audience, ',
     by: '',
     tests: ['packages/agent-sdk/test/private-runs.test.ts'],
@@ -97,7 +97,7 @@ export const sdk: readonly Mutant[] = [
   // Whoever interrupts one run interrupts all.
   {
     package: agentSdk,
-    function: 'Reasoning.#onCancel',
+    function: 'ReasoningContext.#onCancel',
     replace: ' || envelope.context !== this.context',
     by: '',
     tests: ['packages/agent-sdk/test/reasoning.test.ts'],
