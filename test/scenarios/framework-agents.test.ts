@@ -194,7 +194,7 @@ test.for(models)(
   },
 )
 
-test.for(['tools', 'agent'])('the program %s of the page prints what it says', (name) => {
+test.for(['tools', 'agent', 'ai-sdk'])('the program %s of the page prints what it says', (name) => {
   const programs = snippetsOf('docs/frameworks.md')
   const [program, output] = programs.filter(({ file }) => file === `frameworks/${name}.ts`)
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
@@ -205,5 +205,7 @@ test.for(['tools', 'agent'])('the program %s of the page prints what it says', (
 
 test('every program of the page is run', () => {
   const programs = snippetsOf('docs/frameworks.md').filter(({ language }) => language === 'ts')
-  expect(programs.map(({ file }) => file)).toEqual(['frameworks/tools.ts', 'frameworks/agent.ts'])
+  expect(programs.map(({ file }) => file)).toEqual(
+    ['tools', 'agent', 'ai-sdk'].map((name) => `frameworks/${name}.ts`),
+  )
 })
