@@ -574,9 +574,9 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'a model that cannot be reached': {
     row: 'unreachable_model',
-    prepare: () => askModel('http://127.0.0.1:9/v1'),
+    prepare: () => askModel('http://127.0.0.1:47999/v1'),
     code: 0,
-    cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/,
+    cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:47999\/v1 cannot be reached/,
     next: /check that its server runs there/,
   },
   'a misspelt command': {

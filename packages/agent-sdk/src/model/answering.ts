@@ -36,6 +36,8 @@ interface Parts {
 
 interface Answerer {
   readonly dialogue: Dialogue
+  /** A model has thought, and nobody is shown it. */
+  onUnseen(model: string): void
   readonly memory: Memory
   /** Begins the request for a summary. */
   note(system: string, text: string): Dialogue
@@ -166,6 +168,7 @@ export class Answering {
       signal.throwIfAborted()
       this.#budget.add({ model: dialogue.model, tokens: step.spent, ms: options.clock.now() - begin })
       this.#shown.add(step.shown)
+      if (step.shown === 'full' && options.reasoningDetail === 'thoughts') this.#parts.onUnseen(dialogue.model)
       if (step.end === 'broken' && dialogue.mayRetry && !wasBroken) {
         wasBroken = true
         live.restart()

@@ -4,6 +4,7 @@ import type { ConversationLog } from '../agent/conversation-log.js'
 import type { Turn } from '../agent/turn.js'
 import { type AnswersOption, type OpenTurn, type OpenTurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
+import { Notice } from '../client/errors.js'
 import { Answering, NoAnswerError } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory } from './memory.js'
@@ -62,6 +63,7 @@ export async function runModelAgent(
   })
   let recorder: Recorder | undefined
   let isOver = false
+  let wasUnseen = false
   const ready = opened.then(async (agent) => {
     recorder = agent.recorder
     await memory.open(recorder)
@@ -80,6 +82,7 @@ export async function runModelAgent(
       const dialogue = begin(turn)
       await new Answering(turn, {
         dialogue,
+        onUnseen,
         memory,
         note,
         steering,
@@ -99,6 +102,11 @@ export async function runModelAgent(
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }
   const report = (error: unknown): void => resolved.onError(error, undefined)
+  const onUnseen = (model: string): void => {
+    if (wasUnseen) return
+    wasUnseen = true
+    report(new Notice(`what ${model} thinks is raw, and nobody sees it; reasoningIsSummary: true shows it`))
+  }
   space.on('envelope', onEnvelope)
   space.on('lost', forget)
   space.on('requestError', report)

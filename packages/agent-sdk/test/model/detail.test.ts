@@ -77,3 +77,18 @@ describe('how much of the thinking is told', () => {
     expect([traced.anas, traced.bobs]).toEqual([[raw], []])
   })
 })
+
+test.for([
+  [{}, 1],
+  [{ reasoningIsSummary: true }, 0],
+  [{ reasoningDetail: 'summary' }, 0],
+  [{ reasoningDetail: 'trace' }, 0],
+] as const)('with %j the operator reads %i times that nobody sees raw thoughts', async ([options, count]) => {
+  await using here = await stage(() => [{ reasoning: raw }, { text: 'It is 5.' }], options)
+  await here.ask()
+  await here.ask()
+  const notices = here.troubles.filter((each) => Object(each).name === 'Notice')
+  expect(notices.map((each) => Object(each).message)).toEqual(
+    Array(count).fill('what script thinks is raw, and nobody sees it; reasoningIsSummary: true shows it'),
+  )
+})
