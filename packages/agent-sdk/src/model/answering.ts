@@ -168,7 +168,8 @@ export class Answering {
       signal.throwIfAborted()
       this.#budget.add({ model: dialogue.model, tokens: step.spent, ms: options.clock.now() - begin })
       this.#shown.add(step.shown)
-      if (step.shown === 'full' && options.reasoningDetail === 'thoughts') this.#parts.onUnseen(dialogue.model)
+      if (step.shown === 'full' && options.reasoningDetail === 'thoughts')
+        this.#parts.onUnseen(dialogue.model)
       if (step.end === 'broken' && dialogue.mayRetry && !wasBroken) {
         wasBroken = true
         live.restart()
