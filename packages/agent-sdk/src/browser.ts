@@ -9,7 +9,7 @@ import type { SpaceClient } from './space-client.js'
 /** The page is one program, whatever it connects. */
 const ownSession = freshId()
 
-/** Where to connect: a page has no environment that completes it. */
+/** The address of the space: a page has no environment that completes it. */
 export function readEnvironment(options: ConnectOptions): DialRequest {
   const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
   if (url === undefined || space === undefined)

@@ -56,7 +56,7 @@ export class Control implements ClientHandler {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
 
-  /** What is done where the agent has no hook. */
+  /** The default if the agent has no hook. */
   setDefaults(hooks: ControlHooks): void {
     this.#defaults = hooks
   }

@@ -15,7 +15,7 @@ import { audienceOf } from './delegation.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** What decides what is remembered: what was said, taken back, erased and pruned, and the wish to forget it. */
+/** Kinds that change the memory: messages, cancellations, erasures, prunings, and requests to clear it. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
 /** Milliseconds until a log that could not be read is tried again: turns wait for it. */
 const retryMs = 60_000
@@ -42,11 +42,11 @@ export class ConversationLog implements ClientHandler {
   /** By seq, in the order of the log; `undefined`: nobody has asked yet, and nothing is kept. */
   #known: Map<number, AnyEnvelope> | undefined
   #chars = 0
-  /** What is read of earlier times would be dropped again. */
+  /** Older messages would be dropped again. */
   #isFull = false
   /** From this seq on everything is known. */
   #from = Number.POSITIVE_INFINITY
-  /** What comes before this seq is forgotten: this participant was asked to clear its memory. */
+  /** Envelopes before this seq are forgotten: this participant was asked to clear its memory. */
   #cleared = 0
   #reading: Promise<unknown> = Promise.resolve()
   #looking: Promise<unknown> = Promise.resolve()
@@ -88,7 +88,7 @@ export class ConversationLog implements ClientHandler {
     if (this.#known !== undefined) this.#add(envelope)
   }
 
-  /** What may be recalled in a turn, the oldest first, after reading until it is enough, or there is no more. */
+  /** Reads until there is enough, or no more, and returns the messages that a turn may recall, oldest first. */
   async recall(
     trigger: Chat | undefined,
     isEnough: (messages: readonly Message[]) => boolean,
@@ -135,7 +135,7 @@ export class ConversationLog implements ClientHandler {
     })
   }
 
-  /** What others said in the last `ms`, the oldest first, but for what this participant is known to have answered. */
+  /** Messages of others in the last `ms`, oldest first, without those that this participant is known to have answered. */
   async findMissed(ms: number): Promise<readonly Chat[]> {
     const since = this.#client.gatewayTime() - ms
     const isOld = ({ ts }: Message): boolean => Date.parse(ts) < since
@@ -151,7 +151,7 @@ export class ConversationLog implements ClientHandler {
     })
   }
 
-  /** Whether something of this participant is about a question: a run, an answer, an acknowledgement. Rejects where the log cannot be read. */
+  /** Returns whether an envelope of this participant correlates with a question. Rejects if the log cannot be read. */
   isTaken(question: Chat): Promise<boolean> {
     // One after the other: a gateway takes few requests at once.
     const found = this.#looking.then(() => this.#isTaken(question))
@@ -171,7 +171,7 @@ export class ConversationLog implements ClientHandler {
     return true // Rather no answer than two.
   }
 
-  /** As they were said: views also tell the other fields of a chat, such as its mentions. */
+  /** The texts of the messages alone: views also show other fields of a chat, such as its mentions. */
   #messages(): readonly Message[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
     const known = this.#known ?? new Map<number, AnyEnvelope>()

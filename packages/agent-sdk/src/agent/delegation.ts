@@ -78,7 +78,7 @@ async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlatio
   await space.sendPaced(cancel).catch(() => {})
 }
 
-/** What another agent does about a question, in the run of the one who asked. */
+/** Reports the work of another agent on a question in the run of the agent that asked. */
 class Report {
   readonly #question: string
   readonly #agent: string
@@ -164,7 +164,7 @@ export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
 }
 
 export interface ReviewOptions extends WaitOptions {
-  /** Who reviews. */
+  /** The reviewer. */
   readonly by: string
   /** How often it is asked at most; default 2. */
   readonly rounds?: number
@@ -177,7 +177,7 @@ export interface Review {
   /** The last draft. */
   readonly text: string
   readonly isApproved: boolean
-  /** What the reviewer wants to be changed; absent = nothing. */
+  /** The changes that the reviewer asks for; absent = none. */
   readonly remarks?: string
 }
 

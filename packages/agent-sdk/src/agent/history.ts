@@ -41,7 +41,7 @@ export interface HistoryMessage {
   readonly content: string
 }
 
-/** What was said before a turn, the oldest first. */
+/** The messages before a turn, oldest first. */
 export interface History {
   readonly messages: readonly HistoryMessage[]
   /** The same as one text; each message begins with the name of its sender, this participant's own too. */

@@ -17,7 +17,7 @@ export interface ToolDefinition<Schema extends InputSchema> {
   readonly annotations?: ToolAnnotations
 }
 
-/** What MCP lets a tool say of itself. */
+/** MCP's hints about the behaviour of a tool. */
 interface ToolAnnotations {
   readonly title?: string
   /** It changes nothing: its own participant runs it before the call is in the log. */

@@ -11,7 +11,7 @@ export interface StandardSchema<Output = unknown> {
     readonly vendor?: string
     validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly output: Output } | undefined
-    /** Where the library can describe itself as JSON Schema. */
+    /** Present if the library can describe itself as JSON Schema. */
     readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
   }
 }
@@ -27,7 +27,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 /** TypeBox; zod and any other Standard Schema with a JSON Schema; or a plain JSON Schema. */
 export type InputSchema = TSchema | StandardSchema | JsonSchema
 
-/** What a value that fits the schema is made to. */
+/** The type of a value that fits the schema. */
 export type OutputOf<Schema> = Schema extends TSchema
   ? Static<Schema>
   : Schema extends StandardSchema<infer Output>

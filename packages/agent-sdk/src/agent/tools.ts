@@ -59,7 +59,7 @@ export class Tools implements ClientHandler {
   readonly #replayed: ReplayedRequests
   readonly #others: SpaceTools
   readonly #tools = new Map<string, OwnTool>()
-  /** As `tools/list` gives them; read when somebody asks. */
+  /** The tools as `tools/list` gives them, read on demand. */
   #listing: Promise<readonly object[]> | undefined
   /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
   readonly #running = new Map<string, Running>()
@@ -362,7 +362,7 @@ export class Tools implements ClientHandler {
     }
   }
 
-  /** As `tools/list` gives them. What cannot be described is left out, and reported. */
+  /** The tools as `tools/list` gives them; one that cannot be described is left out and reported. */
   list(): Promise<readonly object[]> {
     this.#listing ??= Promise.all([...this.#tools.values()].map((tool) => this.#describe(tool))).then(
       (described) => described.flatMap((each) => each ?? []),

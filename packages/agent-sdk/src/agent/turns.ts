@@ -519,7 +519,7 @@ export class Turns {
     }
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
-    /** What comes while missed questions are looked for: it is taken up after them. */
+    /** Messages that arrive during the search for missed questions; their turns begin after those. */
     let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
     const receive = (envelope: AnyEnvelope): void => {
       if (held !== undefined) held.push(envelope)
@@ -593,7 +593,7 @@ const isAbort = (error: unknown, { signal }: Turn): boolean =>
 
 const isAborted = (error: Error): boolean => error instanceof ConnectionError && error.code === 'aborted'
 
-/** Where what finds secrets cannot be loaded, the message stays here. */
+/** The message is not sent if the rules for secrets cannot be loaded. */
 const guardMessage = (error: unknown): Promise<string> =>
   loadGuards().then(
     ({ guardText }) => guardText(getErrorMessage(error)),

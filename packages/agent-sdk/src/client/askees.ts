@@ -39,7 +39,7 @@ export class Askees {
     return isOver ? ended : undefined
   }
 
-  /** Whether one of those who are asked hands the question over with this envelope: then others are. */
+  /** Returns whether the envelope hands the question over; the new askees replace its sender. */
   handOver(envelope: AnyEnvelope): boolean {
     const { id, kind, from } = envelope
     const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isAbout(envelope)

@@ -62,7 +62,7 @@ export interface Answer {
   /** When the space had it, RFC 3339. */
   readonly ts: string
   readonly text: string
-  /** What the text says, for programs; absent = it was not given. */
+  /** The content of the text for programs; absent = none was given. */
   readonly data?: unknown
   /** Why this is no answer: the agent has too much to do, failed, or was stopped. The text says so, too. */
   readonly noAnswer?: NoAnswer

@@ -10,7 +10,7 @@ import {
 
 export type OutboundGuard = EnvelopeGuard<SafetySettings, Finding>
 
-/** What finds secrets in what is sent. Throws `SafetyError` for settings that cannot be used. */
+/** Creates the detector of secrets in outgoing texts. Throws `SafetyError` for settings that cannot be used. */
 export function createGuard(settings: Partial<SafetySettings>): OutboundGuard {
   const failed = (error: unknown): void =>
     console.warn(`the guard failed, and a text was withheld: ${getErrorName(error)}`)

@@ -1,4 +1,4 @@
-/** What is done when a signal is aborted. */
+/** Callbacks for the abort of a signal. */
 interface Aborting {
   readonly listeners: Set<() => void>
   run(): void

@@ -66,7 +66,7 @@ export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
   readonly format?: 'plain' | 'markdown'
   /** Who is asked, while everybody reads it; with `to`, some of those. */
   readonly mention?: string | readonly string[]
-  /** What the message says, for programs: any JSON. */
+  /** The content of the message for programs: any JSON. */
   readonly data?: unknown
   /** How much a model is to think about it, for agents with one: `turn.thinkingLevel`. */
   readonly thinkingLevel?: ThinkingLevel

@@ -53,9 +53,9 @@ export const parseJson = (json: string): unknown => {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What models and servers write for no arguments; PHP writes an empty list for an empty object. */
+/** Texts that stand for no arguments; PHP writes an empty list for an empty object. */
 const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
-/** What they leave around arguments: fences, control tokens, marks of calls, brackets that end nothing. */
+/** Remains around arguments: fences, control tokens, marks of calls, unmatched brackets. */
 const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
 
 /**

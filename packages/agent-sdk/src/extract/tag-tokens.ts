@@ -126,7 +126,7 @@ export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsur
   }
 }
 
-/** What of the header of a call some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
+/** The rest of a call's header that some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
 const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
 
 /** The name of a tool without the control tokens that some servers leave around it. */

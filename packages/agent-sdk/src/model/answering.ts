@@ -208,7 +208,7 @@ export class Answering {
     }
   }
 
-  /** What was said before. A summary of it counts as a part of this turn. */
+  /** The earlier messages. Their summary counts as a part of this turn. */
   #recall(run: Run, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
     const { memory, note, options } = this.#parts
     const announce = (text: string): void => void this.#announce(run, text)

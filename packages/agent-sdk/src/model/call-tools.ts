@@ -40,7 +40,7 @@ export interface CallOutcome {
 
 interface Call {
   readonly tool: string
-  /** What the agent does itself; absent = it is a call in the space. */
+  /** The agent's own function; absent = this is a call in the space. */
   readonly act: Act['act'] | undefined
   readonly args: Readonly<Record<string, unknown>>
   readonly why: string | undefined

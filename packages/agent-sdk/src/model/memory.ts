@@ -29,7 +29,7 @@ export type Summarize = (text: string) => Promise<{ readonly text: string; reado
 
 interface Recalling {
   readonly summarize: Summarize
-  /** What is not to be summarized any more. */
+  /** Aborted when the summary is no longer needed. */
   readonly signal: AbortSignal
   /** The oldest messages are left out, since there is no summary of them. */
   onFailure(error: unknown): void
@@ -43,12 +43,12 @@ const [maxSummaryChars, summaryPart] = [8000, 1 / 2]
 /** For models: what stands for messages that they do not get. */
 const summaryLine = 'Notes on what was said before this:'
 
-/** What a model is told of earlier messages: a summary of older ones, and the latest as they were said. */
+/** The memory of a model: a summary of older messages, and the latest as they were said. */
 export class Memory {
   readonly #options: MemoryOptions
   #recorder: Recorder | undefined
   #summary: Summary | undefined
-  /** What everyone may read up to this seq is not shown as it was said: a summary has it, or it was dropped. */
+  /** Public messages up to this seq are in the summary, or were dropped. */
   #through = 0
   #last: Promise<unknown> = Promise.resolve()
 
@@ -65,7 +65,7 @@ export class Memory {
     if (!isEmpty(bounds)) await this.#alone(() => this.#read(undefined))
   }
 
-  /** What was said before a turn, for its model. Rejects where it is aborted. */
+  /** Returns the messages before a turn for its model. Rejects if it is aborted. */
   async recall(trigger: Chat, recalling: Recalling): Promise<readonly HistoryMessage[]> {
     const { bounds, compact, space } = this.#options
     if (isEmpty(bounds)) return []

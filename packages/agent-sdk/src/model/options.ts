@@ -17,7 +17,7 @@ import type { TranscriptStore } from '../transcript/store.js'
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
-/** What becomes of messages that do not fit into the memory any more. */
+/** The treatment of messages that no longer fit into the memory. */
 export type Compaction = 'summary' | 'drop'
 
 export interface AgentLimits {
@@ -67,7 +67,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
    * memory. `drop`: they are left out.
    */
   readonly compact?: Compaction
-  /** As of `TurnOptions`; default 600,000. */
+  /** The same as in `TurnOptions`; default 600,000. */
   readonly answerMissed?: number | false
   /** Turns at once; default: all that are asked for. */
   readonly concurrency?: number

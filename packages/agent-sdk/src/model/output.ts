@@ -2,11 +2,11 @@ import { type InputSchema, readSchema } from '../agent/schemas.js'
 import { JsonText } from '../client/frames.js'
 import { areNumbersExact, findJsonEnd, parseJson } from '../extract/json-text.js'
 
-/** What an answer has to be. */
+/** The form that an answer must have. */
 export interface Output {
   /** Tells a model so. */
   readonly instructions: string
-  /** What the text of an answer says, or why it does not fit. */
+  /** The data in the text of an answer, or why it does not fit. */
   read(text: string): Promise<{ readonly data: unknown } | { readonly problem: string }>
 }
 

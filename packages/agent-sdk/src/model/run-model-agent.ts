@@ -27,7 +27,7 @@ export interface ModelAgent {
   readonly output?: Output | undefined
 }
 
-/** What of a client a model agent needs, and others do not get. */
+/** The internals of a client that a model agent needs. */
 interface ClientParts {
   answer(
     handler: (turn: OpenTurn) => Promise<void>,
@@ -36,7 +36,7 @@ interface ClientParts {
   readonly log: ConversationLog
   /** The tools that this participant offers, as `tools/list` gives them. */
   listOwn(): Promise<readonly object[]>
-  /** What is done where the program has no hooks of its own. */
+  /** The defaults if the program has no hooks of its own. */
   setDefaultHooks(hooks: ControlHooks): void
 }
 
@@ -97,7 +97,7 @@ export async function runModelAgent(
   }
   const isMine: AnswersOption = (message, client) =>
     !isOver && isAsked(message, client) && ![...open.values()].some((each) => each.redirect(message))
-  /** Whether a missed question is answered is known when its turn begins: until then nothing is said about it. */
+  /** A missed question may still be answered by another program until its turn begins: nothing is said about it before. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }

@@ -2,7 +2,7 @@ import { framingRule } from '../agent/frame-message.js'
 import type { Dialogue, Spent } from './dialogue.js'
 import type { Offer } from './toolbox.js'
 
-/** What a model is asked to write of older messages, for itself. */
+/** The instructions for the summary of older messages. */
 export const summaryInstructions = (self: string): string =>
   [
     `You are "${self}", and keep notes on a conversation, as its older messages will not be shown to you again.`,

@@ -25,7 +25,7 @@ const maxOffered = 128
 /** Characters of the instructions of one participant, which the model receives at each step. */
 const maxInstructionsChars = 4096
 
-/** What the participants of a space offer, as tools of a model. */
+/** The tools of the participants of a space, offered to a model. */
 export class Toolbox {
   readonly #found: SpaceTools
   readonly #self: string

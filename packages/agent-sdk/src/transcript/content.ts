@@ -131,7 +131,7 @@ const PromptContent = Type.Object(
 )
 export type PromptContent = Static<typeof PromptContent>
 
-/** What an agent remembers of messages of a space that are too old for its prompts. */
+/** A summary of messages that are too old for the prompts of an agent. */
 const SummaryContent = Type.Object(
   {
     content_type: Type.Literal('summary'),
@@ -189,7 +189,7 @@ export interface ContentHints {
   readonly compression_priority: number
 }
 
-/** What each type counts as in prompts. What a model was sent, summaries and errors are beside the conversation. */
+/** The role of each type of commit in prompts. Prompts, summaries and errors are no part of the conversation. */
 export const contentHints = {
   user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
   reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },

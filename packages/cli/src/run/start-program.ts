@@ -132,7 +132,7 @@ async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSi
 
 /** `EX_CONFIG` of sysexits.h: the program needs another configuration. */
 const wrongConfiguration = 78
-/** What Node.js and tsx print where a module is run as CommonJS. */
+/** Errors that Node.js and tsx print if a module is run as CommonJS. */
 const commonJs = [
   /Cannot use import statement outside a module/,
   /await is only valid in async functions and the top level bodies of modules/,

@@ -213,7 +213,7 @@ export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'p
 /** Whether a chat hands what it correlates with over to those whom it names. */
 export const isHandOver = ({ payload }: Pick<Chat, 'payload'>): boolean => payload.handOver === true
 
-/** Whom a chat asks: those whom it mentions, or else all to whom it goes. */
+/** The participants that a chat asks: those it mentions, else all in its `to`. */
 export const getAsked = ({ to = [], payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] => {
   const mentions = getMentions(payload)
   return mentions.length > 0 ? mentions : to

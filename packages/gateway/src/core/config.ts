@@ -8,7 +8,7 @@ export interface ParticipantConfig {
   readonly rates?: Partial<Record<RateClass, Rate>>
   /** Whether a program that names its session takes over from the one before. Default: `one`, for humans `many`. */
   readonly programs?: 'one' | 'many'
-  /** What it is for. */
+  /** The purpose of the participant. */
   readonly description?: string
 }
 

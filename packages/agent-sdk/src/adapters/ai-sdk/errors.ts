@@ -39,7 +39,7 @@ export interface Failure {
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
-  /** Whether the answer had begun, and ended without a word why. */
+  /** The answer had begun, and ended without a reason. */
   readonly isBrokenOff: boolean
   /** Milliseconds, as the provider says. */
   readonly waitMs: number | undefined
