@@ -98,8 +98,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * What is known to have been said before this message, the oldest first; before now, where there is none. What was not for everyone is
-   * recalled where all know it whom the answer is for.
+   * The known messages before this one, or before now if there is none, oldest first. A private message is recalled only if all readers of
+   * the answer know it.
    */
   before(trigger: Chat | undefined): readonly Message[] {
     const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
@@ -129,7 +129,7 @@ export class ConversationLog implements ClientHandler {
         })
       }
       const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
-      // What was erased before the log was pruned is not known any more.
+      // A pruning removes the records of earlier erasures.
       if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
       return (getErasure(envelope)?.seq ?? Number.POSITIVE_INFINITY) > through
     })

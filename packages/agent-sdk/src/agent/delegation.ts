@@ -1,5 +1,12 @@
 import { cut, getAsked, getMessage, isHandOver, onOneLine } from '@meup/folds'
-import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, namespaceOf } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  Kind,
+  namespaceOf,
+  ProtocolError,
+} from '@meup/protocol'
 import type { Answer, BaseClient } from '../client/base-client.js'
 import { ConnectionError } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
@@ -48,7 +55,9 @@ export async function askAgent(
     await report.end(answer)
     return answer
   } catch (error) {
-    await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
+    // A refused question is not in the log.
+    if (!(error instanceof ProtocolError))
+      await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
     throw error
   } finally {
     space.off('envelope', onEnvelope)
@@ -67,7 +76,7 @@ async function whenHere(space: BaseClient, agent: string, signal: AbortSignal): 
   }
 }
 
-/** Nobody waits for the answer any more. A question that never arrived needs no taking back. */
+/** Cancels a question whose answer is no longer awaited. */
 async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlationId'>): Promise<void> {
   if (space.ended !== undefined) return
   const cancel = {
@@ -75,7 +84,11 @@ async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlatio
     kind: Kind.chatCancel,
     payload: { reason: 'nobody waits for the answer any more' },
   }
-  await space.sendPaced(cancel).catch(() => {})
+  try {
+    await space.sendPaced(cancel)
+  } catch (error) {
+    if (space.ended === undefined) console.error('a question could not be taken back:', error)
+  }
 }
 
 /** Reports the work of another agent on a question in the run of the agent that asked. */
@@ -105,7 +118,7 @@ class Report {
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.reasoningStart && context === undefined && isAbout) this.#context = id
     else if (context === undefined || context !== this.#context) return
-    // What it shows to some alone is not for everybody.
+    // A thought for some readers alone must not become public.
     if (to !== undefined && !this.#isPrivate) return
     if (kind === Kind.reasoningConclusion) this.#cost = Object(payload.metadata)
     const isThought = namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel && said.trim() !== ''
@@ -124,7 +137,11 @@ class Report {
     const run = this.#run
     if (run === undefined || run.isClosed) return
     const options = { references: [reference], ...(metadata && { metadata }) }
-    this.#sent = this.#sent.then(() => run.thought(message, options)).catch(() => {})
+    this.#sent = this.#sent
+      .then(() => run.thought(message, options))
+      .catch((error: unknown) => {
+        if (!run.isClosed && !run.signal.aborted) console.error('a thought could not be sent:', error)
+      })
   }
 }
 
@@ -185,7 +202,7 @@ const request =
   'Review this. Begin your answer with "approved" if it may go out as it is; otherwise say what has to be changed.'
 const approval = /^[\s*_#>"'`]*(?:approved?|lgtm)\b(?!\s+(?:if|once|when|after|unless|provided)\b)/i
 
-/** Has another agent review a draft, which a function writes anew until it is approved. */
+/** Asks another agent to review a draft, and has a function rewrite it until it is approved. */
 export async function reviewDraft(
   delegator: Delegator,
   draft: Draftable,

@@ -67,7 +67,7 @@ export function tool<Schema extends InputSchema>(
   try {
     const read = readSchema(input === undefined ? noArguments : input, toObjectSchema)
     const jsonSchema = read.jsonSchema.catch(refuse)
-    jsonSchema.catch(() => {}) // Whoever needs it hears of it.
+    jsonSchema.catch(() => {}) // Each use of the promise gets its error.
     return { name, description, annotations, input: { ...read, jsonSchema }, handler }
   } catch (error) {
     return refuse(error)

@@ -55,7 +55,7 @@ export function readSchema(schema: unknown, adapt: Adapt = (same) => same): Read
     : isTypeBox(schema)
       ? readTypeBox(schema, adapt)
       : readPlain(schema, adapt)
-  reader.jsonSchema.catch(() => {}) // Whoever needs it hears of it.
+  reader.jsonSchema.catch(() => {}) // Each use of the promise gets its error.
   return reader
 }
 

@@ -245,7 +245,7 @@ export class AiDialogue implements Dialogue {
           listener.send(this.#toPrompt(request))
         }
         const text = collector.push(part)
-        // What comes after the beginning is nothing to be shown alone.
+        // An answer is live from its first text on, or not at all: its later parts make no sense alone.
         if (text !== '') isLive ??= served.liveness.mayShow
         if (text !== '' && isLive && served.liveness.mayShow) listener.say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
@@ -266,7 +266,7 @@ export class AiDialogue implements Dialogue {
         if (error instanceof LoopError) throw error
         const why = watch.isStalled ? new StallError(this.#stallMs) : error
         const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
-        // What was whole before the connection broke counts; else the model may be asked again.
+        // A whole answer or call counts, although the connection broke after it.
         const isOver = failure.isBrokenOff && (step.end === 'done' || this.#others.length === 0)
         if (!isOver) return { step, failure, hasBegun }
       } else collector.stop()

@@ -47,7 +47,7 @@ class TextBody {
     for (;;) {
       const beginning = this.#ahead.trimStart()
       if (beginning.startsWith(':') || beginning.length >= shownChars) return beginning
-      // A failure is that of the stream, which is read next.
+      // The stream fails in the same way when it is read next.
       const text = await this.#read().catch(() => undefined)
       if (text === undefined) return beginning
       this.#ahead += text
@@ -72,7 +72,7 @@ class TextBody {
         yield text
       }
     } finally {
-      // The connection may have failed already.
+      // A connection that has failed cannot be cancelled; its error was thrown before.
       await this.#reader.cancel().catch(() => {})
     }
   }
@@ -149,7 +149,7 @@ function quoteArguments(json: string): string {
 
 function toUsualChoice({ delta, message, error, ...choice }: Json): Json {
   const { content, tool_calls, function_call, ...said } = record(delta) ?? record(message) ?? {}
-  // What chat completions had before there could be several calls.
+  // `function_call` is the older form of a single call.
   const calls = tool_calls ?? (record(function_call) && { index: 0, function: function_call })
   return {
     ...choice,

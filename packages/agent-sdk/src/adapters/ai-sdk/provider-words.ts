@@ -86,7 +86,7 @@ export function findWords(value: unknown, depth = 0): string {
   const { code } = fields
   const hasName = typeof code === 'string' && /[a-z]/i.test(code)
   const said = found.find((text) => text !== '') ?? (hasName ? code : '')
-  // Where in the request, as FastAPI says; what another server said, as OpenRouter does.
+  // FastAPI adds the place in the request (`loc`), OpenRouter the words of the server behind it (`metadata.raw`).
   const place = Array.isArray(fields.loc) ? `${fields.loc.join('.')}: ` : ''
   const raw = findWords(Object(fields.metadata).raw, depth + 1)
   return `${place}${said}${raw === '' ? '' : `: ${raw}`}`

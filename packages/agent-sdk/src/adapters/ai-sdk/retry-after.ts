@@ -12,7 +12,7 @@ const again = '(?:try again|retry|wait|resets?)'
 
 /** Numbers from which on they are seconds, and milliseconds, since the epoch. */
 const [minEpochSeconds, minEpochMs] = [1e9, 1e12]
-/** Nobody means a longer wait. */
+/** Milliseconds of the longest wait that is read; a longer one is a mistake. */
 const maxMs = 366 * 86_400_000
 
 interface Form {
