@@ -16,6 +16,7 @@ export * from './context.js'
 export * from './envelope.js'
 export * from './erasure.js'
 export * from './errors.js'
+export { copyNumberTexts, getNumberText, parseExact, stringifyExact } from './exact-json.js'
 export * from './export-chain.js'
 export {
   canonicalJson,

@@ -1,0 +1,139 @@
+/**
+ * JSON whose numbers keep their digits [MEUP-3.8]. JavaScript changes 9007199254740993, 0.1000 and 1.0 when it reads them. The text of
+ * such numbers is kept beside the value that holds them, so that the value is written as it was read.
+ */
+
+/** Texts of the numbers in an object or a list, by key. */
+type NumberTexts = Map<string, string>
+
+const numberTexts = new WeakMap<object, NumberTexts>()
+
+/** Finds every text with an inexact number, and some others: a number may also stand in a string. */
+const mayBeInexact =
+  /(?:^|[:,[\s])-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?![\d.])|\d+(?:\.\d+)?[eE][+\-\d]|0(?![\d.])(?<=-0))/
+
+/** Strings are unrolled, so that long ones need no deep stack. */
+const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
+
+/** A number that is written otherwise by JavaScript, or that stands for several numbers. */
+const isInexact = (token: string): boolean =>
+  /^[-\d]/.test(token) &&
+  (String(Number(token)) !== token || (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))))
+
+/**
+ * `JSON.parse` that keeps the digits of numbers for `stringifyExact`. They belong to the object or list that holds the number: a copy of it
+ * has them by `copyNumberTexts`, and a number that has been replaced is written as the new one. Throws as `JSON.parse` does.
+ */
+export function parseExact(json: string): unknown {
+  const value: unknown = JSON.parse(json)
+  if (mayBeInexact.test(json)) keepNumberTexts(json, [value], tokens())
+  return value
+}
+
+/** Walks the tokens beside the value that was made of them. */
+function keepNumberTexts(json: string, root: unknown[], token: RegExp): void {
+  interface Level {
+    readonly value: unknown
+    key: string | number
+  }
+  let level: Level = { value: root, key: 0 }
+  const outer: Level[] = []
+  let string: string | undefined
+  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
+    const [, text = ''] = match
+    switch (text[0]) {
+      case '{':
+      case '[':
+        outer.push(level)
+        level = { value: getMemberOf(level), key: text === '[' ? 0 : '' }
+        break
+      case '}':
+      case ']':
+        level = outer.pop() ?? level
+        break
+      case '"':
+        string = text
+        break
+      case ':':
+        level.key = JSON.parse(string ?? '""')
+        break
+      case ',':
+        if (typeof level.key === 'number') level.key++
+        break
+      default:
+        if (isContainer(level.value)) setNumberText(level.value, String(level.key), text)
+    }
+  }
+}
+
+const getMemberOf = ({ value, key }: { readonly value: unknown; readonly key: string | number }): unknown =>
+  isContainer(value) ? (value as Record<string | number, unknown>)[key] : undefined
+
+function setNumberText(container: object, key: string, text: string): void {
+  const texts = numberTexts.get(container)
+  if (!isInexact(text))
+    texts?.delete(key) // Of a key that is there twice.
+  else if (texts !== undefined) texts.set(key, text)
+  else numberTexts.set(container, new Map([[key, text]]))
+}
+
+/** The digits of a number as they were read; `undefined` = JavaScript holds and writes this number as it is, or it was not read by `parseExact`. */
+export const getNumberText = (container: object, key: string | number): string | undefined =>
+  numberTexts.get(container)?.get(String(key))
+
+/** Has a copy written with the numbers of the original, as far as it holds them under the same keys. Gives the copy. */
+export function copyNumberTexts<Copy extends object>(copy: Copy, original: object): Copy {
+  const texts = numberTexts.get(original)
+  if (texts !== undefined) numberTexts.set(copy, texts)
+  return copy
+}
+
+type Replacer = (this: never, key: string, value: unknown) => unknown
+
+/**
+ * `JSON.stringify` that writes numbers with the digits that `parseExact` has read. `replacer` is not called for objects and lists that hold
+ * such numbers.
+ */
+export function stringifyExact(value: object | string | number | boolean | null, replacer?: Replacer): string
+export function stringifyExact(value: unknown, replacer?: Replacer): string | undefined
+export function stringifyExact(value: unknown, replacer?: Replacer): string | undefined {
+  const holders = new Set<object>()
+  findHolders(value, holders, 0)
+  return write(value, holders, replacer)
+}
+
+/** Nesting of objects and lists that is looked at. A space takes far less. */
+const maxNesting = 500
+
+/** Collects the objects and lists that hold such numbers, at any depth. */
+function findHolders(value: unknown, holders: Set<object>, depth: number): boolean {
+  if (!isContainer(value) || depth > maxNesting) return false
+  let holds = numberTexts.has(value)
+  if (Array.isArray(value)) {
+    for (const each of value) if (findHolders(each, holders, depth + 1)) holds = true
+  } else {
+    for (const key in value)
+      if (findHolders(value[key as keyof typeof value], holders, depth + 1)) holds = true
+  }
+  if (holds) holders.add(value)
+  return holds
+}
+
+function write(value: unknown, holders: ReadonlySet<object>, replacer?: Replacer): string | undefined {
+  if (!isContainer(value) || !holders.has(value))
+    return JSON.stringify(value, replacer as (key: string, each: unknown) => unknown)
+  const texts = numberTexts.get(value)
+  const writeMember = (key: string, each: unknown): string | undefined => {
+    const text = texts?.get(key)
+    return text !== undefined && Object.is(Number(text), each) ? text : write(each, holders, replacer)
+  }
+  if (Array.isArray(value))
+    return `[${value.map((each, at) => writeMember(String(at), each) ?? 'null').join(',')}]`
+  const members = Object.entries(value).flatMap(([key, each]) => {
+    const text = writeMember(key, each)
+    return text === undefined ? [] : `${JSON.stringify(key)}:${text}`
+  })
+  return `{${members.join(',')}}`
+}
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
