@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type AnyMessage, methods, type Stream } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
 import { type DroppedText, readLines, readOuterMembers } from '@meup/mcp-bridge'
+import { parseExact, stringifyExact } from '@meup/protocol'
 
 /** The longest message that is read. */
 const maxMessageBytes = 8 * 1024 * 1024
@@ -72,7 +73,7 @@ export function createStream(
         const isAnswer = !('method' in message)
         if (!isAnswer && 'id' in message) asked.add(message.id)
         return new Promise((resolve, reject) =>
-          stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+          stdin.write(`${stringifyExact(message)}\n`, (error) => {
             if (isAnswer) unanswered--
             onAnswered()
             if (error) reject(error)
@@ -107,7 +108,7 @@ function countUnits(chunk: Buffer): number {
 
 function parse(line: string): Message | undefined {
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = parseExact(line)
     return isObject(value) && 'jsonrpc' in value ? value : undefined
   } catch {
     return undefined

@@ -4,6 +4,7 @@ import type { Reasoning } from '@meup/agent-sdk'
 import type { LiveText } from '@meup/agent-sdk/internal'
 import { cut } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
+import { stringifyExact } from '@meup/protocol'
 import { AgentCall } from './agent-call.js'
 import type { AgentUpdate, CallFields, CallStatus, Option, PermissionRequest } from './agent-updates.js'
 import { type KnownAgent, nameTool } from './agents.js'
@@ -293,7 +294,7 @@ export class Prompt {
   #decide(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     const { call, asked } = tracked
     const digest = createHash('sha256')
-      .update(JSON.stringify([call.arguments, once]))
+      .update(stringifyExact([call.arguments, once]))
       .digest('hex')
     if (asked?.digest === digest) return asked.answer
     const answer = this.#askSpace(tracked, once).catch((error: unknown): Answer => {
@@ -356,7 +357,7 @@ export class Prompt {
     tracked.state = 'logged'
     const own = this.#createOwn(tracked)
     const { content } = call.getResult().result as { content: readonly { text: string }[] }
-    const what = `${call.name} ${cut(JSON.stringify(call.arguments), maxToldChars)}`
+    const what = `${call.name} ${cut(stringifyExact(call.arguments), maxToldChars)}`
     const came = content.map(({ text }) => cut(text, maxToldChars)).join('\n')
     const isRun = !call.failedUnrun
     if (call.isOver) this.#end(tracked, undefined)

@@ -1,7 +1,7 @@
 import { type ExactText, exactText, type ProposedCall } from '@meup/folds'
 import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
-import { type EnvelopeOf, Kind } from '@meup/protocol'
+import { type EnvelopeOf, Kind, parseExact } from '@meup/protocol'
 import type { WorkAccount } from './feed.js'
 import { encodeFrame, type Frame, type MakeId } from './frames.js'
 import type { Answer } from './input.js'
@@ -79,13 +79,13 @@ function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reade
 }
 
 const parse = ({ body }: Entry): EnvelopeOf<typeof Kind.mcpProposal> =>
-  JSON.parse(Buffer.from(body).toString())
+  parseExact(Buffer.from(body).toString()) as EnvelopeOf<typeof Kind.mcpProposal>
 
-/** The proposed call, with its params as bytes [MEUP-4.17]. */
+/** The proposed call [MEUP-4.17]. */
 function readCall(proposal: Entry): ProposedCall {
   const { to, context, payload } = parse(proposal)
   const { method, params, uses: usesLeft, expiresAt } = payload
-  return { to, context, method, params, json: Buffer.from(proposal.body).toString(), usesLeft, expiresAt }
+  return { to, context, method, params, usesLeft, expiresAt }
 }
 
 /** The gateway makes the request that was proposed [MEUP-4.20]; why, only its proposer has said [MEUP-13.11]. */

@@ -7,7 +7,9 @@ import {
   type Envelope,
   Kind,
   namespaceOf,
+  parseExact,
   type Subject,
+  stringifyExact,
   WorkError,
   WorkMeter,
 } from '@meup/protocol'
@@ -81,7 +83,7 @@ export class RunFeed implements Feed {
     return messages
       .filter(({ seq, name }) => seq !== undefined || name !== undefined)
       .flatMap(({ text }) => {
-        const envelope = JSON.parse(Buffer.from(text).toString()) as Envelope
+        const envelope = parseExact(Buffer.from(text).toString()) as Envelope
         const events = this.#run.apply(envelope)
         this.#owesMs = this.#account.settle(text.length)
         return events
@@ -90,7 +92,7 @@ export class RunFeed implements Feed {
 
   #send(events: readonly AGUIEvent[]): void {
     if (events.length === 0) return
-    const event = Buffer.from(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
+    const event = Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
     if (this.#run.isOver) this.#events.end(event)
     else this.#events.send({ messages: [], event })
   }

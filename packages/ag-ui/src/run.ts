@@ -23,7 +23,7 @@ import {
   type TurnEvent,
   TurnStream,
 } from '@meup/folds'
-import { type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
 interface RunOptions extends RunName {
@@ -244,7 +244,7 @@ function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUI
   const metadata = rationale === null ? {} : { rationale }
   return [
     { type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: toolName, metadata },
-    { type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(parameters) },
+    { type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: String(stringifyExact(parameters)) },
     { type: EventType.TOOL_CALL_END, toolCallId: id },
   ]
 }

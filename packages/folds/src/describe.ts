@@ -10,6 +10,7 @@ import {
   Kind,
   type McpRefusalPayload,
   type PresencePayload,
+  stringifyExact,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
@@ -323,7 +324,7 @@ const getTool = ({ payload }: { readonly payload: object }, guard: Guard): strin
   onOneLine(guardedToolName({ ...payload }, guard))
 
 const getArguments = ({ payload }: { readonly payload: object }, guard: Guard): string =>
-  JSON.stringify(redact(getParameters({ ...payload }), guard).value)
+  String(stringifyExact(redact(getParameters({ ...payload }), guard).value))
 
 const refusal = (
   verb: string,

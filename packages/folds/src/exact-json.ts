@@ -1,3 +1,4 @@
+import { getNumberText } from '@meup/protocol'
 import { escapeUnits, unseen } from './text.js'
 
 /** Letters that look like Latin ones in most fonts. */
@@ -64,9 +65,12 @@ export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): s
   return written.join('')
 }
 
-/** Whether JSON made from a parsed value says what was sent: a double holds every number of it. */
+/** Whether `stringifyExact` writes a value as it was sent: its numbers have kept their digits, or a double holds them. */
 export function isExactlyParsed(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
-  return typeof value !== 'object' || value === null || Object.values(value).every(isExactlyParsed)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(
+    ([key, each]) => getNumberText(value, key) !== undefined || isExactlyParsed(each),
+  )
 }

@@ -1,3 +1,4 @@
+import { copyNumberTexts } from '@meup/protocol'
 import { cut, isObject } from './text.js'
 
 /** Masks the secrets of a text, as `guard` of @meup/safety does. */
@@ -51,7 +52,7 @@ function copyArray(array: readonly unknown[], guard: Guard, budget: Budget): unk
     if (!isLeft(budget)) return [...copied, more]
     copied.push(copy(value, guard, budget))
   }
-  return copied
+  return copyNumberTexts(copied, array)
 }
 
 function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, budget: Budget): object {
@@ -64,7 +65,7 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
     const isSecret = isSecretField(object, key)
     copied.push([look(key, guard, budget), isSecret ? mark : copy(value, guard, budget)])
   }
-  return Object.fromEntries(copied)
+  return copyNumberTexts(Object.fromEntries(copied), object)
 }
 
 /** Whether the value of a field is not for views, by the name of the field or of the pair that it is in. @internal */

@@ -1,3 +1,5 @@
+import { getNumberText, stringifyExact } from '@meup/protocol'
+
 type Payload = Readonly<Record<string, unknown>>
 
 /** The text of a chat or reasoning payload, in any of its forms; `''` if it has none. */
@@ -63,7 +65,8 @@ export function brief(text: string, maxChars: number): string {
 }
 
 /** JSON on one line with the same characters escaped, so that it still parses to the same value. */
-export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escapeUnits)
+export const printableJson = (value: unknown): string =>
+  String(stringifyExact(value)).replace(invisible, escapeUnits)
 
 /** One escape for each UTF-16 unit, as JSON requires. */
 export const escapeUnits = (characters: string): string =>
@@ -83,9 +86,15 @@ function spaced(value: unknown, budget: { left: number }): string {
     budget.left -= text.length
     return text
   }
-  if (Array.isArray(value)) return `[${value.map((each) => spaced(each, budget)).join(', ')}]`
+  const spacedMember = (key: string, each: unknown): string => {
+    const digits = getNumberText(value, key)
+    if (digits === undefined) return spaced(each, budget)
+    budget.left -= digits.length
+    return digits
+  }
+  if (Array.isArray(value)) return `[${value.map((each, at) => spacedMember(String(at), each)).join(', ')}]`
   const members = Object.entries(value).map(
-    ([key, each]) => `${JSON.stringify(key)}: ${spaced(each, budget)}`,
+    ([key, each]) => `${JSON.stringify(key)}: ${spacedMember(key, each)}`,
   )
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }

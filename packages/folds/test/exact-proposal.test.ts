@@ -1,10 +1,8 @@
 import { exactText, quoteReason, quoteToolName } from '@meup/folds'
+import { parseExact } from '@meup/protocol'
 import { expect, test } from 'vitest'
 
-/** A proposal as it is received. */
-const asSent = (params: string): string =>
-  `{"kind":"mcp.proposal","payload":{"method":"x","params":${params}}}`
-const call = { to: ['shop'], method: 'tools/call', json: asSent('{"name":"buy"}') }
+const call = { to: ['shop'], method: 'tools/call', params: { name: 'buy' } }
 
 test('the exact text has target, method, context, uses, expiry and params, each as JSON', () => {
   const terms = { context: 'run', usesLeft: 3, expiresAt: '2026-01-02T03:04:05.000Z' }
@@ -27,8 +25,8 @@ test('a call to everyone says so, unlike one to a participant of that name', () 
 
 test('numbers keep their digits; those of which only a double is known are not whole', () => {
   const paramsJson = '{"id":12345678901234567890,"rate":1.0}'
-  expect(exactText({ ...call, json: asSent(paramsJson) }).text).toContain('12345678901234567890')
-  expect(exactText({ ...call, json: asSent(paramsJson) }).text).toContain('1.0')
+  expect(exactText({ ...call, params: parseExact(paramsJson) }).text).toContain('12345678901234567890')
+  expect(exactText({ ...call, params: parseExact(paramsJson) }).text).toContain('1.0')
   const parsed = (value: unknown) => exactText({ method: 'x', params: { deep: [value] } }).isWhole
   expect([parsed(1), parsed(1.5), parsed(2 ** 60), parsed(Number.POSITIVE_INFINITY)]).toEqual([
     true,
@@ -40,27 +38,29 @@ test('numbers keep their digits; those of which only a double is known are not w
 
 test('what is longer than its place is cut there, and is not whole', () => {
   const paramsJson = JSON.stringify({ command: `${'-'.repeat(1_000_000)}; rm -rf ~` })
-  const { text, isWhole } = exactText({ ...call, json: asSent(paramsJson) }, 8000)
+  const { text, isWhole } = exactText({ ...call, params: parseExact(paramsJson) }, 8000)
   expect([text.length, isWhole]).toEqual([8000, false])
-  const whole = exactText({ ...call, json: asSent(paramsJson) })
+  const whole = exactText({ ...call, params: parseExact(paramsJson) })
   expect([whole.isWhole, whole.text.includes('; rm -rf ~')]).toEqual([true, true])
 })
 
 test('nothing is masked', () => {
   const paramsJson = JSON.stringify({ token: 'rm -rf /home/ana', password: 'hunter2' })
-  expect(exactText({ ...call, json: asSent(paramsJson) }).text).toMatch(
+  expect(exactText({ ...call, params: parseExact(paramsJson) }).text).toMatch(
     /"rm -rf \/home\/ana"[\s\S]*"hunter2"/,
   )
 })
 
 test('what is cut is the beginning of the whole, however it is nested', () => {
   for (const params of [{ a: 'x'.repeat(900) }, { ['k'.repeat(900)]: [1, { b: '\u202e'.repeat(300) }] }]) {
-    const whole = exactText({ ...call, json: asSent(JSON.stringify(params)) })
+    const whole = exactText({ ...call, params: parseExact(JSON.stringify(params)) })
     for (let maxChars = 0; maxChars < whole.text.length; maxChars += 7) {
-      const { text, isWhole } = exactText({ ...call, json: asSent(JSON.stringify(params)) }, maxChars)
+      const { text, isWhole } = exactText({ ...call, params: parseExact(JSON.stringify(params)) }, maxChars)
       expect([text, isWhole]).toEqual([whole.text.slice(0, maxChars), false])
     }
-    expect(exactText({ ...call, json: asSent(JSON.stringify(params)) }, whole.text.length)).toEqual(whole)
+    expect(exactText({ ...call, params: parseExact(JSON.stringify(params)) }, whole.text.length)).toEqual(
+      whole,
+    )
   }
 })
 

@@ -177,7 +177,7 @@ export class PendingProposals {
   }
 }
 
-/** What the log says of a proposal that another connection has received: numbers are those that a double holds. */
+/** The call that an envelope proposes. */
 function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: ProposalView): ProposedCall {
   const { method = '', params } = payload as { readonly method?: string; readonly params?: unknown }
   return { to, context, method, params, usesLeft, expiresAt }
@@ -243,7 +243,7 @@ function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
 }
 
 /** For those who decide nothing: secrets are masked. */
-function maskedLines({ payload }: AnyEnvelope, { json: _, ...call }: ProposedCall): ExactLines {
+function maskedLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   const { value } = redact(payload, defaultGuard)
   const masked = isObject(value) ? value : {}
   return cardLines({ payload: masked } as unknown as AnyEnvelope, { ...call, params: masked.params })

@@ -1,4 +1,4 @@
-import { Timestamp } from '@meup/protocol'
+import { parseExact, Timestamp } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { parseDuration, parseListen } from '../config/notation.js'
 import { UsageError } from './exit.js'
@@ -22,7 +22,7 @@ const example = `'{"path":"README.md"}'`
 export function parseObject(json: string, flag: string): object {
   let value: unknown
   try {
-    value = JSON.parse(json)
+    value = parseExact(json)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new UsageError(

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { stringifyExact } from '@meup/protocol'
 
 /**
  * The text of a tool's result: its text blocks, else its structured content as JSON, else a line for each block that is no text.
@@ -15,7 +16,8 @@ export function getResultText(
   })
   const text = texts.join(separator)
   if (text.trim() !== '') return text
-  if (structuredContent !== undefined && structuredContent !== null) return JSON.stringify(structuredContent)
+  if (structuredContent !== undefined && structuredContent !== null)
+    return String(stringifyExact(structuredContent))
   return blocks.map(describeBlock).join(separator)
 }
 

@@ -12,6 +12,7 @@ import {
   shownToolName,
 } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { getNumberText, stringifyExact } from '@meup/protocol'
 import { formatBytes } from '../lib/output.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
@@ -47,10 +48,13 @@ function getShown(payload: Request['payload']): unknown {
 function formatArguments(value: unknown): string {
   if (!isObject(value)) return ''
   const members = Object.entries(value)
-  const text = (each: unknown): string => (typeof each === 'string' ? each : JSON.stringify(each))
+  const text = (name: string, each: unknown): string =>
+    typeof each === 'string' ? each : (getNumberText(value, name) ?? String(stringifyExact(each)))
   const [only] = members
   const isOne = members.length === 1 && only !== undefined && typeof only[1] === 'string'
-  const shown = isOne ? text(only[1]) : members.map(([name, each]) => `${name}=${text(each)}`).join(' ')
+  const shown = isOne
+    ? String(only[1])
+    : members.map(([name, each]) => `${name}=${text(name, each)}`).join(' ')
   const line = brief(onOneLine(shown), maxArgumentChars)
   // Nothing in it passes for a reason or an outcome.
   return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line

@@ -1,4 +1,4 @@
-import { type Capability, ERASE, Kind, READ_TARGETED } from '@meup/protocol'
+import { type Capability, ERASE, Kind, READ_TARGETED, stringifyExact } from '@meup/protocol'
 import { hasUnseen } from '../exact-json.js'
 import { isObject, onOneLine } from '../text.js'
 
@@ -63,7 +63,7 @@ function readCall(payload: unknown): { readonly name: string; readonly args: unk
 
 function whereText(args: unknown): string {
   if (args === undefined) return ''
-  if (!isObject(args)) return ` where the arguments are ${JSON.stringify(args)}`
+  if (!isObject(args)) return ` where the arguments are ${stringifyExact(args)}`
   const parts = Object.entries(args).map(([name, pattern]) => `${quote(name)} is ${list(pattern)}`)
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
@@ -91,18 +91,19 @@ export function capabilityText(capability: Capability): string {
   if (typeof capability === 'string') return onOneLine(capability)
   if (!('kind' in capability)) {
     const { tool, arguments: asked } = capability
-    return onOneLine(asked === undefined ? tool : `${tool} · ${JSON.stringify(asked)}`)
+    return onOneLine(asked === undefined ? tool : `${tool} · ${stringifyExact(asked)}`)
   }
   const { kind, to, context, payload } = capability
   const call = kind === Kind.mcpRequest && context === undefined ? readCall(payload) : undefined
   if (call !== undefined && typeof to === 'string') {
-    const asked = call.args === undefined ? '' : ` · ${JSON.stringify(call.args)}`
+    const asked = call.args === undefined ? '' : ` · ${stringifyExact(call.args)}`
     return onOneLine(`${to}/${call.name}${asked}`)
   }
-  const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+  const shown = (value: unknown): string =>
+    typeof value === 'string' ? value : String(stringifyExact(value))
   const parts = [
     `${shown(kind)}${to === undefined ? '' : ` to ${shown(to)}`}${context === undefined ? '' : ` in ${shown(context)}`}`,
-    ...(payload === undefined ? [] : [JSON.stringify(payload)]),
+    ...(payload === undefined ? [] : [stringifyExact(payload)]),
   ]
   return onOneLine(parts.join(' · '))
 }

@@ -1,4 +1,4 @@
-import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
+import { copyNumberTexts, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import { defaultGuard } from '../default-guard.js'
 import { type Guard, guarded } from '../redact.js'
 import { head, isBlank, isObject } from '../text.js'
@@ -28,7 +28,7 @@ export function getParameters({ method, params }: Payload): unknown {
   if (!isObject(params)) return params ?? {}
   if (method === toolsCall) return params.arguments ?? {}
   const { _meta, ...rest } = params
-  return rest
+  return copyNumberTexts(rest, params)
 }
 
 /** Notifications get no response. */

@@ -1,4 +1,4 @@
-import { getMember } from '@meup/protocol'
+import { stringifyExact } from '@meup/protocol'
 import { indentJson, isExactlyParsed, spellOut } from '../exact-json.js'
 import { brief, head } from '../text.js'
 
@@ -8,8 +8,6 @@ export interface ProposedCall {
   readonly to?: readonly string[] | undefined
   readonly method: string
   readonly params?: unknown
-  /** The proposal as received, JSON, with its params in it or in its payload: there numbers keep their digits. */
-  readonly json?: string | undefined
   readonly context?: string | undefined
   readonly usesLeft?: number | undefined
   readonly expiresAt?: string | null | undefined
@@ -35,20 +33,9 @@ export function exactText(call: ProposedCall, maxChars = Number.POSITIVE_INFINIT
     ...(usesLeft > 1 && { uses: usesLeft }),
     ...(typeof expiresAt === 'string' && { expiresAt }),
   }
-  const received = call.json === undefined ? undefined : readParams(call.json)
-  const json = received ?? JSON.stringify(params)
-  const whole = json === undefined ? '}' : `,"params":${json}}`
-  const text = indentJson(`${JSON.stringify(terms).slice(0, -1)}${whole}`, maxChars)
-  const isExact = call.json !== undefined || isExactlyParsed(params)
-  if (text.length <= maxChars) return { text, isWhole: isExact }
+  const text = indentJson(stringifyExact({ ...terms, params } as object), maxChars)
+  if (text.length <= maxChars) return { text, isWhole: isExactlyParsed(params) }
   return { text: head(text, maxChars), isWhole: false }
-}
-
-/** The params of a proposal as they were sent; `undefined` = it has none. */
-function readParams(json: string): string | undefined {
-  const bytes = new TextEncoder().encode(json)
-  const params = getMember(getMember(bytes, 'payload') ?? bytes, 'params')
-  return params && new TextDecoder().decode(params)
 }
 
 /** Characters of the reason and of the name of the tool that stand beside an exact text. */

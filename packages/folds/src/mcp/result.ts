@@ -1,3 +1,4 @@
+import { stringifyExact } from '@meup/protocol'
 import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
 
@@ -62,7 +63,7 @@ const errorText = (error: unknown, guard: Guard): string =>
 /** `''` for an empty result. */
 function asJson(value: unknown, guard: Guard): string {
   if (!isGiven(value) || (isObject(value) && Object.keys(value).length === 0)) return ''
-  return JSON.stringify(redact(value, guard).value)
+  return stringifyExact(redact(value, guard).value) ?? ''
 }
 
 function withoutBlocks({ content, _meta, isError, ...rest }: Payload): Payload {

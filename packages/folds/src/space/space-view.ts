@@ -5,8 +5,7 @@ import type { Participants } from './participants.js'
 
 /** A fold of one fact about a space. */
 interface Fact {
-  /** `raw`: the envelope as received. */
-  apply(envelope: Envelope, raw?: never): unknown
+  apply(envelope: Envelope): unknown
   onWelcome?(welcome: WelcomePayload): unknown
   /** Ends what participants have begun who belong to the space no more, and returns the changes. */
   closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
@@ -55,10 +54,10 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /** `undefined`: it was applied before. What is not logged, such as deltas, is applied as it comes. */
-  apply(envelope: Envelope, raw?: unknown): SpaceChanges<Kept> | undefined {
+  apply(envelope: Envelope): SpaceChanges<Kept> | undefined {
     if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
     const changes: Record<string, unknown> = {}
-    for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope, raw as never)
+    for (const [name, fold] of this.#folds) changes[name] = fold.apply(envelope)
     const isGone = this.#findGone()
     if (isGone === undefined) return changes as SpaceChanges<Kept>
     for (const [name, fold] of this.#folds) {

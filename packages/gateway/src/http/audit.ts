@@ -1,5 +1,6 @@
 import { toRightInfo } from '@meup/folds'
 import type { DecisionPayload, Envelope } from '@meup/protocol'
+import { parseExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
@@ -96,7 +97,7 @@ function describeStep({ step, turn, right }: AuditStep): Record<string, unknown>
 const decoder = new TextDecoder()
 
 function describeDecision({ text }: Message): Record<string, unknown> {
-  const { id, seq, ts, to, payload } = JSON.parse(decoder.decode(text)) as Envelope
+  const { id, seq, ts, to, payload } = parseExact(decoder.decode(text)) as Envelope
   const { decision, reasonCode, message, context, count, ...attempted } = payload as DecisionPayload
   return {
     id,

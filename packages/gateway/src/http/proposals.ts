@@ -1,4 +1,4 @@
-import { getMember, type McpProposalPayload } from '@meup/protocol'
+import { type McpProposalPayload, stringifyExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { isRefusal } from '../core/admission/context.js'
@@ -60,11 +60,9 @@ export async function getProposals(
   })
 }
 
-/** The JSON of a proposal. Its params are the bytes that were sent: parsing changes large numbers. */
+/** The JSON of a proposal. */
 function describe(row: Row, state: object): string {
   const { protocol: _, kind: __, payload, ...fields } = parseEnvelope(row)
-  const { method, expiresAt } = payload as unknown as McpProposalPayload
-  const params = getMember(getMember(row.body, 'payload') ?? new Uint8Array(), 'params')
-  const text = JSON.stringify({ ...fields, method, expiresAt, ...state })
-  return params === undefined ? text : `${text.slice(0, -1)},"params":${Buffer.from(params)}}`
+  const { method, expiresAt, params } = payload as unknown as McpProposalPayload
+  return stringifyExact({ ...fields, method, expiresAt, ...state, params } as object)
 }

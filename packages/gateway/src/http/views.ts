@@ -1,3 +1,4 @@
+import { stringifyExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
@@ -63,7 +64,7 @@ export function shown(
   view: object,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const text = JSON.stringify(view)
+  const text = stringifyExact(view)
   chargeView(visitor, text.length)
   return new Response(text, { headers: { 'content-type': 'application/json', ...headers } })
 }

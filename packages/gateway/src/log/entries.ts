@@ -1,6 +1,7 @@
 import type { Envelope, OrPropose } from '@meup/protocol'
 import { isContextAncestor, openedContext } from '@meup/protocol/context'
 import { type Erasure, erasedMethod, findErasure } from '@meup/protocol/erasure'
+import { parseExact } from '@meup/protocol/exact-json'
 import { correlations, Kind } from '@meup/protocol/kinds'
 import { PROTOCOL } from '@meup/protocol/names'
 import type { Draft, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
@@ -163,7 +164,7 @@ export function parseEnvelope(entry: Entry): Envelope {
   const { seq, body } = entry
   if (body.length === 0) return withoutBody(entry)
   try {
-    const envelope = JSON.parse(decoder.decode(body)) as Envelope
+    const envelope = parseExact(decoder.decode(body)) as Envelope
     envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.
     return envelope
   } catch (cause) {

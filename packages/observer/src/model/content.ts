@@ -1,4 +1,5 @@
 import { hasUnseen, isObject, printable } from '@meup/folds'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import { diffLines } from 'diff'
 import { countText, nameText } from './text.js'
 
@@ -60,7 +61,7 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   const { changed, structured: value } = splitChanges(structuredContent)
   const isNew = value !== undefined && !isWrapped(value, blocks)
   const structured = isNew ? [valuePart(value)] : []
-  const repeated = JSON.stringify(value)
+  const repeated = stringifyExact(value)
   const parts = blocks
     .filter(({ text }) => structured.length === 0 || !isSameJson(text, repeated))
     .map((block) => blockPart(block, language))
@@ -93,7 +94,7 @@ function errorParts(error: unknown): readonly Part[] {
 function isSameJson(text: unknown, json: string | undefined): boolean {
   if (typeof text !== 'string') return false
   const value = readJson(text)
-  return value !== undefined && JSON.stringify(value) === json
+  return value !== undefined && stringifyExact(value) === json
 }
 
 function blockPart(block: Fields, language: string | undefined): Part {
@@ -131,7 +132,7 @@ export function textPart(text: string, language?: string): Part {
 function readJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     return undefined
   }

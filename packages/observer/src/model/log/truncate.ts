@@ -1,5 +1,5 @@
 import { isElicitation } from '@meup/folds'
-import { type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
 /** Larger payloads are truncated: the page keeps the beginning of each text. */
 const maxPayloadChars = 16_384
@@ -62,7 +62,7 @@ function truncateArray(array: readonly unknown[], budget: Budget): unknown[] {
     if (budget.left <= 0) break
     kept.push(truncateValue(each, budget))
   }
-  return kept
+  return copyNumberTexts(kept, array)
 }
 
 function truncateObject(object: object, budget: Budget): Record<string, unknown> {
@@ -72,5 +72,5 @@ function truncateObject(object: object, budget: Budget): Record<string, unknown>
     budget.left -= name.length
     kept.push([name.slice(0, maxTextChars), truncateValue(each, budget)])
   }
-  return Object.fromEntries(kept)
+  return copyNumberTexts(Object.fromEntries(kept), object)
 }

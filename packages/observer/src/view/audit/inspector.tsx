@@ -1,5 +1,5 @@
 import { indentJson, printable } from '@meup/folds'
-import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { correlations, type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
@@ -141,7 +141,7 @@ export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
       setProblem(formatError(error)),
     )
   }
-  const json = useMemo(() => indentJson(JSON.stringify(whole ?? envelope)), [whole, envelope])
+  const json = useMemo(() => indentJson(stringifyExact(whole ?? envelope)), [whole, envelope])
   return (
     <>
       {size !== undefined && whole === undefined && (

@@ -1,5 +1,6 @@
-import { getParameters, printable, resultText } from '@meup/folds'
+import { getParameters, indentJson, printable, resultText } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
+import { stringifyExact } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
@@ -143,7 +144,7 @@ function Arguments({ change, settings, args, isWhole }: ArgumentsProps): VNode {
         <section aria-label="Arguments">
           <p>
             <span class="label">Arguments</span>
-            <CopyButton text={JSON.stringify(args, undefined, 2)} what="the arguments" />
+            <CopyButton text={indentJson(stringifyExact(args) ?? '')} what="the arguments" />
           </p>
           {settings === undefined ? (
             <ContentPart part={valuePart(args)} isWhole={isWhole} />
@@ -188,7 +189,7 @@ function toText(part: Part): string {
     case 'diff':
       return part.lines.map(({ sign, text }) => (sign === '@' ? text : sign + text)).join('\n')
     case 'json':
-      return JSON.stringify(part.value, undefined, 2) ?? ''
+      return indentJson(stringifyExact(part.value) ?? '')
     case 'table':
       return [part.columns, ...part.rows].map((row) => row.join('\t')).join('\n')
     case 'media':
@@ -205,7 +206,7 @@ const Raw = ({ request, response }: { request: Envelope; response: Envelope | un
       <section key={envelope.id} aria-label={`Envelope ${envelope.seq}`}>
         <p>
           <span class="label">#{envelope.seq}</span> <code>{printable(envelope.kind)}</code>
-          <CopyButton text={JSON.stringify(envelope)} what="the envelope" />
+          <CopyButton text={stringifyExact(envelope)} what="the envelope" />
         </p>
         <EnvelopeChain seq={envelope.seq} />
         <ExactJson envelope={envelope} />

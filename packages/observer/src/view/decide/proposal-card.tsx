@@ -75,8 +75,8 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const left = expiresAt === null ? undefined : Date.parse(expiresAt) - gatewayNow
   const isOver = left !== undefined && left <= 0
   const call = readCall(session, envelope)
-  const { json, usesLeft: uses } = call
-  const card = useMemo(() => describeCard(envelope.payload, call, isWhole), [envelope, json, uses, isWhole])
+  const { usesLeft: uses } = call
+  const card = useMemo(() => describeCard(envelope.payload, call, isWhole), [envelope, uses, isWhole])
   const { change, settings, exact, needed, isAll } = card
   const [, redraw] = useState(0)
   const see = (part: CardPart): void => {
@@ -138,7 +138,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       )}
       {card.isCut && !isWhole && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all of it: {sizeText(json?.length ?? exact.length)}
+          Show all of it: {sizeText(exact.length)}
           {change !== undefined && `, ${countText(change.lines.length, 'line')}`}
         </button>
       )}

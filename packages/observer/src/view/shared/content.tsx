@@ -1,4 +1,5 @@
 import { indentJson } from '@meup/folds'
+import { getNumberText, stringifyExact } from '@meup/protocol'
 import type { createLowlight } from 'lowlight'
 import type { ComponentChildren, Ref, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
@@ -165,7 +166,7 @@ const maxDepth = 12
 
 /** JSON whose parts fold. What is short is open. */
 function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
-  const json = JSON.stringify(value) ?? 'null'
+  const json = stringifyExact(value) ?? 'null'
   if (typeof value !== 'object' || value === null || json.length <= maxOpenChars) {
     return (
       <pre class="code" dir="ltr">
@@ -196,6 +197,7 @@ function Members({ of, depth, isWhole }: MembersProps): VNode {
           <Member
             name={Array.isArray(of) ? name : JSON.stringify(name)}
             value={value}
+            digits={getNumberText(of, name)}
             depth={depth}
             isWhole={isWhole}
           />
@@ -209,18 +211,20 @@ function Members({ of, depth, isWhole }: MembersProps): VNode {
 interface MemberProps {
   readonly name: string
   readonly value: unknown
+  /** Of a number that JavaScript would write otherwise. */
+  readonly digits: string | undefined
   readonly depth: number
   readonly isWhole: boolean
 }
 
-function Member({ name, value, depth, isWhole }: MemberProps): VNode {
+function Member({ name, value, digits, depth, isWhole }: MemberProps): VNode {
   const [isOpen, setOpen] = useState(false)
   const label = <span class="json-name">{indentJson(name)}: </span>
   if (typeof value !== 'object' || value === null || depth >= maxDepth || Object.keys(value).length === 0) {
     return (
       <>
         {label}
-        <span class={`json-${typeof value}`}>{indentJson(JSON.stringify(value) ?? 'null')}</span>
+        <span class={`json-${typeof value}`}>{indentJson(digits ?? stringifyExact(value) ?? 'null')}</span>
       </>
     )
   }
