@@ -17,7 +17,7 @@ testFoldFixtures('the SDK', {
     const space = new SpaceView({ participants: new Participants(), proposals: proposals.fold })
     if (welcome !== undefined) space.onWelcome(welcome)
     for (const envelope of envelopes) {
-      const changes = space.apply(envelope, JSON.stringify(envelope)) ?? {}
+      const changes = space.apply(envelope) ?? {}
       proposals.onEnvelope(envelope as AnyEnvelope, changes)
     }
     const facts = proposals.list().map((proposal) => ({ programEnded: false, ...proposal }))

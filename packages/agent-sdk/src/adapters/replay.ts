@@ -1,4 +1,4 @@
-import { canonicalJson } from '@meup/protocol'
+import { canonicalJson, copyNumberTexts, stringifyExact } from '@meup/protocol'
 import { defined } from '../client/defined.js'
 import type { CallResult, StepListener, WantedCall } from '../model/dialogue.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../model/options.js'
@@ -93,7 +93,7 @@ export async function replayTurn(
     const found = answer.calls.map((call) => results.take(call))
     const missing = answer.calls.find((_, at) => found[at] === undefined)
     if (missing !== undefined) {
-      const call = `${missing.name} ${JSON.stringify(missing.input)}`
+      const call = `${missing.name} ${stringifyExact(missing.input)}`
       record.failed(`The replay ends here: it calls ${call}, which was not called then, and no tool is run.`)
       break
     }
@@ -191,9 +191,12 @@ const encoder = new TextEncoder()
 /** The same for calls that do the same, whatever their reason is. */
 function keyOf(name: string, input: unknown): string {
   const args = isRecord(input)
-    ? Object.fromEntries(Object.entries(input).filter(([key]) => !/^_rationale(_\d+)?$/.test(key)))
+    ? copyNumberTexts(
+        Object.fromEntries(Object.entries(input).filter(([key]) => !/^_rationale(_\d+)?$/.test(key))),
+        input,
+      )
     : (input ?? null)
-  return `${name} ${canonicalJson(encoder.encode(JSON.stringify(args)), 'input')}`
+  return `${name} ${canonicalJson(encoder.encode(String(stringifyExact(args))), 'input')}`
 }
 
 async function chooseModel(

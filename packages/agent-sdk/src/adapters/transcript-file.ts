@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import type { LogEntry } from '../transcript/chain.js'
 import { type Commit, hashCommit, seal } from '../transcript/commit.js'
@@ -236,7 +237,7 @@ export class TranscriptFile implements TranscriptStore {
       const commit = seal(content, parent, options)
       const { message, metadata } = commit
       const { at, turn } = readPlace(metadata)
-      const body = JSON.stringify({ content: commit.content, message, metadata })
+      const body = stringifyExact({ content: commit.content, message, metadata })
       insert.run(++number, commit.hash, parent, at, turn, content.content_type, body)
       if (usage) note.run(commit.hash, usage.input, usage.output, usage.reasoning)
       parent = commit.hash
@@ -297,7 +298,7 @@ export class TranscriptFile implements TranscriptStore {
   }
 
   #toEntry({ number, hash, parent, body }: Row): KeptEntry {
-    const commit: Commit = { hash, parent, ...(JSON.parse(body) as Body) }
+    const commit: Commit = { hash, parent, ...(parseExact(body) as Body) }
     const usage = this.#prepare<[string], Usage>(
       'SELECT input, output, reasoning FROM usage WHERE hash = ?',
     ).get(hash)
@@ -358,7 +359,7 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   if (row.number !== number) return `${row.number - number} commits before it are missing`
   if (row.parent !== parent) return 'it does not follow the commit before it'
   try {
-    const body = JSON.parse(row.body) as Body
+    const body = parseExact(row.body) as Body
     if (hashCommit({ parent, ...body }) !== row.hash) return 'its content is not what its hash says'
     const { at, turn } = readPlace(body.metadata)
     const isSame = row.at === at && row.turn === turn && row.type === body.content.content_type

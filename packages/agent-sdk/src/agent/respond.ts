@@ -1,4 +1,4 @@
-import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
+import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError, stringifyExact } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { createResponse } from '../client/frames.js'
@@ -78,10 +78,10 @@ function createExcerpt(
 /** The texts of a tool's result, of a resource or of a prompt; otherwise its structured content, or all of it, as JSON. */
 function getText(result: Record<string, unknown>): string {
   const blocks = [result.content, result.contents, result.messages].find(Array.isArray)
-  if (blocks === undefined) return JSON.stringify(result.structuredContent ?? result)
+  if (blocks === undefined) return stringifyExact(result.structuredContent ?? result)
   const texts = blocks.map(getBlockText).filter((text) => typeof text === 'string')
   if (texts.length > 0) return texts.join('\n')
-  return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
+  return result.structuredContent === undefined ? '' : String(stringifyExact(result.structuredContent))
 }
 
 function getBlockText(block: unknown): unknown {

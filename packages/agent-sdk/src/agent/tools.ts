@@ -6,6 +6,8 @@ import {
   Kind,
   type McpResponsePayload,
   PROTOCOL,
+  parseExact,
+  stringifyExact,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
@@ -206,13 +208,13 @@ export class Tools implements ClientHandler {
   #runAtOnce({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
     const tool = this.#tools.get(String(payload.params?.name))
     if (payload.method !== 'tools/call' || tool?.annotations?.readOnlyHint !== true) return
-    const json = JSON.stringify(payload)
+    const json = stringifyExact(payload)
     if (!this.#hasRoom(this.#space.id, json.length)) return
     const ts = new Date(this.#space.gatewayTime()).toISOString()
     const request: Request = {
       ...{ protocol: PROTOCOL, id, ts, from: this.#space.id, to: [...to], kind: Kind.mcpRequest },
       ...defined({ context }),
-      payload: JSON.parse(json),
+      payload: parseExact(json) as Request['payload'],
     }
     let onLogged = (): void => {}
     const logged = new Promise<void>((resolve) => {
@@ -392,9 +394,9 @@ const unknown = ({ payload }: Request): McpResponsePayload =>
 function toResult(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null) {
     if (Array.isArray((value as { content?: unknown }).content)) return value as Record<string, unknown>
-    if (!Array.isArray(value)) return { content: text(JSON.stringify(value)), structuredContent: value }
+    if (!Array.isArray(value)) return { content: text(stringifyExact(value)), structuredContent: value }
   }
-  return { content: text(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
+  return { content: text(typeof value === 'string' ? value : (stringifyExact(value) ?? '')) }
 }
 
 /** What every participant is asked once it has come. It is answered soon: whoever asks waits no longer than five seconds. */

@@ -19,7 +19,6 @@ import { Calls, readToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { defined } from './defined.js'
 import { ConnectionError } from './errors.js'
-import { JsonText } from './frames.js'
 import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
@@ -464,7 +463,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   #onEnvelope(envelope: AnyEnvelope, frame: string): void {
-    const changes = this.#guard(() => this.#space.apply(envelope, frame), envelope) ?? {}
+    const changes = this.#guard(() => this.#space.apply(envelope), envelope) ?? {}
     for (const handler of this.handlers) {
       if (this.#guard(() => handler.onEnvelope?.(envelope, changes, frame), envelope) === true) return
     }
@@ -540,6 +539,6 @@ export const createChat = (
   return {
     ...fields,
     kind: Kind.chat,
-    payload: data instanceof JsonText ? data.toMember(payload, 'data') : { ...payload, ...defined({ data }) },
+    payload: { ...payload, ...defined({ data }) },
   }
 }

@@ -7,6 +7,7 @@ import {
   type ErrorPayload,
   Kind,
   ProtocolError,
+  parseExact,
   type WelcomePayload,
 } from '@meup/protocol'
 import { defined } from './defined.js'
@@ -318,7 +319,7 @@ export class Connection {
   #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
       try {
-        encodeFrame(JSON.parse(text) as object, this.#limits)
+        encodeFrame(parseExact(text) as object, this.#limits)
         this.#line?.transport?.send(text)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error

@@ -1,32 +1,19 @@
 import {
   type AnyEnvelope,
+  copyNumberTexts,
   type EnvelopeOf,
-  getMember,
   isEnvelopeId,
   type JsonObject,
   Kind,
   type Limits,
   ProtocolError,
+  parseExact,
   readObject,
+  stringifyExact,
 } from '@meup/protocol'
 import { ConnectionError } from './errors.js'
 
 const encoder = new TextEncoder()
-
-/** A payload that is sent exactly as given: parsing it would change numbers, such as 1.0 to 1. */
-class Verbatim {
-  constructor(readonly json: string) {}
-}
-
-/** JSON whose numbers its value does not hold. */
-export class JsonText {
-  constructor(readonly json: string) {}
-
-  /** A payload with it as one member more. */
-  toMember(payload: object, name: string): object {
-    return new Verbatim(addMember(JSON.stringify(payload), name, this.json))
-  }
-}
 
 export interface Frame {
   readonly text: string
@@ -43,7 +30,7 @@ export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits,
  * the id, that error could not be matched to the pending request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
-  const text = toJson(envelope)
+  const text = withWholeCharacters(stringifyExact(envelope))
   const bytes = encoder.encode(text)
   const maxBytes = getMaxBytes(envelope, limits)
   if (bytes.length > maxBytes) {
@@ -69,14 +56,6 @@ function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResult
     : maxEnvelopeBytes
 }
 
-function toJson(envelope: object): string {
-  const { payload, ...fields } = envelope as { payload?: unknown }
-  const json = payload instanceof Verbatim ? payload.json : withExactArguments(payload)
-  return withWholeCharacters(
-    json === undefined ? JSON.stringify(envelope) : addMember(JSON.stringify(fields), 'payload', json),
-  )
-}
-
 /** Escaped surrogates: a pair, or one alone. */
 const surrogates = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..)/gi
 
@@ -85,29 +64,6 @@ const withWholeCharacters = (json: string): string =>
   /\\ud/i.test(json)
     ? json.replaceAll(surrogates, (_, before: string, pair = '\\ufffd') => `${before}${pair}`)
     : json
-
-/** JSON of the arguments of calls, where it says more than their values. */
-const exact = new WeakMap<object, string>()
-
-/** Has the arguments of a call sent as this JSON, whose numbers their values do not hold. Gives the arguments. */
-export function sendVerbatim<Arguments extends object>(args: Arguments, json: string): Arguments {
-  exact.set(args, json)
-  return args
-}
-
-/** A request or proposal of a call with such arguments; `undefined` = it has none. */
-function withExactArguments(payload: unknown): string | undefined {
-  if (!isObject(payload) || !isObject(payload.params)) return undefined
-  const { arguments: args, ...params } = payload.params
-  const json = isObject(args) ? exact.get(args) : undefined
-  if (json === undefined) return undefined
-  const request = JSON.stringify({ ...payload, params: undefined })
-  return addMember(request, 'params', addMember(JSON.stringify(params), 'arguments', json))
-}
-
-/** JSON of an object, with one member more. */
-const addMember = (object: string, name: string, json: string): string =>
-  `${object.slice(0, -1)}${object === '{}' ? '' : ','}"${name}":${json}}`
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -119,7 +75,7 @@ type Check = (value: unknown) => boolean
 export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undefined {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch {
     return malformed('it is not JSON')
   }
@@ -127,26 +83,14 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
   if (value.kind === Kind.systemTick) return undefined
   const field = firstWrong(value, envelopeChecks) ?? wrongPayload(value)
   if (field !== undefined) return malformed(`${field} is missing or wrong`)
-  const envelope = value as unknown as AnyEnvelope
-  if (envelope.kind === Kind.mcpRequest && typeof envelope.payload.id === 'number')
-    numbered.set(envelope, text)
-  return envelope
+  return value as unknown as AnyEnvelope
 }
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** Frames of requests whose JSON-RPC id is a number, while the requests are kept. */
-const numbered = new WeakMap<object, string>()
-
-/** Puts the JSON-RPC id of a request before what it is answered, as it was sent: parsed and written again, 1.0 would be 1 [MEUP-13.9]. */
-export function createResponse(request: Request, outcome: object): object {
-  const { id: rpcId = request.id } = request.payload
-  const frame = numbered.get(request)
-  const payload = frame && getMember(encoder.encode(frame), 'payload')
-  const id = payload && getMember(payload, 'id')
-  const token = id && new TextDecoder().decode(id)
-  if (token === undefined || token === String(rpcId)) return { jsonrpc: '2.0', id: rpcId, ...outcome }
-  return new Verbatim(`{"jsonrpc":"2.0","id":${token},${JSON.stringify(outcome).slice(1)}`)
+/** Puts the JSON-RPC id of a request before what it is answered, with the digits that were sent [MEUP-13.9]. */
+export function createResponse({ id, payload }: Request, outcome: object): object {
+  return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }
 
 const malformed = (problem: string): ConnectionError =>

@@ -6,7 +6,7 @@ import type { OpenProposal } from './proposal.js'
 type SpaceFacts = {
   readonly participants: Participants
   readonly contexts: ContextStates
-  readonly proposals: Calls<OpenProposal, string>
+  readonly proposals: Calls<OpenProposal>
 }
 
 /** The space, from the welcome and what this participant has read since. */

@@ -19,8 +19,6 @@ export interface OpenProposal {
   readonly to?: readonly string[]
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
-  /** As received, JSON: parsing changes large numbers. */
-  readonly json: string
   /** Why its proposer wants it. */
   readonly rationale?: string
   readonly context?: string

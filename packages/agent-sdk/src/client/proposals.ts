@@ -56,13 +56,11 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** How each that ends by itself is kept from doing so. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
-  readonly fold = new Calls<OpenProposal, string>({
+  readonly fold = new Calls<OpenProposal>({
     store: this.#store,
-    reduce: ({ what, call }, envelope, frame = '') => {
+    reduce: ({ what, call }, envelope) => {
       if (what !== 'asked') return { ...call.data, ...getStanding(call) }
-      return envelope.kind === Kind.mcpProposal
-        ? toOpenProposal(envelope as ProposalEnvelope, frame)
-        : undefined
+      return envelope.kind === Kind.mcpProposal ? toOpenProposal(envelope as ProposalEnvelope) : undefined
     },
   })
   /** Listed before the connection was opened; added with its first welcome. */
@@ -273,6 +271,7 @@ class FairProposals implements CallStore<OpenProposal> {
   readonly #onRemoved: (id: string) => void
   readonly #open = new Map<string, Call<OpenProposal>>()
   #chars = 0
+  readonly #sizes = new WeakMap<object, number>()
 
   constructor(onRemoved: (id: string) => void) {
     this.#onRemoved = onRemoved
@@ -284,7 +283,7 @@ class FairProposals implements CallStore<OpenProposal> {
 
   add(call: Call<OpenProposal>): void {
     this.#open.set(call.id, call)
-    this.#chars += call.data.json.length
+    this.#chars += this.#measure(call.data)
     while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#dropOne()
   }
 
@@ -296,7 +295,7 @@ class FairProposals implements CallStore<OpenProposal> {
   delete(id: string): void {
     const call = this.#open.get(id)
     if (call === undefined || !this.#open.delete(id)) return
-    this.#chars -= call.data.json.length
+    this.#chars -= this.#measure(call.data)
     this.#onRemoved(id)
   }
 
@@ -308,12 +307,18 @@ class FairProposals implements CallStore<OpenProposal> {
     return this.#open.values()
   }
 
+  /** Characters of what is to be carried out. */
+  #measure({ params = {} }: OpenProposal): number {
+    const chars = this.#sizes.get(params) ?? JSON.stringify(params).length
+    this.#sizes.set(params, chars)
+    return chars
+  }
+
   #dropOne(): void {
     const shares = new Map<string, number>()
     for (const { data } of this.#open.values()) {
-      const { from, json } = data
-      const share = 1 / maxOpen + json.length / maxOpenChars
-      shares.set(from, (shares.get(from) ?? 0) + share)
+      const share = 1 / maxOpen + this.#measure(data) / maxOpenChars
+      shares.set(data.from, (shares.get(data.from) ?? 0) + share)
     }
     const largest = Math.max(...shares.values())
     const dropped = [...this.#open.values()].find(({ from }) => shares.get(from) === largest)
@@ -361,7 +366,7 @@ function toCall(proposal: OpenProposal): Call<OpenProposal> {
   }
 }
 
-function toOpenProposal(envelope: ProposalEnvelope, json: string): OpenProposal {
+function toOpenProposal(envelope: ProposalEnvelope): OpenProposal {
   const {
     id,
     seq = 0,
@@ -377,7 +382,7 @@ function toOpenProposal(envelope: ProposalEnvelope, json: string): OpenProposal 
   } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
   return {
-    ...{ id, seq, from, ts, method, json, usesLeft: uses, rejectedBy: [] },
+    ...{ id, seq, from, ts, method, usesLeft: uses, rejectedBy: [] },
     ...defined({ to, params, rationale, context, correlationId, parallelGroup, session, expiresAt }),
   }
 }

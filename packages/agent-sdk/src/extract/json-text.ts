@@ -42,6 +42,7 @@ export function splitJson(json: string): (readonly [name: string, json: string])
   return parts
 }
 
+/** `undefined` = it is not JSON. */
 export const parseJson = (json: string): unknown => {
   try {
     return JSON.parse(json)
@@ -91,17 +92,3 @@ function skipAround(json: string, from: number): number {
   while (around.test(json)) at = around.lastIndex
   return at
 }
-
-const stringOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d[\d.eE+-]*/g
-
-/** Whether JSON that is made of the parsed value has the same numbers. */
-export const areNumbersExact = (json: string): boolean =>
-  (json.match(stringOrNumber) ?? []).every((each) => each.startsWith('"') || String(Number(each)) === each)
-
-/** The value of JSON in which integers that a number cannot hold are texts of their digits. `undefined` = it is not JSON. */
-export const parseWithDigits = (json: string): unknown =>
-  parseJson(
-    json.replace(stringOrNumber, (each) =>
-      /^-?\d+$/.test(each) && !Number.isSafeInteger(Number(each)) ? `"${each}"` : each,
-    ),
-  )

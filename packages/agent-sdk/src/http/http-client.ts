@@ -1,4 +1,5 @@
 import type { AnyEnvelope } from '@meup/protocol'
+import { parseExact } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
 import type { OpenProposal } from '../client/proposal.js'
 import type { HttpTarget } from '../client/transport.js'
@@ -57,7 +58,10 @@ export class HttpClient {
   /** Reads the JSON at a path below that of the space, such as `turns`. */
   getJson<Answer>(path: string, query: Query = {}, options: RequestOptions = {}): Promise<Answer> {
     return this.#options.retry(() =>
-      this.#request({ path, query, ...options }, async (response) => (await response.json()) as Answer),
+      this.#request(
+        { path, query, ...options },
+        async (response) => parseExact(await response.text()) as Answer,
+      ),
     )
   }
 
@@ -65,7 +69,7 @@ export class HttpClient {
   postJson<Answer>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
     return this.#request(
       { path, method: 'POST', body, ...options },
-      async (response) => (await response.json()) as Answer,
+      async (response) => parseExact(await response.text()) as Answer,
     )
   }
 
@@ -108,7 +112,7 @@ export class HttpClient {
         })),
       )
       const { lines, hasMore, ...position } = page
-      for (const json of lines) proposals.push({ ...JSON.parse(json), json })
+      for (const json of lines) proposals.push(parseExact(json) as OpenProposal)
       if (!hasMore) return { proposals, ...position }
     }
   }

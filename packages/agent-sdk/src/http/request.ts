@@ -1,4 +1,4 @@
-import { ProtocolError } from '@meup/protocol'
+import { ProtocolError, stringifyExact } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
 import { ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
@@ -61,7 +61,7 @@ export async function request<Answer>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(accept !== undefined && { accept }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: stringifyExact(body) }),
     ...(either && { signal: either }),
   }
   try {

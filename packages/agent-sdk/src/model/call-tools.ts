@@ -4,15 +4,14 @@ import { frameResult, quoteFurtherLines } from '../agent/frame-message.js'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
-import { sendVerbatim } from '../client/frames.js'
 import { ProposalError } from '../client/proposal.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
-import { areNumbersExact, parseJson, splitJson } from '../extract/json-text.js'
 import type { Act } from './colleagues.js'
 import type { CallResult, WantedCall } from './dialogue.js'
-import { restoreNames, restoreNamesIn } from './fit-schema.js'
+import { parseJson } from './exact-arguments.js'
+import { restoreNames } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
@@ -85,20 +84,9 @@ function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | 
   if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
   const { commentary, summary } = parts
   const why = chooseRationale({ given, args, commentary, summary })
-  const names = tool.propertyNames
-  const sent = withNumbers(restoreNames(args, names), restoreNamesIn(json, names))
+  const sent = restoreNames(args, tool.propertyNames)
   const act = 'act' in tool ? tool.act : undefined
   return { tool: `${tool.participant}/${tool.name}`, act, args: sent, why }
-}
-
-/** Arguments whose numbers are sent with the digits that the model wrote. */
-function withNumbers(args: Call['args'], json: string): Call['args'] {
-  if (areNumbersExact(json)) return args
-  const members = new Map(splitJson(json))
-  const given = Object.entries(args).map(
-    ([name, value]) => `${JSON.stringify(name)}:${members.get(name) ?? JSON.stringify(value)}`,
-  )
-  return sendVerbatim(args, `{${given.join(',')}}`)
 }
 
 function makeCall(

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import { findPlace, holders } from '../agent/schema-keywords.js'
 import { splitJson } from '../extract/json-text.js'
 
@@ -49,12 +50,11 @@ const schemasIn = (properties: Schema): Schemas =>
   )
 
 /** Arguments with the tool's own names of properties. */
-export function restoreNames<Value>(args: Value, names: ReadonlyMap<string, string>): Value {
-  return names.size === 0 ? args : JSON.parse(restoreNamesIn(JSON.stringify(args), names))
+export function restoreNames<Value extends object>(args: Value, names: ReadonlyMap<string, string>): Value {
+  return names.size === 0 ? args : (parseExact(restoreNamesIn(stringifyExact(args), names)) as Value)
 }
 
-/** `restoreNames` for the text of well-formed JSON: numbers and strings stay as they are written. */
-export function restoreNamesIn(json: string, names: ReadonlyMap<string, string>): string {
+function restoreNamesIn(json: string, names: ReadonlyMap<string, string>): string {
   if (names.size === 0 || !/^\s*[[{]/.test(json)) return json
   const isList = json.trimStart().startsWith('[')
   const parts = splitJson(json).map(([name, part]) => {

@@ -1,6 +1,6 @@
 import { type InputSchema, readSchema } from '../agent/schemas.js'
-import { JsonText } from '../client/frames.js'
-import { areNumbersExact, findJsonEnd, parseJson } from '../extract/json-text.js'
+import { findJsonEnd } from '../extract/json-text.js'
+import { parseJson } from './exact-arguments.js'
 
 /** The form that an answer must have. */
 export interface Output {
@@ -22,7 +22,7 @@ export async function readOutput(schema: InputSchema): Promise<Output> {
       const checked = await check(value, 'the answer')
       if ('problem' in checked) return checked
       const isSame = JSON.stringify(checked.value) === JSON.stringify(value)
-      return { data: isSame && !areNumbersExact(json) ? new JsonText(json) : checked.value }
+      return { data: isSame ? value : checked.value }
     },
   }
 }

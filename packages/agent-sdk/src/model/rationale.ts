@@ -1,4 +1,5 @@
 import { cut } from '@meup/folds'
+import { copyNumberTexts } from '@meup/protocol'
 import { TagReader, type TagTexts } from '../extract/tag-reader.js'
 import { fitSchema, type Schemas } from './fit-schema.js'
 
@@ -32,7 +33,10 @@ export function splitRationale(
   key: string,
 ): { readonly args: Schema; readonly rationale: string | undefined } {
   const { [key]: rationale, ...args } = input
-  return { args, rationale: typeof rationale === 'string' ? rationale : undefined }
+  return {
+    args: copyNumberTexts(args, input),
+    rationale: typeof rationale === 'string' ? rationale : undefined,
+  }
 }
 
 interface Reasons {

@@ -1,4 +1,5 @@
 import { cut, head, onOneLine } from '@meup/folds'
+import { getNumberText, stringifyExact } from '@meup/protocol'
 import { frameResult } from '../agent/frame-message.js'
 import { parsePart, type ResultPart, type ToolResult } from '../client/tool-result.js'
 
@@ -63,7 +64,8 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
       ? block.text
       : leaveOut(name(block.type) || 'a block without a type')
   })
-  if (data !== undefined && !tells(text, data)) lines[text === '' ? 'unshift' : 'push'](JSON.stringify(data))
+  if (data !== undefined && !tells(text, data))
+    lines[text === '' ? 'unshift' : 'push'](String(stringifyExact(data)))
   const given = lines.filter((line) => line !== '').join('\n')
   const shown = given === '' ? 'Done; the tool gave back nothing.' : frameResult(cutMiddle(given, maxChars))
   const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
@@ -79,7 +81,8 @@ function tells(text: string, data: unknown): boolean {
   const values: string[] = []
   const collect = (value: unknown): void => {
     if (values.length > maxValues) return
-    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) collect(each)
+    if (typeof value === 'object' && value !== null)
+      for (const [key, each] of Object.entries(value)) collect(getNumberText(value, key) ?? each)
     else if (value !== null && value !== undefined) values.push(String(value))
   }
   collect(data)

@@ -2,9 +2,10 @@ import { customAlphabet } from 'nanoid'
 import type { SpaceTool } from '../agent/tool-choice.js'
 import { pythonWords, readTextCalls, type TextCall } from '../extract/call-forms.js'
 import { isFilled } from '../extract/json.js'
-import { parseJson, parseWithDigits, readArguments } from '../extract/json-text.js'
+import { readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
 import type { WantedCall } from './dialogue.js'
+import { parseJson } from './exact-arguments.js'
 import { isRecord } from './rationale.js'
 
 export type Tools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
@@ -33,7 +34,7 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
   id,
   name,
   json,
-  input: parseWithDigits(json) ?? json,
+  input: parseJson(json) ?? json,
 })
 
 /** Names of namespaces that models put before the name of a tool, and the number of the call behind it. */

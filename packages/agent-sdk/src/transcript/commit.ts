@@ -1,5 +1,5 @@
 import { cut, onOneLine } from '@meup/folds'
-import { canonicalJson } from '@meup/protocol'
+import { canonicalJson, parseExact, stringifyExact } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { ToolCall } from '../extract/index.js'
@@ -41,7 +41,7 @@ export function seal<C extends Content>(
 
 /** Of everything but the hash itself. */
 export function hashCommit(commit: Omit<Commit, 'hash'>): string {
-  const json = utf8ToBytes(JSON.stringify(commit))
+  const json = utf8ToBytes(stringifyExact(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
 }
 
@@ -108,8 +108,15 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
  * providers that have some. Throws `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
-  const text = JSON.stringify(value, bytesAsBase64)
-  return JSON.parse(text, (_, each: unknown) => Object.freeze(each))
+  const copy = parseExact(String(stringifyExact(value, bytesAsBase64)))
+  deepFreeze(copy)
+  return copy as Value
+}
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const each of Object.values(value)) deepFreeze(each)
+  Object.freeze(value)
 }
 
 /** `value` is what `toJSON` made of it, and the buffers of Node have one. */

@@ -1,3 +1,4 @@
+import { copyNumberTexts } from '@meup/protocol'
 import { compileSecretMask, defaultSafety, type SafetySettings } from '@meup/safety'
 
 /** Characters of one text that are kept, half of them from its end: scanning takes time. */
@@ -42,10 +43,12 @@ export function createMask(
     if (typeof value === 'string') return text(value, name === '' ? '' : `${name}: `)
     if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
     if (depth > maxDepth) return text(JSON.stringify(value))
-    if (Array.isArray(value)) return value.map((each) => json(each, name, depth + 1))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [mask(key), json(each, key, depth + 1)]),
-    )
+    const copy = Array.isArray(value)
+      ? value.map((each) => json(each, name, depth + 1))
+      : Object.fromEntries(
+          Object.entries(value).map(([key, each]) => [mask(key), json(each, key, depth + 1)]),
+        )
+    return copyNumberTexts(copy, value)
   }
   return { text: (whole) => text(whole), json: (value) => json(value, '', 1) }
 }

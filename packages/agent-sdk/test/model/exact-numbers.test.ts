@@ -129,7 +129,7 @@ async function keep(json: string, capabilities: readonly Capability[], wire: Wir
 test.for(numbers)('%s keeps its digits from the text of the model to the tool', async (digits) => {
   const { calls } = await keep(`{"_rationale":"\\"so\\"", "n":${digits},"in":[{"n": ${digits}}]}`, ['*'])
   expect(calls).toHaveLength(1)
-  expect(calls[0]).toContain(`"arguments":{"n":${digits},"in":[{"n": ${digits}}]}`)
+  expect(calls[0]).toContain(`"arguments":{"n":${digits},"in":[{"n":${digits}}]}`)
   expect(calls[0]).toContain('"rationale":"\\"so\\""')
 })
 

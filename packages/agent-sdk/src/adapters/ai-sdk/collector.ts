@@ -4,6 +4,7 @@ import type { StreamEvent } from '../../extract/extraction.js'
 import { type Ending, readEnding } from '../../extract/finish-reasons.js'
 import { TagReader } from '../../extract/tag-reader.js'
 import type { ModelStep, ShownReasoning, Spent, Thought, WantedCall } from '../../model/dialogue.js'
+import { toDigits } from '../../model/exact-arguments.js'
 import { isRecord } from '../../model/rationale.js'
 import { type Block, type Item, type ReadStep, readStep } from '../../model/read-step.js'
 import type { Tools } from '../../model/wanted-calls.js'
@@ -241,5 +242,5 @@ const toToolCall = ({ id, name, input }: WantedCall): Content => ({
   type: 'tool-call',
   toolCallId: id,
   toolName: name,
-  input: isRecord(input) ? input : {}, // Some providers take nothing else.
+  input: isRecord(input) ? toDigits(input) : {}, // Some providers take nothing else.
 })

@@ -1,0 +1,23 @@
+import { getNumberText, parseExact } from '@meup/protocol'
+
+/** Numbers keep their digits. `undefined` = it is not JSON. */
+export const parseJson = (json: string): unknown => {
+  try {
+    return parseExact(json)
+  } catch {
+    return undefined
+  }
+}
+
+/** A value of `parseJson` in which integers that a number cannot hold are texts of their digits: for those that parse JSON themselves. */
+export function toDigits(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const withDigits = (key: string | number, each: unknown): unknown => {
+    const digits = getNumberText(value, key)
+    return digits !== undefined && /^-?\d+$/.test(digits) && !Number.isSafeInteger(each)
+      ? digits
+      : toDigits(each)
+  }
+  if (Array.isArray(value)) return value.map((each, at) => withDigits(at, each))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withDigits(key, each)]))
+}
