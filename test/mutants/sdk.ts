@@ -74,8 +74,8 @@ export const sdk: readonly Mutant[] = [
   {
     package: agentSdk,
     function: 'createResponse',
-    replace: 'token === undefined || token === String(rpcId)',
-    by: 'true',
+    replace: "copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)",
+    by: "{ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }",
     tests: ['test/conformance/client-kit.test.ts'],
   },
   // Where the log is another one, nothing is heard until it is as long as the old one was.
@@ -217,9 +217,9 @@ export const sdk: readonly Mutant[] = [
   // A long number is rounded on its way from a model to a tool.
   {
     package: agentSdk,
-    function: 'withNumbers',
-    replace: 'areNumbersExact(json)',
-    by: 'true',
+    function: 'splitRationale',
+    replace: 'copyNumberTexts(args, input)',
+    by: 'args',
     tests: ['packages/agent-sdk/test/model/exact-numbers.test.ts'],
   },
   // Signed thoughts are lost, without which the provider refuses the next request.

@@ -1,4 +1,4 @@
-import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import { copyNumberTexts, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
@@ -194,13 +194,15 @@ function getProgressToken({ params }: McpRequestPayload): Token | undefined {
 function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
   if (getProgressToken(request) === undefined) return request
   const { params } = request
-  return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
+  const replaced = { ...params, _meta: { ...(params?._meta as object), progressToken: token } }
+  return { ...request, params: copyNumberTexts(replaced, params ?? {}) }
 }
 
 /** Restores the progress token of the caller. */
 function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
-  if (notification.params?.progressToken === undefined) return notification
-  return { ...notification, params: { ...notification.params, progressToken: token } }
+  const { params } = notification
+  if (params?.progressToken === undefined) return notification
+  return { ...notification, params: copyNumberTexts({ ...params, progressToken: token }, params) }
 }
 
 /** JSON-RPC codes for errors of the relay. */

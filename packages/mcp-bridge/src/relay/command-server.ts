@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { stringifyExact } from '@meup/protocol'
 import {
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
   SdkErrorCode,
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
-  serializeMessage,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 import { getErrorMessage, readLines, settlesWithin } from '../child/lines.js'
@@ -171,7 +171,7 @@ function childTransport(child: SupervisedChild): RelayTransport {
       new Promise((resolve, reject) => {
         if (stdin.writableLength > MAX_UNREAD_BYTES)
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
-        stdin.write(serializeMessage(message), (error) => {
+        stdin.write(`${stringifyExact(message)}\n`, (error) => {
           if (!error) return resolve()
           // Nor is one that hears nothing more; how it ended says more than a broken pipe.
           end('closed its stdin')

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { stringifyExact } from '@meup/protocol'
 import {
   type FetchLike,
   type JSONRPCMessage,
@@ -40,6 +41,8 @@ interface Sent extends Attempt {
   readonly isRepeated: boolean
   /** Whether the server has sent anything about it: then it is being carried out. */
   hasNews: boolean
+  /** The answer as it was read: the SDK's reading of it changes large numbers. */
+  answer: JSONRPCMessage | undefined
   /** It is sent again, and the end of this reply means nothing. */
   isReplaced: boolean
   /** From where on the stream of its reply was last resumed. */
@@ -77,6 +80,10 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       if (canRenew(refusal, inner.sessionId, undefined)) renewSession().catch(() => {}) // `ended` reports a failure.
     },
     // The SDK forgets where it was if a resumed stream is cut again before its first event.
+    writeBody(body) {
+      const sent = getSent()
+      return sent !== undefined && JSON.stringify(sent.message) === body ? stringifyExact(sent.message) : body
+    },
     onResume(headers) {
       const sent = getSent()
       const id = headers.get('last-event-id') ?? sent?.lastEventId
@@ -89,15 +96,19 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
         maxBytes: MAX_BYTES,
         asked: getSent()?.id,
         onFault: (fault) => transport.onfault?.(fault),
+        onAnswer: (answer) => {
+          const sent = getSent()
+          if (sent !== undefined) sent.answer = answer
+        },
       }),
   })
   const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
   inner.onmessage = (message) => {
     if (onHandshakeMessage(message)) return
     const sent = getSent()
-    const isAnswer = sent !== undefined && 'error' in message && message.id === sent.id
-    if (isAnswer && isSessionError(sent, message)) repeat(sent)
-    else transport.onmessage?.(message)
+    const isError = isAnswerTo(sent, message) && 'error' in message
+    if (isError && isSessionError(sent, message)) repeat(sent)
+    else transport.onmessage?.(isAnswerTo(sent, message) ? (sent.answer ?? message) : message)
     if (sent !== undefined) sent.hasNews = true
   }
   inner.onerror = (error) => {
@@ -184,6 +195,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       sessionId,
       isRepeated,
       hasNews: false,
+      answer: undefined,
       isReplaced: false,
       lastEventId: null,
     }
@@ -238,6 +250,9 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   return transport
 }
 
+const isAnswerTo = (sent: Sent | undefined, message: JSONRPCMessage): sent is Sent =>
+  sent !== undefined && !('method' in message) && message.id === sent.id
+
 /** Statuses about the caller, not the request. */
 const personal = [401, 403]
 
@@ -261,6 +276,8 @@ interface Watcher {
   onStreamRefused(refusal: Refusal): void
   /** Before a stream is opened or resumed. */
   onResume(headers: Headers): void
+  /** The text of a message, with the digits of its numbers. */
+  writeBody(body: string): string
   readBody(response: Response): Promise<Response>
 }
 
@@ -274,7 +291,8 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
 
   return async (url, init) => {
     if (init?.method === 'GET' && init.headers instanceof Headers) watcher.onResume(init.headers)
-    const response = await fetch(url, init).catch((error: unknown) => {
+    const exact = typeof init?.body === 'string' ? { ...init, body: watcher.writeBody(init.body) } : init
+    const response = await fetch(url, exact).catch((error: unknown) => {
       if (isAbsence(error)) watcher.onUnavailable(describeFailure(error))
       throw error
     })

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 
 /** Nesting of objects and arrays. A space takes far less; more could overflow the stack of what walks through it. */
@@ -49,7 +50,7 @@ type Read<Part extends object> = Part | Omit<Fault, 'text'>
 
 function parse(text: string): Read<{ readonly value: unknown }> {
   try {
-    return { value: JSON.parse(text) }
+    return { value: parseExact(text) }
   } catch (error) {
     if (text.includes('\0')) return { problem: 'it holds NUL bytes; the output has to be UTF-8' }
     if (!/^\s*[[{]/.test(text)) return { problem: 'it is no JSON' }
