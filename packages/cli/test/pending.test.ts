@@ -1,4 +1,5 @@
 import { HttpClient } from '@meup/agent-sdk/http'
+import { parseExact } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
@@ -127,18 +128,11 @@ test('a card says in which context, how often and until when', async () => {
   expect(pending.card('e1')).toEqual(['    n  1', `    in run · 3 times · until ${expiresAt}`])
 })
 
-test('numbers keep their digits where this connection has received the proposal', async () => {
-  const json = '{"payload":{"params":{"name":"refund","arguments":{"order":12345678901234567890}}}}'
-  const known = {
-    ...proposes(1, 'refund', {}),
-    method: 'tools/call',
-    json,
-    usesLeft: 1,
-    rejectedBy: [],
-  }
-  const pending = createPending({ get: () => ({ ...known, to: ['files'] }) })
+test('numbers keep their digits', async () => {
+  const args = parseExact('{"order":12345678901234567890}') as object
+  const pending = createPending()
   await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
-  pending.onEnvelope(proposes(1, 'refund', { order: JSON.parse('12345678901234567890') }))
+  pending.onEnvelope(proposes(1, 'refund', args))
   expect(pending.card('e1').join('\n')).toContain('12345678901234567890')
   expect(pending.isShown('e1')).toBe(true)
 })

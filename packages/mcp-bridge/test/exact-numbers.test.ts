@@ -70,14 +70,14 @@ test.for([
     await bridge.close()
     await space.close()
   })
-  const progress: unknown[] = []
-  ana.on('envelope', ({ payload }) => 'method' in payload && progress.push(payload))
-  const onProgress = () => {}
-  const { content, data } = await ana.call('files/echo', parseExact(numbers) as object, { onProgress })
+  const logged: unknown[] = []
+  ana.on('envelope', ({ payload }) => void logged.push(payload))
+  const args = parseExact(numbers) as object
+  const { content, data } = await ana.call('files/echo', args, { onProgress: () => {} })
   expect(content).toEqual([{ type: 'text', text: numbers }])
   expect(stringifyExact(data)).toBe(numbers)
-  const { envelopes } = await ana.http.readLogPage({ kind: 'mcp.request', limit: 10 })
-  expect(stringifyExact(envelopes)).toContain(`"arguments":${numbers}`)
-  const sent = String(stringifyExact(progress))
-  if (sent.includes('notifications/progress')) expect(sent).toContain('"progress":0.50,"total":1.0')
+  const text = stringifyExact(logged)
+  expect(text).toContain(`"arguments":${numbers}`)
+  expect(text).toContain(`"structuredContent":${numbers}`)
+  if (text.includes('notifications/progress')) expect(text).toContain('"progress":0.50,"total":1.0')
 })

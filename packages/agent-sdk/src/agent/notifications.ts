@@ -1,4 +1,4 @@
-import { type EnvelopeOf, Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import { copyNumberTexts, type EnvelopeOf, Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { Draft } from '../client/types.js'
 
@@ -55,7 +55,7 @@ export class RequestNotifications {
     if (method === progressMethod) {
       const progressToken = getProgressToken(request)
       if (progressToken === undefined) return
-      this.#getQueue(request).progress = { method, params: { ...params, progressToken } }
+      this.#getQueue(request).progress = { method, params: copyNumberTexts({ ...params, progressToken }, params ?? {}) }
     } else this.#append(this.#getQueue(request), { method, ...(params !== undefined && { params }) })
     this.#flush()
   }
