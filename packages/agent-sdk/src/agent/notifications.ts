@@ -55,7 +55,10 @@ export class RequestNotifications {
     if (method === progressMethod) {
       const progressToken = getProgressToken(request)
       if (progressToken === undefined) return
-      this.#getQueue(request).progress = { method, params: copyNumberTexts({ ...params, progressToken }, params ?? {}) }
+      this.#getQueue(request).progress = {
+        method,
+        params: copyNumberTexts({ ...params, progressToken }, params ?? {}),
+      }
     } else this.#append(this.#getQueue(request), { method, ...(params !== undefined && { params }) })
     this.#flush()
   }

@@ -41,8 +41,8 @@ interface Sent extends Attempt {
   readonly isRepeated: boolean
   /** Whether the server has sent anything about it: then it is being carried out. */
   hasNews: boolean
-  /** The answer as it was read: the SDK's reading of it changes large numbers. */
-  answer: JSONRPCMessage | undefined
+  /** Messages of its reply that the SDK reads next: its reading changes large numbers. */
+  readonly unread: JSONRPCMessage[]
   /** It is sent again, and the end of this reply means nothing. */
   isReplaced: boolean
   /** From where on the stream of its reply was last resumed. */
@@ -96,10 +96,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
         maxBytes: MAX_BYTES,
         asked: getSent()?.id,
         onFault: (fault) => transport.onfault?.(fault),
-        onAnswer: (answer) => {
-          const sent = getSent()
-          if (sent !== undefined) sent.answer = answer
-        },
+        onMessage: (message) => void getSent()?.unread.push(message),
       }),
   })
   const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
@@ -108,7 +105,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     const sent = getSent()
     const isError = isAnswerTo(sent, message) && 'error' in message
     if (isError && isSessionError(sent, message)) repeat(sent)
-    else transport.onmessage?.(isAnswerTo(sent, message) ? (sent.answer ?? message) : message)
+    else transport.onmessage?.(takeExact(sent, message))
     if (sent !== undefined) sent.hasNews = true
   }
   inner.onerror = (error) => {
@@ -195,7 +192,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       sessionId,
       isRepeated,
       hasNews: false,
-      answer: undefined,
+      unread: [],
       isReplaced: false,
       lastEventId: null,
     }
@@ -252,6 +249,14 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
 
 const isAnswerTo = (sent: Sent | undefined, message: JSONRPCMessage): sent is Sent =>
   sent !== undefined && !('method' in message) && message.id === sent.id
+
+/** The message with the digits of its numbers. The SDK leaves out messages that it does not know. */
+function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMessage {
+  const isSame = (each: JSONRPCMessage): boolean =>
+    ['id', 'method'].every((name) => Reflect.get(each, name) === Reflect.get(message, name))
+  const at = sent?.unread.findIndex(isSame) ?? -1
+  return sent?.unread.splice(0, at + 1).at(-1) ?? message
+}
 
 /** Statuses about the caller, not the request. */
 const personal = [401, 403]

@@ -9,8 +9,8 @@ interface BodyOptions {
   /** The request that this is the reply to. */
   readonly asked: RequestId | undefined
   readonly onFault: (fault: Fault) => void
-  /** Receives the answer to `asked` as it was read. */
-  readonly onAnswer: (answer: JSONRPCMessage) => void
+  /** Receives each message before it is handed on. */
+  readonly onMessage: (message: JSONRPCMessage) => void
 }
 
 /** Has the messages of a response read as those of a command are: the SDK gets what it can read, and none that is too long. */
@@ -41,11 +41,9 @@ function rewriteJson(text: string, options: BodyOptions): string {
 }
 
 /** The messages that can be read, as JSON; `undefined`: the text is one, as it stands. */
-function rewriteMessages(text: string, { asked, onFault, onAnswer }: BodyOptions): string[] | undefined {
+function rewriteMessages(text: string, { asked, onFault, onMessage }: BodyOptions): string[] | undefined {
   const readings = readMessages(text, asked)
-  for (const reading of readings)
-    if ('message' in reading && !('method' in reading.message) && reading.message.id === asked)
-      onAnswer(reading.message)
+  for (const reading of readings) if ('message' in reading) onMessage(reading.message)
   const [only, ...more] = readings
   if (more.length === 0 && only !== undefined && 'message' in only && !only.isChanged) return undefined
   return readings.flatMap((reading) => {
