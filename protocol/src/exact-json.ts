@@ -10,7 +10,7 @@ const numberTexts = new WeakMap<object, NumberTexts>()
 
 /** Finds every text with an inexact number, and some others: a number may also stand in a string. */
 const mayBeInexact =
-  /(?:^|[:,[\s])-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?![\d.])|\d+(?:\.\d+)?[eE][+\-\d]|0(?![\d.])(?<=-0))/
+  /(?:^|[:,[])\s*-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|(?<=-)0(?![\d.]))[\d.eE+-]*\s*(?:[,}\]]|$)/
 
 /** Strings are unrolled, so that long ones need no deep stack. */
 const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
