@@ -2,6 +2,7 @@ import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
+import { readNumber } from './message-id.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
@@ -121,10 +122,10 @@ export function createCalls(name: string, send: Send): Calls {
     return method === 'notifications/progress' || about !== NO_ID
   }
 
-  /** Of a request that was sent, waiting or not. Some servers give ids back as text. */
+  /** Of a request that was sent, waiting or not. */
   const getOwnId = (id: unknown): number => {
-    const own = typeof id === 'string' && /^\d{4,16}$/.test(id) ? Number(id) : id
-    return typeof own === 'number' && own >= FIRST_ID && own < nextId ? own : NO_ID
+    const own = readNumber(id)
+    return own !== undefined && own >= FIRST_ID && own < nextId ? own : NO_ID
   }
 
   return {

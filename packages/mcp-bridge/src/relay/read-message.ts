@@ -77,8 +77,8 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
   const id = value.id ?? asked
   const hasError = error !== undefined && error !== null
   const hasNothing = result === undefined && !hasError
-  // Loggers write objects with an id, too.
-  if (hasNothing && jsonrpc !== '2.0') return { problem: 'it has no method, result or error' }
+  if (jsonrpc !== '2.0' && (hasNothing || isLogLine(value)))
+    return { problem: 'it has no jsonrpc, and is no answer without it' }
   if (!isId(id)) return describeMember('/id', id)
   const members = replace(value, {
     jsonrpc: '2.0',
@@ -90,6 +90,12 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
   })
   return { members, responseTo: id }
 }
+
+/** Loggers write objects with an id, a result or an error, too; MCP's results are objects, and stand beside nothing else. */
+const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
+  Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||
+  (!isObject(result) && result !== undefined && result !== null) ||
+  (!isObject(error) && typeof error !== 'string' && error !== undefined && error !== null)
 
 /** JSON-RPC's own code. */
 const internalError = -32603
