@@ -74,7 +74,9 @@ async function launch(
   }).catch((error: unknown) => log(`stderr could not be read: ${getErrorMessage(error)}`))
   const transport = childTransport(child)
   try {
-    return await openRelay({ name, transport, mode, startTimeoutMs, signal, ...handlers, onWarning: log })
+    const { callMs } = options
+    const how = { name, transport, mode, startTimeoutMs, callMs, signal, ...handlers, onWarning: log }
+    return await openRelay(how)
   } catch (error) {
     await child.close()
     const end = isClosed(error) ? (await transport.ended).reason : describeFailure(error)
