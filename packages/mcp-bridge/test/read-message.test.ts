@@ -4,7 +4,7 @@ import { readInitializeResult } from '../src/relay/initialize-result.js'
 import { readMessages } from '../src/relay/read-message.js'
 
 const read = (text: string, asked?: number) =>
-  readMessages(text, asked).map((reading) => ('message' in reading ? reading.message : reading.fault))
+  readMessages(text, { asked }).map((reading) => ('message' in reading ? reading.message : reading.fault))
 
 describe('a message is read as what it means for certain', () => {
   test.for([

@@ -133,7 +133,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
   return envelope
 }
 
-type Request = EnvelopeOf<typeof Kind.mcpRequest>
+type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
 /** Frames of requests whose JSON-RPC id is a number, while the requests are kept. */
 const numbered = new WeakMap<object, string>()

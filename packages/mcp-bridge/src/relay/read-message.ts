@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { isObject, markReplaced } from '@meup/folds'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 
 /** Nesting of objects and arrays. A space takes far less; more could overflow the stack of what walks through it. */
@@ -26,12 +26,18 @@ export type Reading =
   | { readonly message: JSONRPCMessage; readonly isChanged: boolean }
   | { readonly fault: Fault }
 
+export interface HowToRead {
+  /** The request that a response without an id can only be for. */
+  readonly asked?: RequestId | undefined
+  /** Whether the text had bytes that are no UTF-8; a result says so. */
+  readonly isReplaced?: boolean
+}
+
 /**
  * Reads a message of a foreign program, or a batch. What means one thing for certain is read as that: `null` as an absent member,
- * a message without `jsonrpc`, an error that is a string. The rest stays as it is. `asked`: the request that a response without
- * an id can only be for.
+ * a message without `jsonrpc`, an error that is a string. The rest stays as it is.
  */
-export function readMessages(text: string, asked?: RequestId): Reading[] {
+export function readMessages(text: string, { asked, isReplaced = false }: HowToRead = {}): Reading[] {
   const quoted = text.slice(0, maxTextChars).toWellFormed()
   const parsed = parse(text)
   if ('problem' in parsed) return [{ fault: { ...parsed, text: quoted } }]
@@ -39,9 +45,9 @@ export function readMessages(text: string, asked?: RequestId): Reading[] {
   const all: readonly unknown[] = Array.isArray(value) && value.length > 0 ? value : [value]
   return all.map((each) => {
     const read = readMessage(each, asked)
-    return 'problem' in read
-      ? { fault: { ...read, text: quoted } }
-      : { ...read, isChanged: read.message !== value }
+    if ('problem' in read) return { fault: { ...read, text: quoted } }
+    const message = isReplaced && 'result' in read.message ? markReplaced(read.message) : read.message
+    return { message, isChanged: message !== value }
   })
 }
 
