@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type AnyEnvelope, type Proposal, ProtocolError, type SpaceClient } from '@meup/agent-sdk'
+import { respond } from '@meup/agent-sdk/internal'
 import { correlations, Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
 
 /** A call of one of the agent's own tools, as it goes to the log. */
@@ -25,8 +26,6 @@ interface Open {
   readonly proposal: Proposal
   settle(decision: Decision): void
 }
-
-const internalError = -32603
 
 /**
  * Has the space decide what the agent may do: by its capabilities, otherwise by whoever may make the call [MEUP-4.17]. What is
@@ -150,19 +149,8 @@ export class Approvals {
   }
 
   async #respond(id: string, call: OwnCall): Promise<void> {
-    const { context } = call
-    const send = (payload: McpResponsePayload): Promise<unknown> =>
-      this.#space.sendPaced({
-        kind: Kind.mcpResponse,
-        to: [this.#space.id],
-        correlationId: id,
-        context,
-        payload: { jsonrpc: '2.0', id, ...payload },
-      })
-    const result = await call.result
-    await send(result).catch((error: unknown) =>
-      send({ error: { code: internalError, message: `the result was refused: ${getMessage(error)}` } }),
-    )
+    const { context, payload } = this.#createRequest(call, id)
+    await respond(this.#space, { id, from: this.#space.id, context, payload }, await call.result)
   }
 
   #createRequest(call: OwnCall, id: string, correlationId?: string) {

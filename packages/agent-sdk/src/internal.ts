@@ -8,6 +8,7 @@
 export { dialWs } from './adapters/ws.js'
 export type { LiveText } from './agent/deltas.js'
 export { quoteFurtherLines } from './agent/frame-message.js'
+export { respond } from './agent/respond.js'
 export type { RunAgentOptions } from './agent/run-agent.js'
 export { ThoughtStream } from './agent/thought-stream.js'
 export { abortTurn } from './agent/turns.js'

@@ -287,7 +287,9 @@ describe('bad input', () => {
     bot.tool('read', {}, () => 'x'.repeat(5 * 1024 * 1024))
     expect(await rejection(bot.call('me/read'))).toMatchObject({
       name: 'ToolError',
-      message: expect.stringMatching(/^The result has 52\d+ bytes and is too large for this space\. /),
+      message: expect.stringMatching(
+        /^The tool has run\. Its result has 52\d+ bytes and is too large for this space\. /,
+      ),
     })
   })
 

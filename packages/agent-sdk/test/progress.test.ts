@@ -2,7 +2,7 @@ import type { SpaceClient, ToolContext } from '@meup/agent-sdk'
 import type { Progress } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
@@ -27,6 +27,38 @@ const isProgress = (envelope: AnyEnvelope): boolean =>
   envelope.kind === 'mcp.request' && envelope.payload.method === 'notifications/progress'
 
 describe('progress', () => {
+  test('begins the time anew that its caller waits', async () => {
+    await using here = await couple()
+    let begun = (_context: ToolContext): void => {}
+    const working = new Promise<ToolContext>((resolve) => {
+      begun = resolve
+    })
+    works(here.files, (context) => {
+      begun(context)
+      return new Promise(() => {})
+    })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let onReport = (): void => {}
+    const settled = vi.fn()
+    const call = here.ana.call('files/work', {}, { timeoutMs: 60_000, onProgress: () => onReport() })
+    call.then(settled, settled)
+    const { progress, signal } = await working
+    for (let value = 1; value <= 5; value++) {
+      await vi.advanceTimersByTimeAsync(59_000)
+      const reported = new Promise<void>((resolve) => {
+        onReport = resolve
+      })
+      progress(value)
+      await reported
+    }
+    expect(settled).not.toHaveBeenCalled()
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await vi.advanceTimersByTimeAsync(60_000)
+    await expect(call).rejects.toMatchObject({ code: 'timeout' })
+    await aborted
+  })
+
   test('is told to the asker as it is reported, before the result', async () => {
     await using here = await couple()
     works(here.files, ({ progress }) => {

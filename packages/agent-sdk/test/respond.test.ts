@@ -21,7 +21,7 @@ describe('an answer that cannot be sent', () => {
     [
       'is refused in many words',
       [JSON.parse(`{"${key}": {"__proto__": 1}}`) as object],
-      /^the response was refused: a key __proto__ at \/payload/,
+      /^the tool has run; its result cannot be sent: a key __proto__ at \/payload/,
     ],
   ])('because it %s is an error, and a short one', async (_, content, reason) => {
     await using space = await createTestSpace({ participants })

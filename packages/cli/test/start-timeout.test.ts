@@ -24,3 +24,24 @@ test.each([
 ])('%s is a mistake', (participant) => {
   expect(() => parse(participant)).toThrow(/space\.yaml:4:/)
 })
+
+test.each([
+  ['{ kind: mcp, command: npx }', undefined],
+  ['{ kind: mcp, command: npx, limits: { callMs: 7200000 } }', 7_200_000],
+  ['{ kind: mcp, url: "https://tools.example/mcp", limits: { callMs: 1 } }', 1],
+])('a call of %s may take %s ms without progress', (participant, ms) => {
+  expect(parse(participant)).toHaveProperty('kind', 'mcp')
+  expect(parse(participant)).toEqual(
+    ms === undefined
+      ? expect.not.objectContaining({ callMs: expect.anything() })
+      : expect.objectContaining({ callMs: ms }),
+  )
+})
+
+test.each([
+  '{ kind: mcp, command: npx, limits: { callMs: 0 } }',
+  '{ kind: mcp, command: npx, limits: { callMs: 5m } }',
+  '{ kind: process, command: node, limits: { callMs: 1000 } }',
+])('%s is a mistake', (participant) => {
+  expect(() => parse(participant)).toThrow(/space\.yaml:4:.*callMs/)
+})

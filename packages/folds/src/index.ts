@@ -19,6 +19,7 @@ export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
 export { inertMarkdown } from './markdown.js'
 export * from './mcp/calls.js'
+export { hasHalfCharacter, markReplaced } from './mcp/changed.js'
 export {
   type ExactText,
   exactText,

@@ -219,7 +219,7 @@ describe('a result that the space does not take', () => {
       const { content, isError } = result as { content: { text: string }[]; isError: boolean }
       expect(isError).toBe(true)
       const [, bytes, limit, beginning = ''] =
-        /^The result has (\d+) bytes .* A response may have (\d+)\. .*\n\n(.*)$/.exec(
+        /^The tool has run\. Its result has (\d+) bytes .* A response may have (\d+)\. .*\n\n(.*)$/.exec(
           content[0]?.text ?? '',
         ) ?? []
       expect(Number(bytes)).toBeGreaterThan(size)
@@ -261,7 +261,7 @@ describe('a result that the space does not take', () => {
     expect(error).toBeInstanceOf(ToolError)
     expect(error).toMatchObject({
       code: -32603,
-      message: expect.stringMatching(/^the response was refused: /),
+      message: expect.stringMatching(/^the tool has run; its result cannot be sent: /),
     })
     expect(error).toMatchObject({ message: expect.stringMatching(reason) })
     expect(await ana.request('files', 'tools/call', line('{"fine":true}'))).toEqual({ fine: true })
@@ -270,13 +270,55 @@ describe('a result that the space does not take', () => {
 
   test('but half a character is sent as U+FFFD, wherever it stands', async () => {
     const { ana } = await bridged()
+    const _meta = '"_meta":{"meup/changed":"characters that are not Unicode were replaced"}'
     const results = [
-      ['{"content":[{"type":"text","text":"a \\ud83d"}]}', '{"content":[{"type":"text","text":"a \ufffd"}]}'],
-      ['{"\\udc00":["\\ud83d\\ud83d\\ude00"]}', '{"\ufffd":["\ufffd😀"]}'],
+      [
+        '{"content":[{"type":"text","text":"a \\ud83d"}]}',
+        `{"content":[{"type":"text","text":"a \ufffd"}],${_meta}}`,
+      ],
+      ['{"\\udc00":["\\ud83d\\ud83d\\ude00"],"_meta":null}', `{"\ufffd":["\ufffd😀"],${_meta}}`],
       ['{"path":"C:\\\\udata\\\\ud83d"}', '{"path":"C:\\\\udata\\\\ud83d"}'],
     ] as const
     for (const [given, expected] of results)
       expect(await ana.request('files', 'tools/call', line(given))).toEqual(JSON.parse(expected))
+  })
+
+  test('and so are bytes that are no UTF-8, over stdio and over HTTP', async () => {
+    const content = [{ type: 'text', text: 'caf\ufffd' }]
+    const expected = { content, _meta: { 'meup/changed': 'characters that are not Unicode were replaced' } }
+    const result = '{"content":[{"type":"text","text":"caf\xe9"}]}'
+    const overStdio = await bridged()
+    const params = { name: 'raw', arguments: { latin1: `{"jsonrpc":"2.0","id":$ID,"result":${result}}` } }
+    expect(await overStdio.ana.request('files', 'tools/call', params)).toEqual(expected)
+    for (const type of ['application/json', 'text/event-stream']) {
+      const server = await serveHttp('sessions')
+      const { ana } = await bridged({ name: 'files', url: server.url })
+      server.interposeOn(async (request) => {
+        if (request.method !== 'POST') return undefined
+        const { id } = (await request.clone().json()) as { id: number }
+        const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+        const body = Buffer.from(type === 'text/event-stream' ? `data: ${message}\n\n` : message, 'latin1')
+        return new Response(new Uint8Array(body), { headers: { 'content-type': type } })
+      })
+      expect(await ana.request('files', 'tools/call', { name: 'add' })).toEqual(expected)
+    }
+  })
+
+  test('and half a character in progress, a log message or an error, which says nothing of it', async () => {
+    const { ana } = await bridged()
+    const half = '\\ud83d'
+    const report = `"method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":1,"message":"${half}"}`
+    const log = `"method":"notifications/message","params":{"level":"info","data":"${half}"}`
+    const error = `"id":$ID,"error":{"code":5,"message":"no ${half}","data":{"${half}":1}}`
+    const lines = [report, log, error].map((each) => `{"jsonrpc":"2.0",${each}}`).join('\n')
+    const heard: unknown[] = []
+    const options = {
+      onProgress: (progress: Progress) => heard.push(progress.message),
+      onNotification: ({ params }: { params?: { data?: unknown } }) => heard.push(params?.data),
+    }
+    const asking = ana.request('files', 'tools/call', { name: 'line', arguments: { line: lines } }, options)
+    await expect(asking).rejects.toMatchObject({ code: 5, message: 'no \ufffd', data: { '\ufffd': 1 } })
+    expect(heard).toEqual(['\ufffd', '\ufffd'])
   })
 
   test('and so does a request: it never leaves', async () => {

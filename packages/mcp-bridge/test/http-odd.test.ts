@@ -112,3 +112,37 @@ test('a reply whose stream is cut again and again is resumed where it was', asyn
   expect(await relay.request(call('add'))).toMatchObject({ result: { fine: true } })
   expect(resumedFrom).toEqual(['first', 'first', 'first'])
 })
+
+test('a reply whose stream is cut five times, and nothing comes, fails with a sentence; the next call goes on', async () => {
+  const server = await serveHttp('sessions')
+  const { relay } = await relayTo(server)
+  let resumed = 0
+  server.interposeOn((request) => {
+    if (request.headers.get('last-event-id') !== null) resumed++
+    else if (request.method !== 'POST') return undefined
+    return events(resumed === 0 ? 'id: first\nretry: 0\ndata:\n\n' : ': nothing yet\n\n')
+  })
+  expect(await relay.request(call('add'))).toMatchObject({
+    id: 7,
+    error: { code: -32000, message: expect.stringMatching(/was cut 5 times/) },
+  })
+  expect(resumed).toBe(4)
+  server.interposeOn(() => undefined)
+  expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')
+})
+
+test('a reply whose stream is cut more often is resumed as long as something comes', async () => {
+  const server = await serveHttp('sessions')
+  const { relay } = await relayTo(server)
+  let [asked, resumed] = [0, 0]
+  const log = (n: number) =>
+    `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":${n}}}`
+  server.interposeOn(async (request) => {
+    if (request.headers.get('last-event-id') !== null)
+      return events(++resumed === 8 ? `data: ${message(asked)}\n\n` : `data: ${log(resumed)}\n\n`)
+    if (request.method !== 'POST') return undefined
+    asked = ((await request.clone().json()) as { id: number }).id
+    return events('id: first\nretry: 0\ndata:\n\n')
+  })
+  expect(await relay.request(call('add'))).toMatchObject({ result: { fine: true } })
+})

@@ -4,7 +4,7 @@ import { readInitializeResult } from '../src/relay/initialize-result.js'
 import { readMessages } from '../src/relay/read-message.js'
 
 const read = (text: string, asked?: number) =>
-  readMessages(text, asked).map((reading) => ('message' in reading ? reading.message : reading.fault))
+  readMessages(text, { asked }).map((reading) => ('message' in reading ? reading.message : reading.fault))
 
 describe('a message is read as what it means for certain', () => {
   test.for([
@@ -71,7 +71,7 @@ describe('a message that cannot be read', () => {
     ['\0\0{}', { problem: expect.stringContaining('NUL') }],
     ['null', { problem: 'it is no object but null' }],
     ['[]', { problem: 'it is no object but an array' }],
-    ['{"level":30,"id":1000,"msg":"hi"}', { problem: 'it has no method, result or error' }],
+    ['{"level":30,"id":1000,"msg":"hi"}', { problem: 'it has no jsonrpc, and is no answer without it' }],
     ['{"jsonrpc":"2.0","id":{},"result":1}', { problem: '/id is an object', kind: '/id' }],
     ['{"jsonrpc":"2.0","result":1}', { problem: '/id is missing', kind: '/id' }],
     ['{"jsonrpc":"2.0","method":5}', { problem: '/method is 5', kind: '/method' }],

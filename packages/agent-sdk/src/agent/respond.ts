@@ -1,22 +1,26 @@
+import { hasHalfCharacter, markReplaced } from '@meup/folds'
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError, stringifyExact } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { createResponse } from '../client/frames.js'
 
-type Request = EnvelopeOf<typeof Kind.mcpRequest>
+type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'from' | 'context' | 'payload'>
 
 /** Characters of a refusal that are sent to the asker: it may quote what was refused. */
 const maxReasonChars = 500
 
 export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 
-/** Answers a request. If the gateway refuses the result, an error is sent, so that the asker does not wait for its timeout. */
+/**
+ * Answers a request. A result with half of a character says that this was replaced. If the gateway refuses the result, an error is
+ * sent, so that the asker does not wait for its timeout.
+ */
 export async function respond(
   space: Pick<BaseClient, 'sendPaced'>,
   request: Request,
   answer: McpResponsePayload,
 ): Promise<void> {
-  const { id, from, context, payload } = request
+  const { id, from, context } = request
   const send = (response: McpResponsePayload): Promise<unknown> =>
     space.sendPaced({
       kind: Kind.mcpResponse,
@@ -26,18 +30,21 @@ export async function respond(
       payload: createResponse(request, response),
     })
   try {
-    await send(answer)
+    await send(hasHalfCharacter(answer.result) ? markReplaced(answer) : answer)
   } catch (error) {
     if (!canReplyWithError(error)) throw error
     const refused = (): Promise<unknown> => {
       const reason = getErrorMessage(error).slice(0, maxReasonChars).toWellFormed()
-      return send(failure(internalError, `the response was refused: ${reason}`))
+      const what = isCall(request) ? 'the tool has run; its result' : 'the answer'
+      return send(failure(internalError, `${what} cannot be sent: ${reason}`))
     }
-    const excerpt = isTooLarge(error) && createExcerpt(payload.method, answer, error)
+    const excerpt = isTooLarge(error) && createExcerpt(request, answer, error)
     if (excerpt) await send(excerpt).catch(refused)
     else await refused()
   }
 }
+
+const isCall = ({ payload }: Request): boolean => payload.method === 'tools/call'
 
 const isTooLarge = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError && error.code === 'payload_too_large'
@@ -60,17 +67,18 @@ const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
  * its text. A tool's result becomes a result that says `isError`, so that a model reads it; any other an error of JSON-RPC.
  */
 function createExcerpt(
-  method: string,
+  request: Request,
   { result, error }: McpResponsePayload,
   { details }: ProtocolError,
 ): McpResponsePayload | undefined {
   if (result === undefined || error !== undefined) return undefined
   const bytes = details.bytes ?? encoder.encode(JSON.stringify(result)).length
   const limit = typeof details.maxBytes === 'number' ? ` A response may have ${details.maxBytes}.` : ''
-  const summary = `The result has ${bytes} bytes and is too large for this space.${limit}`
+  const what = isCall(request) ? 'The tool has run. Its result' : 'The result'
+  const summary = `${what} has ${bytes} bytes and is too large for this space.${limit}`
   const beginning = truncateUtf8(getText(result), maxExcerptBytes)
   const text = beginning === '' ? summary : `${summary} Its text begins:\n\n${beginning}`
-  return method === 'tools/call'
+  return isCall(request)
     ? { result: { content: [{ type: 'text', text }], isError: true } }
     : { error: { code: internalError, message: summary, data: { text: beginning } } }
 }

@@ -17,6 +17,7 @@ import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
 import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
+import { GoneAskers } from './gone-askers.js'
 import {
   listChangedMethod,
   type Notification,
@@ -74,6 +75,13 @@ export class Tools implements ClientHandler {
   #cancelListing: (() => void) | undefined
   /** Who has read the list, with what they asked: they get a notification when it changes. */
   readonly #readers = new Map<string, Request>()
+  readonly #gone = new GoneAskers({
+    isAsking: (id) => [...this.#running.values()].some(({ request }) => request.from === id),
+    onGone: (isGone) => {
+      for (const { request, abort } of this.#running.values())
+        if (isGone(request)) abort.abort('its caller has gone')
+    },
+  })
   #willNotify = false
   #willRelease = false
   #fallback: Fallback | undefined
@@ -134,6 +142,7 @@ export class Tools implements ClientHandler {
   }
 
   onClose(): void {
+    this.#gone.onClose()
     this.#cancelListing?.()
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
@@ -167,12 +176,14 @@ export class Tools implements ClientHandler {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
+    this.#gone.onEnvelope(envelope)
     if (this.#requests.isNotification(envelope) || isAboutCall(envelope)) return
     for (const request of this.#replayed.onEnvelope(envelope)) this.#onRequest(request)
     if (this.#replayed.isHolding) this.#onHeld()
   }
 
   onWelcome(welcome: WelcomePayload): void {
+    this.#gone.onWelcome(welcome)
     const isHuman = welcome.participants.some(({ id, kind }) => id === this.#space.id && kind === 'human')
     if (isHuman) this.#replayed.allow(() => true)
     for (const request of this.#replayed.onWelcome(welcome)) this.#onRequest(request)

@@ -86,7 +86,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
   return value as unknown as AnyEnvelope
 }
 
-type Request = EnvelopeOf<typeof Kind.mcpRequest>
+type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
 /** Puts the JSON-RPC id of a request before what it is answered, with the digits that were sent [MEUP-13.9]. */
 export function createResponse({ id, payload }: Request, outcome: object): object {

@@ -1,4 +1,4 @@
-import { findEnded, getNamed, isAnswerTo, isElicitation, programEndedText } from '@meup/folds'
+import { findEnded, getNamed, isAnswerTo, isElicitation, isObject, programEndedText } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -112,11 +112,13 @@ export class Requests implements ClientHandler {
   #onNotification(envelope: EnvelopeOf<typeof Kind.mcpRequest>): void {
     const { from, payload } = envelope
     const isProgress = payload.method === 'notifications/progress'
-    for (const { request, to } of this.#correlated(envelope)) {
+    for (const { request, waiter, to } of this.#correlated(envelope)) {
       if (!to.includes(from)) continue
       const progress = isProgress ? readProgress(payload.params, request.token) : undefined
-      if (progress !== undefined) request.onProgress?.(progress)
-      else if (!isProgress) request.onNotification?.(payload)
+      if (progress !== undefined) {
+        waiter.allowMore(0)
+        request.onProgress?.(progress)
+      } else if (!isProgress) request.onNotification?.(payload)
     }
   }
 }
@@ -139,10 +141,17 @@ function readProgress(params: Record<string, unknown> | undefined, token: string
 
 /** The result of a JSON-RPC response; throws `ToolError` for its error. */
 export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
-  if (error === undefined) return result ?? {}
+  if (error === undefined || error === null) return readResult(result)
   // The gateway does not check this member.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
   throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
+}
+
+/** MCP's results are objects; some servers give a text. */
+function readResult(result: unknown): Record<string, unknown> {
+  if (isObject(result)) return result
+  if (result === undefined || result === null) return {}
+  return { content: [{ type: 'text', text: typeof result === 'string' ? result : JSON.stringify(result) }] }
 }
 
 interface ExpectedReply {

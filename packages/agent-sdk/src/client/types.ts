@@ -89,7 +89,7 @@ export type OnElicitation = (
   signal: AbortSignal,
 ) => Promise<ElicitResult>
 
-/** `timeoutMs` limits the wait for the response. */
+/** `timeoutMs` limits the wait for the response; with `onProgress`, each report of the callee starts it anew. */
 export interface CallOptions extends WaitOptions {
   readonly context?: string
   readonly correlationId?: string

@@ -16,7 +16,7 @@ export interface Waiter<Value> {
 }
 
 export interface TimedWaiter<Value> extends Waiter<Value> {
-  /** Waits so much longer than `timeoutMs`, from now on. */
+  /** Waits so much longer than `timeoutMs`, from now on, unless it was to wait even longer. */
   allowMore(ms: number): void
 }
 
@@ -38,7 +38,9 @@ export function wait<Value>(
     }
     const waiter: TimedWaiter<Value> = {
       allowMore(ms) {
+        if (performance.now() + timeoutMs + ms <= until) return
         cancel()
+        until = performance.now() + timeoutMs + ms
         cancel = setLongTimeout(timeoutMs + ms, late)
       },
       resolve: (value) => {
@@ -54,6 +56,7 @@ export function wait<Value>(
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
     let cancel = setLongTimeout(timeoutMs, late)
+    let until = performance.now() + timeoutMs
     const endListening = onAbort(signal, aborted)
     begin(waiter)
     if (signal?.aborted) aborted()

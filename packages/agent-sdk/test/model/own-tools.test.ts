@@ -154,7 +154,9 @@ describe('bad input', () => {
     const large = tool('read', {}, () => 'x'.repeat(5 * 1024 * 1024))
     await using here = await stage(asking('bot__read'), { tools: [large] })
     expect(await here.ask()).toBe('Done.')
-    expect(results(here)).toMatch(/The result has 52\d+ bytes and is too large for this space/)
+    expect(results(here)).toMatch(
+      /The tool has run\. Its result has 52\d+ bytes and is too large for this space/,
+    )
   })
 
   test('one with a schema of 100 KiB is left out, and reported once', async () => {

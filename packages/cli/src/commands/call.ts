@@ -19,7 +19,7 @@ export function addCall(program: Command): void {
     .argument('<tool>', 'participant/tool')
     .argument('[arguments]', 'JSON object', '{}')
     .option('--why <rationale>', 'why, for everyone to read')
-    .option('--timeout <seconds>', 'how long to wait for the result (default: 60)')
+    .option('--timeout <seconds>', 'how long to wait for the result, or for progress (default: 60)')
     .option(
       '--approval-timeout <seconds>',
       'how long what you may only propose waits (default: --timeout, or 600)',
@@ -41,6 +41,7 @@ export function addCall(program: Command): void {
           ...(flags.why && { why: flags.why }),
           signal: interruption.signal,
           ...(onElicitation && { onElicitation }),
+          onProgress: () => {}, // Asks for progress, which starts --timeout anew.
           onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
         })
         const result = { content, ...(data !== undefined && { structuredContent: data }) }

@@ -70,13 +70,18 @@ interface StartLimit {
   readonly startTimeoutMs: number
 }
 
+interface CallLimit {
+  /** Milliseconds that a call may take without an answer or progress; absent = the usual time. */
+  readonly callMs?: number
+}
+
 /** An MCP server over stdio. */
-export interface McpProgram extends Command, StartLimit {
+export interface McpProgram extends Command, StartLimit, CallLimit {
   readonly kind: 'mcp'
 }
 
 /** An MCP server over HTTP. */
-export interface RemoteProgram extends StartLimit {
+export interface RemoteProgram extends StartLimit, CallLimit {
   readonly kind: 'mcp'
   readonly url: string
   /** Sent with each request; may contain secrets. */
@@ -198,7 +203,7 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
   const startTimeoutMs = parseDuration(startTimeout ?? defaultStartTimeout)
   if ('url' in participant) {
     const { url, headers = {} } = participant
-    return { kind: 'mcp', url, headers, startTimeoutMs }
+    return { kind: 'mcp', url, headers, startTimeoutMs, ...toCallLimit(participant) }
   }
   const { args = [], cwd = '.', env = {} } = participant
   const common = {
@@ -207,13 +212,18 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
     cwd: resolve(directory, cwd),
     env,
   }
-  if (participant.kind === 'mcp') return { kind: 'mcp', ...common, startTimeoutMs }
+  if (participant.kind === 'mcp')
+    return { kind: 'mcp', ...common, startTimeoutMs, ...toCallLimit(participant) }
   const { restart = 'on-failure', watch = true, transcript } = participant
   const settings = transcript === undefined ? {} : { MEUP_TRANSCRIPT: transcript }
   return {
     ...{ kind: 'process', ...common, env: { ...env, ...settings }, restart, watch },
     ...(startTimeout !== undefined && { startTimeoutMs }),
   }
+}
+
+function toCallLimit({ limits }: Extract<FileParticipant, { kind: 'mcp' }>): CallLimit {
+  return limits?.callMs === undefined ? {} : { callMs: limits.callMs }
 }
 
 /** What is not given is as the agent that is named has it. */

@@ -219,11 +219,17 @@ const codingAgent = {
   unasked: Type.Optional(oneOf('stop', 'report')),
 }
 
+/** Of an MCP server; beside its rates. */
+const serverLimits = {
+  limits: Type.Optional(map({ rates: Type.Optional(rates), callMs: Type.Optional(atLeast(1)) })),
+}
+
 const participant = byKind('one of human, agent, mcp, process, acp', [
   map({ kind: oneOf('human', 'agent'), ...common }),
   map({
     kind: oneOf('mcp'),
     ...common,
+    ...serverLimits,
     ...program,
     command: orUrl,
     url: refused('cannot stand beside command; keep one of them'),
@@ -232,6 +238,7 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
   map({
     kind: oneOf('mcp'),
     ...common,
+    ...serverLimits,
     ...started,
     url,
     headers: Type.Optional(headers),

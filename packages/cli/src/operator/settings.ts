@@ -83,6 +83,9 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
       name: [...path, 'capabilities'].join('.'),
     },
     ...(rates ? rateSettings([...path, 'limits', 'rates'], rates, say) : []),
+    ...(program?.kind === 'mcp' && program.callMs !== undefined
+      ? [say([...path, 'limits', 'callMs'], String(program.callMs))]
+      : []),
     ...['agent', 'command', 'args', 'url', 'cwd', 'mode', 'sessions', 'unasked'].flatMap(written),
     ...(program !== undefined && 'env' in program && Object.keys(program.env).length > 0
       ? [say([...path, 'env'], Object.keys(program.env).join(' '))]

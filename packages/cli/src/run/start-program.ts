@@ -72,6 +72,7 @@ async function startMcp(
     name: participant,
     signal,
     startTimeoutMs: program.startTimeoutMs,
+    ...(program.callMs !== undefined && { callMs: program.callMs }),
     ...('url' in program
       ? { url: program.url, headers: program.headers }
       : {

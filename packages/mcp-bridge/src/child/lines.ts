@@ -13,6 +13,8 @@ interface LineLimit {
   readonly onTooLong?: (head: string) => void
   /** Called at the end of a dropped line. What it returns stands in place of the line. */
   readonly onDropped?: (line: DroppedText) => string | undefined
+  /** Called before a line that had bytes which are no UTF-8. */
+  readonly onReplaced?: () => void
 }
 
 /**
@@ -21,12 +23,14 @@ interface LineLimit {
  * Only `\n` ends a line: U+2028 may stand inside JSON, where `node:readline` would cut.
  */
 export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimit): AsyncGenerator<string> {
-  const { maxBytes, longer, isPaced = false, onTooLong, onDropped } = limit
+  const { maxBytes, longer, isPaced = false, onTooLong, onDropped, onReplaced } = limit
   const line = new TextBuffer(maxBytes)
   function* take(): Generator<string> {
     const text = line.take()
     const kept = typeof text === 'string' ? text : onDropped?.(text)
-    if (kept !== undefined) yield trimLine(kept)
+    if (kept === undefined) return
+    if (line.isReplaced) onReplaced?.()
+    yield trimLine(kept)
   }
   function* add(part: Buffer): Generator<string> {
     let rest = part

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** Kept of a text that is too long, at its beginning and at its end, in bytes. */
 const maxExcerptBytes = 64 * 1024
 const firstCapacity = 4096
@@ -19,6 +21,7 @@ export class TextBuffer {
   #heldBytes = 0
   /** The beginning of a text that is too long; `#held` holds its end. */
   #head: Buffer | undefined
+  #isReplaced = false
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -36,6 +39,11 @@ export class TextBuffer {
   /** The beginning of a text that is too long. */
   get head(): string {
     return this.#head?.toString() ?? ''
+  }
+
+  /** Whether the text that was taken last had bytes that are no UTF-8: they are U+FFFD now. */
+  get isReplaced(): boolean {
+    return this.#isReplaced
   }
 
   add(part: Uint8Array): void {
@@ -74,6 +82,7 @@ export class TextBuffer {
     this.#heldBytes = 0
     this.#head = undefined
     if (this.#held.length > maxExcerptBytes) this.#held = Buffer.alloc(0) // A large text is an exception.
+    this.#isReplaced = head === undefined && !isUtf8(held)
     if (head === undefined) return held.toString('utf8')
     return { bytes, head: head.toString(), tail: held.subarray(-maxExcerptBytes).toString() }
   }

@@ -2,6 +2,7 @@ import { copyNumberTexts, type McpRequestPayload, type McpResponsePayload } from
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
+import { readNumber } from './message-id.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
@@ -11,7 +12,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** How long to wait for the response, in ms; default 300000. */
+  /** How long to wait for the response, or for progress of it, in ms; default: that of the server's calls. */
   readonly timeoutMs?: number
   /** Receives notifications about this request, with the progress token of the caller. */
   readonly onNotification?: (notification: McpRequestPayload) => void
@@ -49,8 +50,8 @@ interface Pending {
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
-/** Pending requests of many callers to the server called `name`. */
-export function createCalls(name: string, send: Send): Calls {
+/** Pending requests of many callers to the server called `name`. `callMs`: how long each may be without an answer or progress. */
+export function createCalls(name: string, callMs: number, send: Send): Calls {
   const pending = new Map<number, Pending>()
   const server = `the tool server "${name}"`
   let nextId = FIRST_ID
@@ -60,7 +61,7 @@ export function createCalls(name: string, send: Send): Calls {
 
   const exchange = (payload: McpRequestPayload, options: CallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
-      const { signal, timeoutMs = 300_000, onNotification, onElicitation } = options
+      const { signal, timeoutMs = callMs, onNotification, onElicitation } = options
       const id = nextId++
       const token = getProgressToken(payload)
       const reply = new AbortController()
@@ -117,14 +118,16 @@ export function createCalls(name: string, send: Send): Calls {
       return call !== undefined
     }
     const about = getOwnId(params?.progressToken ?? streamRequest)
-    pending.get(about)?.notify(notification)
+    const call = pending.get(about)
+    if (method === 'notifications/progress') call?.restartTimer()
+    call?.notify(notification)
     return method === 'notifications/progress' || about !== NO_ID
   }
 
-  /** Of a request that was sent, waiting or not. Some servers give ids back as text. */
+  /** Of a request that was sent, waiting or not. */
   const getOwnId = (id: unknown): number => {
-    const own = typeof id === 'string' && /^\d{4,16}$/.test(id) ? Number(id) : id
-    return typeof own === 'number' && own >= FIRST_ID && own < nextId ? own : NO_ID
+    const own = readNumber(id)
+    return own !== undefined && own >= FIRST_ID && own < nextId ? own : NO_ID
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client'
 import { dropNulls, readInitializeResult } from './initialize-result.js'
+import { findId } from './message-id.js'
 
 /** JSON-RPC's own code. */
 const internalError = -32603
@@ -41,9 +42,9 @@ export function createClientLink(outer: Transport, log: (line: string) => void):
   }
 
   const onResponse = (message: JSONRPCMessage & { id: RequestId }): boolean => {
-    const id = asked.has(message.id) ? message.id : Number(message.id)
-    const method = asked.get(id)
-    if (method === undefined) return false
+    const id = findId(asked, message.id)
+    const method = id === undefined ? undefined : asked.get(id)
+    if (id === undefined || method === undefined) return false
     asked.delete(id)
     transport.onmessage?.(
       method === 'initialize' ? readInitialize({ ...message, id }) : readOther({ ...message, id }),

@@ -74,7 +74,9 @@ async function launch(
   }).catch((error: unknown) => log(`stderr could not be read: ${getErrorMessage(error)}`))
   const transport = childTransport(child)
   try {
-    return await openRelay({ name, transport, mode, startTimeoutMs, signal, ...handlers, onWarning: log })
+    const { callMs } = options
+    const how = { name, transport, mode, startTimeoutMs, callMs, signal, ...handlers, onWarning: log }
+    return await openRelay(how)
   } catch (error) {
     await child.close()
     const end = isClosed(error) ? (await transport.ended).reason : describeFailure(error)
@@ -126,9 +128,12 @@ function childTransport(child: SupervisedChild): RelayTransport {
     end = resolve
   })
 
+  let isReplaced = false
   const deliver = (line: string) => {
+    const how = { isReplaced }
+    isReplaced = false
     if (line.trim() === '') return
-    for (const reading of readMessages(line)) {
+    for (const reading of readMessages(line, how)) {
       if ('message' in reading) transport.onmessage?.(reading.message)
       else transport.onfault?.(reading.fault)
     }
@@ -139,6 +144,9 @@ function childTransport(child: SupervisedChild): RelayTransport {
       longer: 'drop',
       isPaced: true,
       onTooLong: (head: string) => transport.onfault?.(createTooLong(head, MAX_MESSAGE_BYTES)),
+      onReplaced: () => {
+        isReplaced = true
+      },
       onDropped: (line: DroppedText) => {
         transport.onfault?.(readDropped(line, MAX_MESSAGE_BYTES))
         return undefined

@@ -1,6 +1,7 @@
 import type { McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 import type { OnElicitation } from './calls.js'
+import { findId } from './message-id.js'
 
 const method = 'elicitation/create'
 /** Questions of one server that are open at once; the rest are cancelled. */
@@ -16,7 +17,7 @@ export function createElicitations(
   send: (message: JSONRPCMessage) => Promise<void>,
   getHandler: (streamRequest: RequestId | undefined) => OnElicitation,
 ): Elicitations {
-  const open = new Map<unknown, AbortController>()
+  const open = new Map<RequestId, AbortController>()
 
   const answer = async (
     id: RequestId,
@@ -43,10 +44,11 @@ export function createElicitations(
         answer(message.id, params, getHandler(streamRequest)).catch(() => {}) // It cannot fail.
         return true
       }
-      const abort = message.method === 'notifications/cancelled' ? open.get(params.requestId) : undefined
-      if (abort === undefined) return false
-      open.delete(params.requestId)
-      abort.abort('the question was taken back')
+      if (message.method !== 'notifications/cancelled') return false
+      const id = findId(open, params.requestId)
+      if (id === undefined) return false
+      open.get(id)?.abort('the question was taken back')
+      open.delete(id)
       return true
     },
   }

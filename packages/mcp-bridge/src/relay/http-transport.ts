@@ -13,6 +13,7 @@ import { settlesWithin } from '../child/lines.js'
 import { failure, RelayError } from './calls.js'
 import { describeFailure, isNetworkFailure, parseErrorBody } from './failures.js'
 import { hasLostSession, type Refusal } from './lost-session.js'
+import { isSameId } from './message-id.js'
 import { readBody } from './read-body.js'
 import type { RelayTransport } from './relay.js'
 
@@ -47,6 +48,9 @@ interface Sent extends Attempt {
   isReplaced: boolean
   /** From where on the stream of its reply was last resumed. */
   lastEventId: string | null
+  /** How often it was resumed in quick succession while nothing came, and when it was last, by `performance.now`. */
+  cuts: number
+  resumedAt: number
 }
 
 /**
@@ -87,9 +91,15 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     onResume(headers) {
       const sent = getSent()
       const id = headers.get('last-event-id') ?? sent?.lastEventId
-      if (sent === undefined || typeof id !== 'string') return
+      if (sent === undefined || typeof id !== 'string') return true
+      if (sent.id !== undefined && !countCut(sent, id)) {
+        const message = `the stream of its reply was cut ${sent.cuts} times, and nothing came in between`
+        transport.onmessage?.({ ...failure(RelayError.serverEnded, message), id: sent.id } as JSONRPCMessage)
+        return false
+      }
       sent.lastEventId = id
       headers.set('last-event-id', id)
+      return true
     },
     readBody: (response) =>
       readBody(response, {
@@ -103,10 +113,12 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   inner.onmessage = (message) => {
     if (onHandshakeMessage(message)) return
     const sent = getSent()
-    const isError = isAnswerTo(sent, message) && 'error' in message
-    if (isError && isSessionError(sent, message)) repeat(sent)
+    const isAnswer = sent !== undefined && 'error' in message && isSameId(message.id, sent.id)
+    if (isAnswer && isSessionError(sent, message)) repeat(sent)
     else transport.onmessage?.(takeExact(sent, message))
-    if (sent !== undefined) sent.hasNews = true
+    if (sent === undefined) return
+    sent.hasNews = true
+    sent.cuts = 0
   }
   inner.onerror = (error) => {
     if (!isClosed) transport.onerror?.(error)
@@ -195,6 +207,8 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       unread: [],
       isReplaced: false,
       lastEventId: null,
+      cuts: 0,
+      resumedAt: 0,
     }
     const onRequestStreamEnd = (): void => {
       if (!sent.isReplaced) options.onRequestStreamEnd?.()
@@ -247,15 +261,26 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   return transport
 }
 
-const isAnswerTo = (sent: Sent | undefined, message: JSONRPCMessage): sent is Sent =>
-  sent !== undefined && !('method' in message) && message.id === sent.id
-
 /** The message with the digits of its numbers. The SDK leaves out messages that it does not know. */
 function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMessage {
   const isSame = (each: JSONRPCMessage): boolean =>
     ['id', 'method'].every((name) => Reflect.get(each, name) === Reflect.get(message, name))
   const at = sent?.unread.findIndex(isSame) ?? -1
   return sent?.unread.splice(0, at + 1).at(-1) ?? message
+}
+
+/** Cuts of a reply, one soon after the other, after which its call fails. */
+const maxCuts = 5
+/** Milliseconds after which a stream is cut as proxies do where nothing is sent, or closed until the client asks again. */
+const slowCutMs = 10_000
+
+/** Whether the stream of a reply may be resumed once more, from this event on. */
+function countCut(sent: Sent, lastEventId: string): boolean {
+  const now = performance.now()
+  const isQuick = lastEventId === sent.lastEventId && now - sent.resumedAt < slowCutMs
+  sent.cuts = isQuick ? sent.cuts + 1 : 1
+  sent.resumedAt = now
+  return sent.cuts < maxCuts
 }
 
 /** Statuses about the caller, not the request. */
@@ -266,7 +291,9 @@ function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessa
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
   const { text } = error.data
-  return parseErrorBody(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
+  return isSameId(parseErrorBody(text)?.id, message.id)
+    ? (JSON.parse(String(text)) as JSONRPCMessage)
+    : undefined
 }
 
 const toRefusal = ({ status, data }: SdkHttpError): Refusal => ({
@@ -279,10 +306,10 @@ interface Watcher {
   onUnavailable(reason: string): void
   /** The server does not open a stream again that it had opened before. */
   onStreamRefused(refusal: Refusal): void
-  /** Before a stream is opened or resumed. */
-  onResume(headers: Headers): void
   /** The text of a message, with the digits of its numbers. */
   writeBody(body: string): string
+  /** Before a stream is opened or resumed. `false`: it is not to be. */
+  onResume(headers: Headers): boolean
   readBody(response: Response): Promise<Response>
 }
 
@@ -295,7 +322,9 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   let hasStream = false
 
   return async (url, init) => {
-    if (init?.method === 'GET' && init.headers instanceof Headers) watcher.onResume(init.headers)
+    // To the SDK, 405 is the end of the stream; an error would be one to try again.
+    if (init?.method === 'GET' && init.headers instanceof Headers && !watcher.onResume(init.headers))
+      return new Response(null, { status: 405 })
     const exact = typeof init?.body === 'string' ? { ...init, body: watcher.writeBody(init.body) } : init
     const response = await fetch(url, exact).catch((error: unknown) => {
       if (isAbsence(error)) watcher.onUnavailable(describeFailure(error))

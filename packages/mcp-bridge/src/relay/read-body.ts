@@ -8,6 +8,8 @@ interface BodyOptions {
   readonly maxBytes: number
   /** The request that this is the reply to. */
   readonly asked: RequestId | undefined
+  /** Whether the text had bytes that are no UTF-8. */
+  readonly isReplaced?: boolean
   readonly onFault: (fault: Fault) => void
   /** Receives each message before it is handed on. */
   readonly onMessage: (message: JSONRPCMessage) => void
@@ -19,18 +21,22 @@ export async function readBody(response: Response, options: BodyOptions): Promis
   const type = response.headers.get('content-type') ?? ''
   if (response.ok && type.startsWith('text/event-stream'))
     return new Response(ReadableStream.from(readEvents(response.body, options)), response)
-  const text = await readText(response.body, options.maxBytes)
+  const { text, isReplaced } = await readText(response.body, options.maxBytes)
   const hasMessages = response.ok && options.asked !== undefined && type.startsWith('application/json')
-  return new Response(hasMessages ? rewriteJson(text, options) : text, response)
+  return new Response(hasMessages ? rewriteJson(text, { ...options, isReplaced }) : text, response)
 }
 
-async function readText(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
+async function readText(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isReplaced: boolean }> {
   const text = new TextBuffer(maxBytes)
   for await (const chunk of body) {
     text.add(chunk)
     if (text.isTooLong) throw new Error(`answered with more than ${maxBytes} bytes`)
   }
-  return String(text.take()).replace(/^\uFEFF/, '')
+  const whole = String(text.take()).replace(/^\uFEFF/, '')
+  return { text: whole, isReplaced: text.isReplaced }
 }
 
 /** A text in which nothing can be read stays as it is: then the call fails for that. */
@@ -41,8 +47,8 @@ function rewriteJson(text: string, options: BodyOptions): string {
 }
 
 /** The messages that can be read, as JSON; `undefined`: the text is one, as it stands. */
-function rewriteMessages(text: string, { asked, onFault, onMessage }: BodyOptions): string[] | undefined {
-  const readings = readMessages(text, asked)
+function rewriteMessages(text: string, { onFault, onMessage, ...how }: BodyOptions): string[] | undefined {
+  const readings = readMessages(text, how)
   for (const reading of readings) if ('message' in reading) onMessage(reading.message)
   const [only, ...more] = readings
   if (more.length === 0 && only !== undefined && 'message' in only && !only.isChanged) return undefined
@@ -80,7 +86,8 @@ async function* readEvents(body: ReadableStream<Uint8Array>, options: BodyOption
       start = end + 1
       isLineEmpty = true
       if (!isEventEnd) continue
-      yield Buffer.from(rewriteEvent(take(), options))
+      const text = take()
+      yield Buffer.from(rewriteEvent(text, { ...options, isReplaced: event.isReplaced }))
       await pacer.rest()
     }
     if (start < chunk.length) {

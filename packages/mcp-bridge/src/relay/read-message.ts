@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { isObject, markReplaced } from '@meup/folds'
 import { parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 
@@ -27,12 +27,18 @@ export type Reading =
   | { readonly message: JSONRPCMessage; readonly isChanged: boolean }
   | { readonly fault: Fault }
 
+export interface HowToRead {
+  /** The request that a response without an id can only be for. */
+  readonly asked?: RequestId | undefined
+  /** Whether the text had bytes that are no UTF-8; a result says so. */
+  readonly isReplaced?: boolean
+}
+
 /**
  * Reads a message of a foreign program, or a batch. What means one thing for certain is read as that: `null` as an absent member,
- * a message without `jsonrpc`, an error that is a string. The rest stays as it is. `asked`: the request that a response without
- * an id can only be for.
+ * a message without `jsonrpc`, an error that is a string. The rest stays as it is.
  */
-export function readMessages(text: string, asked?: RequestId): Reading[] {
+export function readMessages(text: string, { asked, isReplaced = false }: HowToRead = {}): Reading[] {
   const quoted = text.slice(0, maxTextChars).toWellFormed()
   const parsed = parse(text)
   if ('problem' in parsed) return [{ fault: { ...parsed, text: quoted } }]
@@ -40,9 +46,9 @@ export function readMessages(text: string, asked?: RequestId): Reading[] {
   const all: readonly unknown[] = Array.isArray(value) && value.length > 0 ? value : [value]
   return all.map((each) => {
     const read = readMessage(each, asked)
-    return 'problem' in read
-      ? { fault: { ...read, text: quoted } }
-      : { ...read, isChanged: read.message !== value }
+    if ('problem' in read) return { fault: { ...read, text: quoted } }
+    const message = isReplaced && 'result' in read.message ? markReplaced(read.message) : read.message
+    return { message, isChanged: message !== value }
   })
 }
 
@@ -78,8 +84,8 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
   const id = value.id ?? asked
   const hasError = error !== undefined && error !== null
   const hasNothing = result === undefined && !hasError
-  // Loggers write objects with an id, too.
-  if (hasNothing && jsonrpc !== '2.0') return { problem: 'it has no method, result or error' }
+  if (jsonrpc !== '2.0' && (hasNothing || isLogLine(value)))
+    return { problem: 'it has no jsonrpc, and is no answer without it' }
   if (!isId(id)) return describeMember('/id', id)
   const members = replace(value, {
     jsonrpc: '2.0',
@@ -91,6 +97,12 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
   })
   return { members, responseTo: id }
 }
+
+/** Loggers write objects with an id, a result or an error, too; MCP's results are objects, and stand beside nothing else. */
+const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
+  Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||
+  (!isObject(result) && result !== undefined && result !== null) ||
+  (!isObject(error) && typeof error !== 'string' && error !== undefined && error !== null)
 
 /** JSON-RPC's own code. */
 const internalError = -32603

@@ -54,6 +54,7 @@ interface RelayOptions extends RelayHandlers {
   readonly transport: RelayTransport
   readonly mode: VersionNegotiationMode
   readonly startTimeoutMs: number
+  readonly callMs: number | undefined
   readonly signal: AbortSignal | undefined
   readonly onWarning: (message: string) => void
 }
@@ -84,7 +85,9 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   let meta: Readonly<Record<string, unknown>> = {}
   const faults = new FaultLog(onWarning, 'server')
   const link = createClientLink(transport, onWarning)
-  const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
+  const calls = createCalls(name, options.callMs ?? defaultCallMs, (message, how) =>
+    transport.send(withMeta(message, meta), how),
+  )
   const elicitations =
     onElicitation &&
     createElicitations(
@@ -206,6 +209,9 @@ function excerpt(message: JSONRPCMessage): string {
   }
 }
 
+/** Whoever calls decides how long that is worth while; this ends calls that are forgotten. */
+const defaultCallMs = 3_600_000
+
 /** What is said of every server, however it is reached. */
 export interface ServerOptions {
   /** What the server is called in messages about it. */
@@ -215,6 +221,8 @@ export interface ServerOptions {
    * downloaded first, and 60000 for an address.
    */
   readonly startTimeoutMs?: number
+  /** How long a call may take without an answer or progress, in ms; default 3600000. Its caller may give it up before. */
+  readonly callMs?: number
   /** Gives up the start; afterwards it means nothing. */
   readonly signal?: AbortSignal
   /** A line for the log: of the server's stderr, or about something odd that it did. */

@@ -41,6 +41,7 @@ async function connectRemoteServer(
       transport,
       mode: 'auto',
       startTimeoutMs,
+      callMs: options.callMs,
       signal,
       ...handlers,
       onWarning,

@@ -9,8 +9,8 @@ import { followCall } from './follow-call.js'
 import type { Era, SpaceService } from './service.js'
 import { failureResult, type Outcome, type OwnTools, type ToUri } from './tool.js'
 
-/** Milliseconds that a tool may take. */
-const callTimeoutMs = 300_000
+/** Milliseconds that a tool may take without progress: clients give calls up by themselves. */
+const callTimeoutMs = 3_600_000
 /** In `_meta` of a call: why it is made. A tool has its own arguments alone. */
 const whyKey = 'meup/why'
 
