@@ -32,6 +32,7 @@ export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text?: string }[]
   readonly structuredContent?: Record<string, unknown>
   readonly isError?: boolean
+  readonly _meta?: Record<string, unknown>
 }
 
 interface CallOptions {

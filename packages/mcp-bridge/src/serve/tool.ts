@@ -74,7 +74,8 @@ export function addTool<Args>(
 }
 
 /** A value as structured content and as JSON text. */
-export const dataResult = (data: Record<string, unknown>): CallToolResult => ({
+export const dataResult = (data: Record<string, unknown>, more: object = {}): CallToolResult => ({
+  ...more,
   content: [{ type: 'text', text: JSON.stringify(data, null, 2) }],
   structuredContent: data,
 })
@@ -92,10 +93,27 @@ export function relayedResult(
   { resultType: _, ...result }: Record<string, unknown>,
   toUri: ToUri = (uri) => uri,
 ): CallToolResult {
-  const { content } = result
-  if (!Array.isArray(content)) return dataResult(result)
+  const { content, structuredContent: data, ...rest } = result
+  if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
   const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
-  return isCallToolResult(relayed) ? relayed : dataResult(result)
+  if (!isCallToolResult(relayed)) return dataResult(result)
+  return relayed.isError === true ? withoutData(relayed) : relayed
+}
+
+/** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
+function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
+  if (data === undefined) return error
+  const text = JSON.stringify(data)
+  const isShown = error.content.some((block) => block.type === 'text' && isSameJson(block.text, text))
+  return isShown ? error : { ...error, content: [...error.content, { type: 'text', text }] }
+}
+
+function isSameJson(shown: string, text: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(shown)) === text
+  } catch {
+    return false // It is no JSON.
+  }
 }
 
 export type ToUri = (uri: string) => string
@@ -141,11 +159,14 @@ export const formatError = (error: unknown): string => {
   return `${message} (${code})`
 }
 
+/** In `_meta` of an error: its code. `structuredContent` has to match the schema of a tool's results. */
+const codeKey = 'meup/code'
+
 /** An error as the result of a tool, for models to read. */
 export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatError(error) }],
-  structuredContent: { ...describeError(error) },
+  _meta: { [codeKey]: describeError(error).code },
 })
 
 interface Report {
