@@ -17,6 +17,7 @@ export * from './envelope.js'
 export * from './erasure.js'
 export * from './errors.js'
 export * from './export-chain.js'
+export { isOwnName, isTrustedHost, readHostName } from './host-names.js'
 export {
   canonicalJson,
   getMember,

@@ -83,10 +83,13 @@ interface Address {
 }
 
 /** `meup mcp serve --http`, until it is stopped. */
-export async function serveHttp(cwd: string, as: string) {
+export async function serveHttp(cwd: string, as: string, more: readonly string[] = []) {
   const tokenFile = join(cwd, 'mcp-token')
   const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as, '--http', '0', '--json'])
-  const child = spawn(command, [...args, '--access-token-file', tokenFile], { cwd, env: environment({}) })
+  const child = spawn(command, [...args, ...more, '--access-token-file', tokenFile], {
+    cwd,
+    env: environment({}),
+  })
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {

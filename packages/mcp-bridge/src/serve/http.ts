@@ -2,11 +2,10 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { isTrustedHost, readHostName } from '@meup/protocol'
 import {
   createMcpHandler,
-  hostHeaderValidationResponse,
   isLegacyRequest,
-  localhostAllowedHostnames,
   localhostAllowedOrigins,
   type McpServer,
   originValidationResponse,
@@ -28,6 +27,8 @@ export interface HttpOptions {
   readonly port: number
   /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
   readonly token: string
+  /** Names under which it is reached, such as `host.docker.internal`, beside addresses and `localhost`. */
+  readonly hosts?: readonly string[]
 }
 
 /** Loopback only. Other machines need an authenticating proxy. */
@@ -36,9 +37,10 @@ const host = '127.0.0.1'
 /** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
-  { port, token }: HttpOptions,
+  { port, token, hosts = [] }: HttpOptions,
 ): Promise<HttpServing> {
   const service = openSpaceService(served)
+  const names = new Set(hosts.flatMap((each) => readHostName(each) ?? []))
   const sessions = new Sessions(() => createLegacyServer(service))
   const modern = createMcpHandler(() => createSpaceServer(service, 'modern'), {
     legacy: 'reject',
@@ -56,7 +58,7 @@ export async function serveSpaceOverHttp(
     else notify.resourceUpdated(changed)
   })
   const listener = getRequestListener(async (request) => {
-    const refusal = checkRequest(request, token)
+    const refusal = checkRequest(request, token, names)
     if (refusal !== undefined) return refusal
     if (await isLegacyRequest(request)) return sessions.handle(request)
     const end = service.subscriptions.addListened(await readJson(request.clone()))
@@ -95,10 +97,13 @@ const sessionHeader = 'mcp-session-id'
  * Returns the error response for a refused request. Pages of other origins are refused, also by DNS rebinding, and so are
  * local programs without the token.
  */
-function checkRequest(request: Request, token: string): Response | undefined {
-  const foreign =
-    hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
-    originValidationResponse(request, localhostAllowedOrigins())
+function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
+  const asked = request.headers.get('host') ?? ''
+  if (!isTrustedHost(asked, names)) {
+    const advice = `Start it with --host ${readHostName(asked) ?? '<name>'}, or add the name to gateway.hosts in space.yaml.`
+    return refuse(403, `This server takes no requests for "${asked}". ${advice}`)
+  }
+  const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
   // Clients of the older transport, HTTP+SSE, begin with a GET, and have no session.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
