@@ -97,11 +97,7 @@ describe.each(['legacy', 'auto'] as const)('a form: %s', (mode) => {
     expect(form?.choices).toEqual(['reject'])
     expect(form?.message).toContain('show_proposal')
     const tried = await call('decide_proposal', { id, decision: 'approve' })
-    expect([tried.isError, tried.structuredContent, done]).toMatchObject([
-      true,
-      { code: 'invalid_request' },
-      [],
-    ])
+    expect([tried.isError, tried._meta, done]).toMatchObject([true, { 'meup/code': 'invalid_request' }, []])
   })
 
   test.for([

@@ -11,8 +11,10 @@ import {
   originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import { FaultLog } from '../relay/fault-log.js'
 import type { ListName } from './changes.js'
 import { createLegacyServer, createSpaceServer } from './create-server.js'
+import { addAnswers, type Post, readPost, withUsualAccept } from './http-body.js'
 import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
 import { formatError } from './tool.js'
@@ -57,13 +59,19 @@ export async function serveSpaceOverHttp(
     if (Object.hasOwn(lists, changed)) lists[changed as ListName]()
     else notify.resourceUpdated(changed)
   })
+  const answer = async ({ request, body }: Post): Promise<Response> => {
+    if (await isLegacyRequest(request, body)) return sessions.handle(request, body)
+    const end = service.subscriptions.addListened(body)
+    request.signal.addEventListener('abort', end)
+    return modern.fetch(request, { parsedBody: body })
+  }
+  const faults = new FaultLog(service.log, 'client')
   const listener = getRequestListener(async (request) => {
     const refusal = checkRequest(request, token, names)
     if (refusal !== undefined) return refusal
-    if (await isLegacyRequest(request)) return sessions.handle(request)
-    const end = service.subscriptions.addListened(await readJson(request.clone()))
-    request.signal.addEventListener('abort', end)
-    return modern.fetch(request)
+    if (request.method !== 'POST') return answer({ request: withUsualAccept(request), answers: [] })
+    const read = await readPost(request, faults)
+    return read instanceof Response ? read : addAnswers(await answer(read), read.answers)
   })
   const http = createServer((request, response) => {
     listener(request, response).catch((error: unknown) => {
@@ -82,6 +90,7 @@ export async function serveSpaceOverHttp(
     async close() {
       const closed = new Promise((resolve) => http.close(resolve))
       await Promise.all([sessions.close(), modern.close()])
+      faults.end()
       await service.close()
       http.closeAllConnections()
       await closed
@@ -127,8 +136,6 @@ function refuse(status: number, message: string, headers: Record<string, string>
   return Response.json(body, { status, headers })
 }
 
-const readJson = (request: Request): Promise<unknown> => request.json().catch(() => undefined)
-
 type Transport = WebStandardStreamableHTTPServerTransport
 
 /** Beyond this the sessions idle for longest are closed: clients may leave without notice. */
@@ -144,28 +151,28 @@ class Sessions {
     this.#create = create
   }
 
-  async handle(request: Request): Promise<Response> {
+  async handle(request: Request, parsedBody?: unknown): Promise<Response> {
     const id = request.headers.get(sessionHeader)
-    if (id === null) return this.#begin(request)
+    if (id === null) return this.#begin(request, parsedBody)
     const known = this.#open.get(id)
     if (known === undefined) return refuse(404, 'there is no such session; begin another one')
     this.#open.delete(id)
     this.#open.set(id, known)
-    return known.handleRequest(request)
+    return known.handleRequest(request, { parsedBody })
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((transport) => transport.close()))
   }
 
-  async #begin(request: Request): Promise<Response> {
+  async #begin(request: Request, parsedBody: unknown): Promise<Response> {
     const transport: Transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => this.#keep(id, transport),
     })
     const server = this.#create()
     await server.connect(transport)
-    const response = await transport.handleRequest(request)
+    const response = await transport.handleRequest(request, { parsedBody })
     if (transport.sessionId === undefined) await server.close() // It was no greeting, and is refused.
     return response
   }
