@@ -122,7 +122,7 @@ export async function openClient(way: Way, cwd: string, as: string, fillIn?: Fil
   }
 }
 
-const serverOf = (cwd: string, as: string) => {
+export const serverOf = (cwd: string, as: string) => {
   const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as])
   const env = Object.fromEntries(
     Object.entries(environment({})).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -35,7 +35,7 @@ const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized","para
 async function openSpace() {
   const served = await serveSpace({ more: { echo: ['*'] } })
   const echo = await served.space.join('echo')
-  echo.tool('say', { inputSchema: { type: 'object' } }, (args) => JSON.stringify(args))
+  echo.tool('say', {}, (args) => JSON.stringify(args))
   return served
 }
 

@@ -54,7 +54,7 @@ export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog)
         .catch((error: unknown) => {
           if (!isClosed) report(error)
         })
-        .finally(() => transport.close().catch(report))
+        .finally(() => void transport.close().catch(report))
     },
     send: (message) =>
       new Promise((resolve, reject) => {

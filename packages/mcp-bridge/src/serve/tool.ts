@@ -13,6 +13,7 @@ import {
   type Tool,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
+import type { TaskStart, Work } from './tasks.js'
 
 export type Outcome = CallToolResult | InputRequiredResult
 
@@ -48,6 +49,8 @@ export function describeTool<Args = Record<string, never>>({
 interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<Outcome>
+  /** Begins the same as a task. Absent: it is done at once. Throws for wrong arguments. */
+  begin?(args: unknown, start: TaskStart): Promise<Work>
 }
 
 /** The tools of the space itself, by name. */
@@ -59,18 +62,26 @@ export function addTool<Args>(
   name: string,
   { definition, schema }: Described<Args>,
   handle: (args: Args, context: ServerContext) => Promise<Outcome>,
+  begin?: (args: Args, start: TaskStart) => Work,
 ): void {
+  const read = async (args: unknown): Promise<Args> => {
+    const checked = await schema['~standard'].validate(args ?? {})
+    if (checked.issues === undefined) return checked.value
+    const problems = checked.issues.map(({ message }) => message).join('; ')
+    throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+  }
   const call: OwnTool['call'] = async (args, context) => {
     try {
-      const checked = await schema['~standard'].validate(args ?? {})
-      if (checked.issues === undefined) return await handle(checked.value, context)
-      const problems = checked.issues.map(({ message }) => message).join('; ')
-      throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+      return await handle(await read(args), context)
     } catch (error) {
       return failureResult(error)
     }
   }
-  tools.set(name, { definition: { name, ...definition }, call })
+  tools.set(name, {
+    definition: { name, ...definition },
+    call,
+    ...(begin && { begin: async (args, start) => begin(await read(args), start) }),
+  })
 }
 
 /** A value as structured content and as JSON text. */
