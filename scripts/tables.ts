@@ -11,6 +11,7 @@ import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import type { Route } from '../packages/gateway/src/http/route.js'
 import { gatewayRoutes } from '../packages/gateway/src/http/routes.js'
+import { type ClientHabit, clientHabits } from '../packages/mcp-bridge/test/client-habits.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
 import {
   errorTable,
@@ -68,6 +69,13 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           agent.tools.map(code).join(' '),
           agent.limits,
         ]),
+      ),
+  },
+  'docs/mcp-server.md': {
+    clients: () =>
+      markdownTable(
+        ['a client sends', 'here'],
+        Object.values<ClientHabit>(clientHabits).map(({ sends, here }) => [sends, here]),
       ),
   },
   'docs/model-agent.md': {

@@ -1,6 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { openClient, serveHttp } from '../support/mcp-clients.js'
@@ -26,7 +27,7 @@ test('what a client may do is what its participant may do', async () => {
   const space = await openSpace()
   const reader = await client('modern, stdio', space.cwd, 'reader')
   const refused = await reader.call('send', { message: 'Hello' })
-  expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'capability_violation' } })
+  expect(refused).toMatchObject({ isError: true, _meta: { 'meup/code': 'capability_violation' } })
   expect(refused.content[0]?.text).toMatch(/\(capability_violation\)$/)
   expect(await reader.read('meup://demo/transcript')).toContain('"items": []')
 })
@@ -47,7 +48,7 @@ test('what a client may not call is proposed, and waits for somebody', async () 
   expect(await bought).toMatchObject({ content: [{ type: 'text', text: 'sold' }] })
   const refused = buy()
   await ana.proposals.reject(await proposed(), { reason: 'not yet' })
-  expect(await refused).toMatchObject({ isError: true, structuredContent: { code: 'rejected' } })
+  expect(await refused).toMatchObject({ isError: true, _meta: { 'meup/code': 'rejected' } })
   expect(space.sold()).toBe(1)
 })
 
@@ -133,7 +134,8 @@ describe('over HTTP', () => {
   let authorization: string
   beforeAll(async () => {
     space = await openMcpSpace()
-    server = await serveHttp(space.cwd, 'desktop')
+    const hosts = ['--host', 'host.docker.internal', '--host', 'Podman.internal:9']
+    server = await serveHttp(space.cwd, 'desktop', hosts)
     authorization = `Bearer ${server.token}`
   }, 30_000)
   afterAll(async () => {
@@ -141,17 +143,19 @@ describe('over HTTP', () => {
     await space?.[Symbol.asyncDispose]()
   })
 
-  /** The status of a request by a program that may send any header. */
-  const knock = (headers: Headers, { path = '/mcp', body = hello }: { path?: string; body?: string } = {}) =>
-    new Promise<number>((resolve, reject) => {
+  type Sent = { readonly path?: string; readonly body?: string }
+  /** A request by a program that may send any header. */
+  const send = (headers: Headers, { path = '/mcp', body = hello }: Sent = {}) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
       const sent = { 'content-type': 'application/json', accept, ...headers }
-      const asking = request(new URL(path, server.url), { method: 'POST', headers: sent }, (response) => {
-        response.resume()
-        resolve(response.statusCode ?? 0)
-      })
-      asking.on('error', reject)
-      asking.end(body)
+      request(new URL(path, server.url), { method: 'POST', headers: sent }, resolve)
+        .on('error', reject)
+        .end(body)
     })
+  const knock = async (headers: Headers, sent?: Sent): Promise<number> => {
+    const { statusCode = 0 } = (await send(headers, sent)).resume()
+    return statusCode
+  }
 
   const accept = 'application/json, text/event-stream'
   const clientInfo = { name: 'test', version: '1' }
@@ -170,6 +174,26 @@ describe('over HTTP', () => {
     expect(await knock({ authorization, origin: 'null' })).toBe(403)
     expect(await knock({ authorization, origin: `http://localhost:${port}` })).toBe(200)
   })
+
+  test.for(['host.docker.internal', 'podman.internal', 'box.example', '192.0.2.7', '[::1]', 'a.localhost'])(
+    'a client reaches it as %s, on any port',
+    async (name) => {
+      for (const host of [name, `${name}:1`, name.toUpperCase()])
+        expect(await knock({ authorization, host })).toBe(200)
+    },
+  )
+
+  test.for(['host.docker.internal.evil.example', 'sub.box.example', 'docker.internal:80'])(
+    'a client that reaches it as %s reads which name to add',
+    async (host) => {
+      const refused = await send({ authorization, host })
+      expect(refused.statusCode).toBe(403)
+      const name = host.replace(':80', '')
+      const advice = `Start it with --host ${name}, or add the name to gateway.hosts in space.yaml.`
+      const { error } = JSON.parse(await text(refused)) as { error: { message: string } }
+      expect(error.message).toBe(`This server takes no requests for "${host}". ${advice}`)
+    },
+  )
 
   test('every revision is spoken as its client asks for it', async () => {
     for (const protocolVersion of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
@@ -213,6 +237,10 @@ test('called wrongly, it says so', async () => {
   const nowhere = ['--url', 'http://127.0.0.1:1', '--token-file', 'short']
   expect(await failing('--http', 'x')).toEqual([2, expect.stringContaining('--http takes a port, not x')])
   expect(await failing('--json')).toEqual([2, expect.stringContaining('go with --http')])
+  expect(await failing('--host', 'box.example')).toEqual([2, expect.stringContaining('go with --http')])
+  for (const host of ['*.example', '*'])
+    expect(await failing('--host', host)).toEqual([2, expect.stringContaining('Wildcards are refused')])
+  expect(await failing('--host', 'a/b')).toEqual([2, expect.stringMatching(/--host takes a name .*not a\/b/)])
   expect(await failing(...nowhere)).toEqual([3, expect.stringContaining('no gateway answers')])
 })
 

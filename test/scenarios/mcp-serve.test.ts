@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => space[Symbol.asyncDispose]())
 
 const textsOf = ({ content }: ToolResult) => content.map(({ text }) => text)
-const codeOf = ({ isError, structuredContent }: ToolResult) => isError && structuredContent?.code
+const codeOf = ({ isError, _meta }: ToolResult) => isError && _meta?.['meup/code']
 
 interface Listed {
   readonly id: string

@@ -32,6 +32,7 @@ export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text?: string }[]
   readonly structuredContent?: Record<string, unknown>
   readonly isError?: boolean
+  readonly _meta?: Record<string, unknown>
 }
 
 interface CallOptions {
@@ -82,10 +83,13 @@ interface Address {
 }
 
 /** `meup mcp serve --http`, until it is stopped. */
-export async function serveHttp(cwd: string, as: string) {
+export async function serveHttp(cwd: string, as: string, more: readonly string[] = []) {
   const tokenFile = join(cwd, 'mcp-token')
   const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as, '--http', '0', '--json'])
-  const child = spawn(command, [...args, '--access-token-file', tokenFile], { cwd, env: environment({}) })
+  const child = spawn(command, [...args, ...more, '--access-token-file', tokenFile], {
+    cwd,
+    env: environment({}),
+  })
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {
@@ -118,7 +122,7 @@ export async function openClient(way: Way, cwd: string, as: string, fillIn?: Fil
   }
 }
 
-const serverOf = (cwd: string, as: string) => {
+export const serverOf = (cwd: string, as: string) => {
   const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as])
   const env = Object.fromEntries(
     Object.entries(environment({})).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -7,7 +7,7 @@ import { loadConfig, operatorLog, up } from 'meup'
 const config = `
 version: 1
 space: demo
-gateway: { listen: "127.0.0.1:0" }
+gateway: { listen: "127.0.0.1:0", hosts: [box.example] }
 storage: { kind: memory }
 limits: { rates: { chat: { perSecond: 1000, burst: 1000 }, mcp: { perSecond: 1000, burst: 1000 } } }
 participants:

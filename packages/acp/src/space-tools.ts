@@ -11,6 +11,7 @@ import {
   type SpaceClient,
   ToolError,
 } from '@meup/agent-sdk'
+import { nameTools } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { PROTOCOL } from '@meup/protocol'
 import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
@@ -121,10 +122,8 @@ export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> 
 
 function createToolServer({ space, arrivals, getRun }: Served): Server {
   const server = new Server({ name: serverName, version: PROTOCOL }, { capabilities: { tools: {} } })
-  const list = async (): Promise<Map<string, CallableTool>> => {
-    const tools = await (getRun()?.tools() ?? space.tools())
-    return new Map(tools.map((tool) => [nameOf(tool), tool]))
-  }
+  const list = async (): Promise<Map<string, CallableTool>> =>
+    nameTools(await (getRun()?.tools() ?? space.tools()))
   server.setRequestHandler('tools/list', async () => ({
     tools: [...(await list())].map(([name, { description, inputSchema }]) => ({
       name,
@@ -150,7 +149,6 @@ function createToolServer({ space, arrivals, getRun }: Served): Server {
   return server
 }
 
-const nameOf = ({ participant, name }: CallableTool): string => `${participant}__${name}`
 const failure = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true })
 
 function isSame(given: string, wanted: string): boolean {

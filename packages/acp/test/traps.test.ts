@@ -338,6 +338,25 @@ describe('the tools of the space', () => {
     expect(listCalls(log)).toEqual([])
   })
 
+  test('have names that every provider takes, each its own, also behind a prefix', async () => {
+    const ids = ['files', 'one', 'one__two'] as const
+    const { space, ask } = await startCoder({
+      capabilities: [...usual, { tool: '*/*' }],
+      participants: Object.fromEntries(ids.map((id) => [id, { kind: 'mcp', capabilities: ['*'] }])),
+    })
+    const [files, one, other] = await Promise.all(ids.map((id) => space.join(id)))
+    for (const name of ['a/b', 'a.b', '查询天气', 'x'.repeat(80)]) files?.tool(name, {}, () => name)
+    one?.tool('two__run', {}, () => 'the first')
+    other?.tool('run', {}, () => 'the second')
+    const listed = await ask(['space', 'tools/list'])
+    const names = [...listed.matchAll(/"name":"([^"]*)"/g)].map(([, name = '']) => name)
+    expect(new Set(names).size).toBe(6)
+    for (const name of names) expect(name).toMatch(/^[A-Za-z_][\w-]{0,47}$/)
+    const call = (name = '') => ask(['space', 'tools/call', { name, arguments: {} }])
+    expect(await call('one__two__run')).toContain('the first')
+    expect(await call(names.find((name) => /^one__two__run-/.test(name)))).toContain('the second')
+  })
+
   test('a call that the agent shows and never makes is one that it did not ask for', async () => {
     const { space, agent, ask } = await startCoder({
       capabilities: [...usual, { tool: 'files/list' }],

@@ -181,7 +181,7 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
     expect(progress).toContain(`proposed as ${id}: it waits until somebody approves it`)
     const refused = client.callTool(find)
     await approve('reject')
-    expect(await refused).toMatchObject({ isError: true, structuredContent: { code: 'rejected' } })
+    expect(await refused).toMatchObject({ isError: true, _meta: { 'meup/code': 'rejected' } })
   })
 })
 
@@ -207,7 +207,7 @@ test('only tools that may be used with some arguments are offered', async () => 
   expect(await call('Moby Dick')).toMatchObject({ structuredContent: { pages: 635 } })
   expect(await call('Emma')).toMatchObject({
     isError: true,
-    structuredContent: { code: 'capability_violation' },
+    _meta: { 'meup/code': 'capability_violation' },
   })
   expect((await client.listPrompts()).prompts).toEqual([])
 })

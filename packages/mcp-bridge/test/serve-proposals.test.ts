@@ -97,11 +97,7 @@ describe.each(['legacy', 'auto'] as const)('a form: %s', (mode) => {
     expect(form?.choices).toEqual(['reject'])
     expect(form?.message).toContain('show_proposal')
     const tried = await call('decide_proposal', { id, decision: 'approve' })
-    expect([tried.isError, tried.structuredContent, done]).toMatchObject([
-      true,
-      { code: 'invalid_request' },
-      [],
-    ])
+    expect([tried.isError, tried._meta, done]).toMatchObject([true, { 'meup/code': 'invalid_request' }, []])
   })
 
   test.for([
@@ -141,7 +137,7 @@ describe.each(['legacy', 'auto'] as const)('a model: %s', (mode) => {
     const approve = () => call('decide_proposal', { id, decision: 'approve' })
     let text = ''
     for (let offset: unknown = 0; offset !== undefined; ) {
-      expect(await approve()).toMatchObject({ isError: true, structuredContent: { code: 'invalid_request' } })
+      expect(await approve()).toMatchObject({ isError: true, _meta: { 'meup/code': 'invalid_request' } })
       const { structuredContent } = await call('show_proposal', { id, offset })
       const part = structuredContent as { text: string; next_offset?: number }
       text += part.text

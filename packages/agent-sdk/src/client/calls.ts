@@ -111,8 +111,7 @@ export class Calls {
 
   async #request(call: Call, { mayRequest, orPropose }: Rights): Promise<CallAnswer> {
     const { to, method, options } = call
-    const { onProgress, onNotification, onElicitation, context } = options
-    const id = freshId()
+    const { id = freshId(), onProgress, onNotification, onElicitation, context } = options
     const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
     const params = this.#tracing.addTraceContext({ id, method, params: asked, context })
     const response = this.#requests.waitForResponse(

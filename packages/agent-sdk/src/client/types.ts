@@ -91,6 +91,8 @@ export type OnElicitation = (
 
 /** `timeoutMs` limits the wait for the response; with `onProgress`, each report of the callee starts it anew. */
 export interface CallOptions extends WaitOptions {
+  /** Id of the envelope; default: a new one. By it the call is found in the log. */
+  readonly id?: string
   readonly context?: string
   readonly correlationId?: string
   /** The reason for the call; everyone in the space can read it. */

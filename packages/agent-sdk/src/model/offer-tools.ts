@@ -8,7 +8,7 @@ import { nameTools } from './toolbox.js'
 
 /** A tool of the space as a model of any framework gets it. */
 export interface ModelTool {
-  /** `participant__tool`, in at most 64 letters, digits, `_` and `-`. */
+  /** `participant__tool`, in at most 48 letters, digits, `_` and `-`. */
   readonly name: string
   readonly description: string
   /** JSON Schema of its arguments; the first one, which may be left out, asks why the call is made: `_rationale`. */

@@ -125,11 +125,11 @@ function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceToo
   return tools.filter((tool) => taken.has(tool))
 }
 
-/** What every provider and MCP client accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
-const maxNameChars = 64
+/** Providers take 64 letters, digits, `_` and `-`. Of these, clients put a server's name first: `mcp__meup__`. */
+const maxNameChars = 48
 
 /**
- * Names by which a model, or an MCP client, calls the tools: `participant__tool`. One that would be too long, have other
+ * Names by which models, MCP clients and coding agents call the tools: `participant__tool`. One that would be too long, have other
  * characters, or could be that of another tool ends with `--` and a hash of both. So a tool has the same name whatever else is
  * there; should two be alike all the same, the later one gets a number.
  */

@@ -104,7 +104,7 @@ test('their names are such as every provider accepts, and tell them apart', asyn
   const names = offered(here)
   expect(names).toHaveLength(7)
   expect(new Set(names).size).toBe(7)
-  for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
+  for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,47}$/)
   expect(names[0]).toBe('desk__add')
 })
 
@@ -118,6 +118,10 @@ test('a tool has the same name whatever else there is', () => {
     { participant: 'a', name: '_c' },
     { participant: 'a_', name: 'c' },
     { participant: '7', name: 'x'.repeat(80) },
+    { participant: 'one', name: 'two__run' },
+    { participant: 'one__two', name: 'run' },
+    { participant: 'ask', name: '' },
+    { participant: 'n'.repeat(60), name: 'x' },
   ]
   const names = [...nameTools(tools).keys()]
   expect(names.slice(0, 4)).toEqual([
@@ -127,7 +131,7 @@ test('a tool has the same name whatever else there is', () => {
     'a__b__c',
   ])
   expect(new Set(names).size).toBe(tools.length)
-  for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
+  for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,47}$/)
   for (const [at, tool] of tools.entries()) expect([...nameTools([tool]).keys()]).toEqual([names[at]])
   // None takes the name of another that was made like that.
   const [, hashed = ''] = names

@@ -1,7 +1,10 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ServedSpace, Serving } from '@meup/mcp-bridge/serve'
+import { readHostName } from '@meup/protocol'
 import type { Command } from 'commander'
+import { ConfigError } from '../config/config-error.js'
+import { loadConfig } from '../config/load.js'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
 import {
   announceConnection,
@@ -25,10 +28,17 @@ export function addMcp(program: Command): void {
       '--access-token-file <file>',
       'with --http: token that clients must send; made if it is missing (default: .meup/mcp-token)',
     )
+    .option(
+      '--host <name>',
+      'with --http: a name under which clients reach it, such as host.docker.internal, beside localhost and those of gateway.hosts; repeatable',
+      (name: string, names: readonly string[]) => [...names, parseHost(name)],
+      [],
+    )
     .action(async ({ http, ...flags }: ServeFlags & { http?: string }) => {
       const port = http === undefined ? undefined : parsePort(http)
-      if (port === undefined && (flags.json || flags.accessTokenFile !== undefined)) {
-        throw new UsageError('--json and --access-token-file go with --http')
+      const hasMore = flags.json || flags.accessTokenFile !== undefined || flags.host.length > 0
+      if (port === undefined && hasMore) {
+        throw new UsageError('--json, --access-token-file and --host go with --http')
       }
       await serveMcp(port, flags)
     })
@@ -39,8 +49,30 @@ function parsePort(text: string): number {
   throw new UsageError(`--http takes a port, not ${text}`)
 }
 
+function parseHost(text: string): string {
+  const name = readHostName(text)
+  if (name !== undefined && /^[a-z0-9.-]+$/.test(name)) return name
+  const reason = text.includes('*') ? 'Wildcards are refused: give each name.' : ''
+  throw new UsageError(`--host takes a name such as host.docker.internal, not ${text}. ${reason}`.trim())
+}
+
 interface ServeFlags extends ConnectionFlags {
   readonly accessTokenFile?: string
+  readonly host: readonly string[]
+}
+
+const configFile = 'space.yaml'
+
+/** The names of the gateway of this folder; none where it has none. */
+function readGatewayHosts(): readonly string[] {
+  if (!existsSync(configFile)) return []
+  try {
+    return loadConfig(configFile).gateway.hosts
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    printNotice(`the names in gateway.hosts are not used, as ${configFile} has mistakes: ${error.message}`)
+    return []
+  }
 }
 
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
@@ -71,14 +103,17 @@ async function serveOverHttp(
   { serveSpaceOverHttp }: Awaited<ReturnType<typeof loadServer>>,
   served: ServedSpace,
   { port, file, token }: { port: number; file: string; token: string },
-  { json }: ServeFlags,
+  { json, host }: ServeFlags,
 ): Promise<Serving> {
-  const serving = await serveSpaceOverHttp(served, { port, token }).catch((error: NodeJS.ErrnoException) => {
-    served.space.close()
-    throw error.code === 'EADDRINUSE'
-      ? new Error(`port ${port} is in use: give another one to --http`)
-      : error
-  })
+  const hosts = [...readGatewayHosts(), ...host]
+  const serving = await serveSpaceOverHttp(served, { port, token, hosts }).catch(
+    (error: NodeJS.ErrnoException) => {
+      served.space.close()
+      throw error.code === 'EADDRINUSE'
+        ? new Error(`port ${port} is in use: give another one to --http`)
+        : error
+    },
+  )
   const { url } = serving
   if (json) printJson({ event: 'listening', url, tokenFile: file, pid: process.pid })
   else {

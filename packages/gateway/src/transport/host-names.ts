@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isOwnName, isTrustedHost, readHostName } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
 
 /** Checks the `Host` of a request; absent = any name is taken. */
@@ -21,25 +21,12 @@ interface Names {
 export function createHostCheck({ host, hosts, origins, trustProxy }: Names): HostCheck | undefined {
   const isLocal = isOwnName(host) || /^127\.|^::1$/.test(host)
   if (hosts.length === 0 && (trustProxy || !isLocal)) return undefined
-  const known = new Set([...hosts, ...origins.flatMap((origin) => readName(new URL(origin).host) ?? [])])
+  const known = new Set([...hosts, ...origins.flatMap((origin) => readHostName(new URL(origin).host) ?? [])])
   return (asked) => {
     // Browsers always send one.
-    if (asked === undefined) return undefined
-    const name = readName(asked)
-    if (name !== undefined && (isOwnName(name) || isAddress(name) || known.has(name))) return undefined
+    if (asked === undefined || isTrustedHost(asked, known)) return undefined
     const message = `The gateway takes no requests for "${asked}".`
     const advice = 'Add the name to gateway.hosts, or set gateway.trustProxy behind a proxy.'
     return refuse('forbidden', `${message} ${advice}`)
   }
-}
-
-const isOwnName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
-
-/** Whoever uses an address has no name that could point elsewhere. */
-const isAddress = (name: string): boolean => isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
-
-/** Without port, and the dot at the end; `undefined` = it is none. */
-function readName(host: string): string | undefined {
-  if (!/^[^/?#@\\\s]+$/.test(host) || !URL.canParse(`http://${host}`)) return undefined
-  return new URL(`http://${host}`).hostname.replace(/\.$/, '')
 }

@@ -19,6 +19,8 @@ export interface Fault {
   readonly responseTo?: RequestId
   /** Its own id, if it is a request: its sender waits for an answer. */
   readonly requestId?: RequestId
+  /** JSON-RPC's code of such an answer; default: invalid request. */
+  readonly code?: number
   /** It was reported when it began. */
   readonly isReported?: true
 }
@@ -58,9 +60,10 @@ function parse(text: string): Read<{ readonly value: unknown }> {
   try {
     return { value: parseExact(text) }
   } catch (error) {
-    if (text.includes('\0')) return { problem: 'it holds NUL bytes; the output has to be UTF-8' }
-    if (!/^\s*[[{]/.test(text)) return { problem: 'it is no JSON' }
-    return { problem: error instanceof SyntaxError ? 'it is broken JSON' : 'it is too much JSON' }
+    const code = parseError
+    if (text.includes('\0')) return { code, problem: 'it holds NUL bytes; the output has to be UTF-8' }
+    if (!/^\s*[[{]/.test(text)) return { code, problem: 'it is no JSON' }
+    return { code, problem: error instanceof SyntaxError ? 'it is broken JSON' : 'it is too much JSON' }
   }
 }
 
@@ -77,7 +80,7 @@ function readMessage(
   return { message: members as unknown as JSONRPCMessage }
 }
 
-type Members = Read<Pick<Fault, 'responseTo' | 'requestId'> & { readonly members: object }>
+type Members = Read<Pick<Fault, 'responseTo' | 'requestId' | 'code'> & { readonly members: object }>
 
 function readResponse(value: Record<string, unknown>, asked: RequestId | undefined): Members {
   const { jsonrpc, result, error } = value
@@ -104,17 +107,17 @@ const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): 
   (!isObject(result) && result !== undefined && result !== null) ||
   (!isObject(error) && typeof error !== 'string' && error !== undefined && error !== null)
 
-/** JSON-RPC's own code. */
-const internalError = -32603
+/** JSON-RPC's own codes. */
+const [parseError, invalidParams, internalError] = [-32700, -32602, -32603]
 
 /** A request or a notification. */
 function readCall(value: Record<string, unknown>): Members {
   const { method, id, params } = value
-  if (typeof method !== 'string') return describeMember('/method', method)
-  if (id !== undefined && id !== null && !isId(id)) return describeMember('/id', id)
   const about = isId(id) ? { requestId: id } : {}
+  if (typeof method !== 'string') return { ...describeMember('/method', method), ...about }
+  if (id !== undefined && id !== null && !isId(id)) return describeMember('/id', id)
   if (params !== undefined && params !== null && !isObject(params))
-    return { ...describeMember('/params', params), ...about }
+    return { ...describeMember('/params', params), ...about, code: invalidParams }
   const members = replace(value, {
     jsonrpc: '2.0',
     ...(id === null && { id: undefined }),

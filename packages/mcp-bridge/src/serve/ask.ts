@@ -12,11 +12,14 @@ import type { Question } from './questions.js'
 import { turnEndedAt } from './resources.js'
 import type { ResumeState, SpaceService } from './service.js'
 import { addressees, message } from './speech.js'
+import type { TaskStart, Work } from './tasks.js'
 import {
   addTool,
   createProgressReporter,
   describeTool,
+  failureResult,
   formatError,
+  type Outcome,
   type OwnTools,
   textResult,
   timeoutSeconds,
@@ -46,7 +49,17 @@ export function addAsk(
   mayInterrupt: (context: ServerContext) => boolean,
   getApprovals: (context: ServerContext) => ClientApprovals,
 ): void {
-  addTool(tools, 'ask', asking, async (args, context) => {
+  const begin = ({ message: text, to, timeout_seconds: seconds }: AskArgs, start: TaskStart): Work => {
+    const timeoutMs = seconds === undefined ? start.timeoutMs : 1000 * seconds
+    const asked = { id: start.id, isTask: true, timeoutMs, seen: [], ...(to && { to }) }
+    const question = service.questions.ask(text, asked)
+    question.listener = (said) => start.onStatus({ message: said })
+    return {
+      result: question.answer.then((answer) => createAskResult(service, answer)).catch(failureResult),
+      cancel: (reason) => question.cancel(reason),
+    }
+  }
+  const handle = async (args: AskArgs, context: ServerContext): Promise<Outcome> => {
     const decisions = getApprovals(context)
     const question = await getQuestion(service, decisions, args, context)
     const report = createProgressReporter(context, service.log)
@@ -64,7 +77,8 @@ export function addAsk(
       signal.removeEventListener('abort', cancel)
       question.listener = undefined
     }
-  })
+  }
+  addTool(tools, 'ask', asking, handle, begin)
 }
 
 /** A new question, or the one that the client resumes, with the decisions of its user. */
@@ -123,9 +137,10 @@ async function getInterruption(
   })
 }
 
-async function createAskResult(
+/** The result of `ask`. */
+export async function createAskResult(
   { http, uris, log }: SpaceService,
-  { id, from, text, ts }: Answer,
+  { id, from, text, ts }: Pick<Answer, 'id' | 'from' | 'text' | 'ts'>,
 ): Promise<CallToolResult> {
   const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
     log(`the turn of the answer ${id} is not known: ${formatError(error)}`)

@@ -18,13 +18,17 @@ interface Listener {
     readonly message?: string
   }): void
   onNotification(notification: McpRequestPayload): void
+  /** A question waits in `next`, or none does any more. */
+  onQuestion?(isOpen: boolean): void
   /** Asks the user at once, where that is possible. */
   readonly ask?: OnElicitation
 }
 
-interface Elicitation {
+export interface Elicitation {
   readonly id: string
   readonly params: ElicitRequestFormParams
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
   readonly answer: (result: ElicitResult) => void
 }
 
@@ -35,7 +39,7 @@ export type Start = (
 ) => Promise<Record<string, unknown>>
 
 /** A call for a client. It goes on while the user fills in a form, and then outlives the request of its client. */
-class ClientCall {
+export class ClientCall {
   readonly id = randomUUID()
   readonly result: Promise<Record<string, unknown>>
   listener: Listener | undefined
@@ -87,10 +91,12 @@ class ClientCall {
     const id = randomUUID()
     return new Promise((resolve) => {
       const answer = (result: ElicitResult): void => {
-        this.#elicitations.delete(id)
+        if (!this.#elicitations.delete(id)) return
+        this.listener?.onQuestion?.(this.#elicitations.size > 0)
         resolve(result)
       }
-      this.#elicitations.set(id, { id, params, answer })
+      this.#elicitations.set(id, { id, params, signal, answer })
+      this.listener?.onQuestion?.(true)
       signal.addEventListener('abort', () => answer({ action: 'cancel' }))
       this.#wake()
     })

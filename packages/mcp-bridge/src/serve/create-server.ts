@@ -9,6 +9,7 @@ import { askNow } from './follow-call.js'
 import { servePrompts } from './prompts.js'
 import { addProposals } from './proposals.js'
 import { serveResources } from './resources.js'
+import { serveTasks, tasksCapability } from './serve-tasks.js'
 import type { Era, SpaceService } from './service.js'
 import { addSpeech } from './speech.js'
 import { formatError, type OwnTools } from './tool.js'
@@ -16,8 +17,10 @@ import { serveTools } from './tools.js'
 
 /** The server for one client of the legacy era. It may send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
-  const decisions = new ClientApprovals(service, randomUUID())
-  const server = createSpaceServer(service, 'legacy', () => decisions)
+  const client = randomUUID()
+  const decisions = new ClientApprovals(service, client)
+  const server = createSpaceServer(service, 'legacy', () => decisions, client)
+  serveTasks(server, service)
   addSubscriptions(server, service)
   elicitApprovals(server, service, decisions)
   return server
@@ -28,6 +31,7 @@ export function createSpaceServer(
   service: SpaceService,
   era: Era,
   getApprovals = (context: ServerContext) => new ClientApprovals(service, readClient(context)),
+  client = '',
 ): McpServer {
   const { space, stateCodec } = service
   const server = new McpServer(
@@ -39,6 +43,7 @@ export function createSpaceServer(
         resources: { subscribe: true, listChanged: true },
         prompts: { listChanged: true },
         completions: {},
+        ...(era === 'legacy' && { tasks: tasksCapability }),
       },
       instructions: createInstructions(service),
       requestState: { verify: stateCodec.verify },
@@ -49,7 +54,7 @@ export function createSpaceServer(
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)
   addProposals(tools, server, service, era, getApprovals)
-  serveTools(server, service, tools, era)
+  serveTools(server, service, tools, { era, client })
   serveResources(server, service)
   servePrompts(server, service)
   return server

@@ -2,18 +2,19 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { isTrustedHost, readHostName } from '@meup/protocol'
 import {
   createMcpHandler,
-  hostHeaderValidationResponse,
   isLegacyRequest,
-  localhostAllowedHostnames,
   localhostAllowedOrigins,
   type McpServer,
   originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import { FaultLog } from '../relay/fault-log.js'
 import type { ListName } from './changes.js'
 import { createLegacyServer, createSpaceServer } from './create-server.js'
+import { addAnswers, type Post, readPost, withUsualAccept } from './http-body.js'
 import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
 import { formatError } from './tool.js'
@@ -28,6 +29,8 @@ export interface HttpOptions {
   readonly port: number
   /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
   readonly token: string
+  /** Names under which it is reached, such as `host.docker.internal`, beside addresses and `localhost`. */
+  readonly hosts?: readonly string[]
 }
 
 /** Loopback only. Other machines need an authenticating proxy. */
@@ -36,9 +39,10 @@ const host = '127.0.0.1'
 /** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
-  { port, token }: HttpOptions,
+  { port, token, hosts = [] }: HttpOptions,
 ): Promise<HttpServing> {
   const service = openSpaceService(served)
+  const names = new Set(hosts.flatMap((each) => readHostName(each) ?? []))
   const sessions = new Sessions(() => createLegacyServer(service))
   const modern = createMcpHandler(() => createSpaceServer(service, 'modern'), {
     legacy: 'reject',
@@ -55,13 +59,19 @@ export async function serveSpaceOverHttp(
     if (Object.hasOwn(lists, changed)) lists[changed as ListName]()
     else notify.resourceUpdated(changed)
   })
-  const listener = getRequestListener(async (request) => {
-    const refusal = checkRequest(request, token)
-    if (refusal !== undefined) return refusal
-    if (await isLegacyRequest(request)) return sessions.handle(request)
-    const end = service.subscriptions.addListened(await readJson(request.clone()))
+  const answer = async ({ request, body }: Post): Promise<Response> => {
+    if (await isLegacyRequest(request, body)) return sessions.handle(request, body)
+    const end = service.subscriptions.addListened(body)
     request.signal.addEventListener('abort', end)
-    return modern.fetch(request)
+    return modern.fetch(request, { parsedBody: body })
+  }
+  const faults = new FaultLog(service.log, 'client')
+  const listener = getRequestListener(async (request) => {
+    const refusal = checkRequest(request, token, names)
+    if (refusal !== undefined) return refusal
+    if (request.method !== 'POST') return answer({ request: withUsualAccept(request), answers: [] })
+    const read = await readPost(request, faults)
+    return read instanceof Response ? read : addAnswers(await answer(read), read.answers)
   })
   const http = createServer((request, response) => {
     listener(request, response).catch((error: unknown) => {
@@ -80,6 +90,7 @@ export async function serveSpaceOverHttp(
     async close() {
       const closed = new Promise((resolve) => http.close(resolve))
       await Promise.all([sessions.close(), modern.close()])
+      faults.end()
       await service.close()
       http.closeAllConnections()
       await closed
@@ -95,10 +106,13 @@ const sessionHeader = 'mcp-session-id'
  * Returns the error response for a refused request. Pages of other origins are refused, also by DNS rebinding, and so are
  * local programs without the token.
  */
-function checkRequest(request: Request, token: string): Response | undefined {
-  const foreign =
-    hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
-    originValidationResponse(request, localhostAllowedOrigins())
+function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
+  const asked = request.headers.get('host') ?? ''
+  if (!isTrustedHost(asked, names)) {
+    const advice = `Start it with --host ${readHostName(asked) ?? '<name>'}, or add the name to gateway.hosts in space.yaml.`
+    return refuse(403, `This server takes no requests for "${asked}". ${advice}`)
+  }
+  const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
   // Clients of the older transport, HTTP+SSE, begin with a GET, and have no session.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
@@ -122,8 +136,6 @@ function refuse(status: number, message: string, headers: Record<string, string>
   return Response.json(body, { status, headers })
 }
 
-const readJson = (request: Request): Promise<unknown> => request.json().catch(() => undefined)
-
 type Transport = WebStandardStreamableHTTPServerTransport
 
 /** Beyond this the sessions idle for longest are closed: clients may leave without notice. */
@@ -139,28 +151,28 @@ class Sessions {
     this.#create = create
   }
 
-  async handle(request: Request): Promise<Response> {
+  async handle(request: Request, parsedBody?: unknown): Promise<Response> {
     const id = request.headers.get(sessionHeader)
-    if (id === null) return this.#begin(request)
+    if (id === null) return this.#begin(request, parsedBody)
     const known = this.#open.get(id)
     if (known === undefined) return refuse(404, 'there is no such session; begin another one')
     this.#open.delete(id)
     this.#open.set(id, known)
-    return known.handleRequest(request)
+    return known.handleRequest(request, { parsedBody })
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((transport) => transport.close()))
   }
 
-  async #begin(request: Request): Promise<Response> {
+  async #begin(request: Request, parsedBody: unknown): Promise<Response> {
     const transport: Transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => this.#keep(id, transport),
     })
     const server = this.#create()
     await server.connect(transport)
-    const response = await transport.handleRequest(request)
+    const response = await transport.handleRequest(request, { parsedBody })
     if (transport.sessionId === undefined) await server.close() // It was no greeting, and is refused.
     return response
   }

@@ -16,6 +16,7 @@ import { type AnyEnvelope, Kind } from '@meup/protocol'
 /** A question, until it is answered or cancelled. */
 export interface Question {
   readonly id: string
+  readonly isTask: boolean
   readonly answer: Promise<Answer>
   /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
   listener: ((report: string) => void) | undefined
@@ -26,6 +27,10 @@ export interface Question {
 }
 
 export interface Asking {
+  /** Id of the message; default: a new one. */
+  readonly id?: string
+  /** It stays asked when its client has gone, for which it is a task. */
+  readonly isTask?: boolean
   readonly to?: readonly string[]
   readonly timeoutMs: number
   readonly seen: Iterable<string>
@@ -53,8 +58,7 @@ export class Questions {
   }
 
   /** Sends the question. The answer rejects like that of `SpaceClient.ask`. */
-  ask(message: string, { to, timeoutMs, seen }: Asking): Question {
-    const id = randomUUID()
+  ask(message: string, { id = randomUUID(), isTask = false, to, timeoutMs, seen }: Asking): Question {
     const abort = new AbortController()
     const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
     const report = (text: string): void => question.listener?.(text)
@@ -65,7 +69,7 @@ export class Questions {
       this.#sendCancel(id, to, reason)
       abort.abort(reason)
     }
-    const question: Question = { id, answer, listener: undefined, seen: new Set(seen), cancel }
+    const question: Question = { id, isTask, answer, listener: undefined, seen: new Set(seen), cancel }
     this.#known.set(id, question)
     this.#open.add(question)
     return question
@@ -87,9 +91,9 @@ export class Questions {
     }
   }
 
-  /** Cancels all questions. Resolves when the space has the cancellations. */
+  /** Cancels all questions but those of tasks. Resolves when the space has the cancellations. */
   async close(reason: string): Promise<void> {
-    for (const question of this.#open) question.cancel(reason)
+    for (const question of this.#open) if (!question.isTask) question.cancel(reason)
     await Promise.allSettled(this.#cancellations)
   }
 

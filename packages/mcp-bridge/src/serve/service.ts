@@ -9,6 +9,7 @@ import { Offers } from './offers.js'
 import { Questions } from './questions.js'
 import { ShownProposals } from './shown-proposals.js'
 import { Subscriptions } from './subscriptions.js'
+import { Tasks } from './tasks.js'
 
 /** A participant whose connection and rights all MCP clients share. */
 export interface ServedSpace {
@@ -39,6 +40,7 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
   readonly changes: Changes
   readonly offers: Offers
   readonly calls: ClientCalls
+  readonly tasks: Tasks
   readonly subscriptions: Subscriptions
   /** Signs the state that clients send back. */
   readonly stateCodec: RequestStateCodec<ResumeState>
@@ -53,6 +55,7 @@ const ttlSeconds = 24 * 60 * 60
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {
   const uris = createUris(space.welcome.space.id)
   const questions = new Questions(space)
+  const tasks = new Tasks()
   const changes = new Changes(space, uris, throttleMs)
   return {
     ...{ space, http, log, uris, questions },
@@ -61,9 +64,11 @@ export function openSpaceService({ space, http, log = () => {}, throttleMs }: Se
     changes,
     offers: new Offers({ space, uris, log, onChange: (list) => changes.mark([list]) }),
     calls: new ClientCalls(),
+    tasks,
     subscriptions: new Subscriptions({ space, uris, log, onUpdate: (uri) => changes.mark([uri]) }),
     stateCodec: createRequestStateCodec<ResumeState>({ key: randomBytes(keyBytes), ttlSeconds }),
     async close() {
+      tasks.close()
       await questions.close('the asker has gone')
       space.close()
     },

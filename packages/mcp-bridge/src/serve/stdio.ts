@@ -1,7 +1,9 @@
-import type { McpServer } from '@modelcontextprotocol/server'
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { McpServer, Transport } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { FaultLog } from '../relay/fault-log.js'
 import { createLegacyServer, createSpaceServer, sendChanges } from './create-server.js'
 import { openSpaceService, type ServedSpace, type SpaceService } from './service.js'
+import { createStdioTransport, type Pipes } from './stdio-transport.js'
 
 export interface Serving {
   /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
@@ -11,9 +13,9 @@ export interface Serving {
 }
 
 /** Serves a space over MCP on stdin and stdout, in any revision. */
-export function serveSpaceOverStdio(served: ServedSpace): Serving {
+export function serveSpaceOverStdio(served: ServedSpace, pipes: Pipes = process): Serving {
   const service = openSpaceService(served)
-  const transport = new StdioServerTransport()
+  const transport = createStdioTransport(pipes, new FaultLog(service.log, 'client'))
   const handle = serveStdio(
     ({ era }) => (era === 'legacy' ? createLegacyServer(service) : createModernServer(service)),
     {
@@ -23,8 +25,8 @@ export function serveSpaceOverStdio(served: ServedSpace): Serving {
   )
   listenTo(transport, service)
   const left = new Promise<undefined>((resolve) => {
-    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve(undefined))
-    process.stdout.once('error', () => resolve(undefined))
+    for (const event of ['end', 'close', 'error']) pipes.stdin.on(event, () => resolve(undefined))
+    pipes.stdout.on('error', () => resolve(undefined))
   })
   return {
     ended: Promise.race([left, service.space.closed()]),
@@ -43,15 +45,15 @@ function createModernServer(service: SpaceService): McpServer {
 }
 
 /** The SDK keeps the subscriptions of revision 2026-07-28 to itself; participants have to be told of those to their resources. */
-function listenTo(transport: StdioServerTransport, { subscriptions }: SpaceService): void {
+function listenTo(transport: Transport, { subscriptions }: SpaceService): void {
   const ends = new Map<unknown, () => void>()
   const { onmessage } = transport
-  transport.onmessage = (message) => {
+  transport.onmessage = (message, extra) => {
     if ('id' in message && 'method' in message) ends.set(message.id, subscriptions.addListened(message))
     else if ('method' in message && message.method === 'notifications/cancelled') {
       ends.get(message.params?.requestId)?.()
       ends.delete(message.params?.requestId)
     }
-    onmessage?.(message)
+    onmessage?.(message, extra)
   }
 }

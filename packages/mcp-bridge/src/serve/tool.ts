@@ -13,6 +13,7 @@ import {
   type Tool,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
+import type { TaskStart, Work } from './tasks.js'
 
 export type Outcome = CallToolResult | InputRequiredResult
 
@@ -48,6 +49,8 @@ export function describeTool<Args = Record<string, never>>({
 interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<Outcome>
+  /** Begins the same as a task. Absent: it is done at once. Throws for wrong arguments. */
+  begin?(args: unknown, start: TaskStart): Promise<Work>
 }
 
 /** The tools of the space itself, by name. */
@@ -59,22 +62,31 @@ export function addTool<Args>(
   name: string,
   { definition, schema }: Described<Args>,
   handle: (args: Args, context: ServerContext) => Promise<Outcome>,
+  begin?: (args: Args, start: TaskStart) => Work,
 ): void {
+  const read = async (args: unknown): Promise<Args> => {
+    const checked = await schema['~standard'].validate(args ?? {})
+    if (checked.issues === undefined) return checked.value
+    const problems = checked.issues.map(({ message }) => message).join('; ')
+    throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+  }
   const call: OwnTool['call'] = async (args, context) => {
     try {
-      const checked = await schema['~standard'].validate(args ?? {})
-      if (checked.issues === undefined) return await handle(checked.value, context)
-      const problems = checked.issues.map(({ message }) => message).join('; ')
-      throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+      return await handle(await read(args), context)
     } catch (error) {
       return failureResult(error)
     }
   }
-  tools.set(name, { definition: { name, ...definition }, call })
+  tools.set(name, {
+    definition: { name, ...definition },
+    call,
+    ...(begin && { begin: async (args, start) => begin(await read(args), start) }),
+  })
 }
 
 /** A value as structured content and as JSON text. */
-export const dataResult = (data: Record<string, unknown>): CallToolResult => ({
+export const dataResult = (data: Record<string, unknown>, more: object = {}): CallToolResult => ({
+  ...more,
   content: [{ type: 'text', text: JSON.stringify(data, null, 2) }],
   structuredContent: data,
 })
@@ -92,10 +104,27 @@ export function relayedResult(
   { resultType: _, ...result }: Record<string, unknown>,
   toUri: ToUri = (uri) => uri,
 ): CallToolResult {
-  const { content } = result
-  if (!Array.isArray(content)) return dataResult(result)
+  const { content, structuredContent: data, ...rest } = result
+  if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
   const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
-  return isCallToolResult(relayed) ? relayed : dataResult(result)
+  if (!isCallToolResult(relayed)) return dataResult(result)
+  return relayed.isError === true ? withoutData(relayed) : relayed
+}
+
+/** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
+function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
+  if (data === undefined) return error
+  const text = JSON.stringify(data)
+  const isShown = error.content.some((block) => block.type === 'text' && isSameJson(block.text, text))
+  return isShown ? error : { ...error, content: [...error.content, { type: 'text', text }] }
+}
+
+function isSameJson(shown: string, text: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(shown)) === text
+  } catch {
+    return false // It is no JSON.
+  }
 }
 
 export type ToUri = (uri: string) => string
@@ -141,11 +170,14 @@ export const formatError = (error: unknown): string => {
   return `${message} (${code})`
 }
 
+/** In `_meta` of an error: its code. `structuredContent` has to match the schema of a tool's results. */
+const codeKey = 'meup/code'
+
 /** An error as the result of a tool, for models to read. */
 export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatError(error) }],
-  structuredContent: { ...describeError(error) },
+  _meta: { [codeKey]: describeError(error).code },
 })
 
 interface Report {

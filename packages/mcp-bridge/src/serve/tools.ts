@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { CallableTool } from '@meup/agent-sdk'
 import {
   ProtocolError as McpError,
@@ -5,33 +6,81 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { canElicit } from './elicitation.js'
 import { followCall } from './follow-call.js'
+import { sendTaskStatus } from './serve-tasks.js'
 import type { Era, SpaceService } from './service.js'
-import { failureResult, type Outcome, type OwnTools, type ToUri } from './tool.js'
+import type { TaskStart, Work } from './tasks.js'
+import { failureResult, type Outcome, type OwnTools, relayedResult, type ToUri } from './tool.js'
 
 /** Milliseconds that a tool may take without progress: clients give calls up by themselves. */
 const callTimeoutMs = 3_600_000
 /** In `_meta` of a call: why it is made. A tool has its own arguments alone. */
 const whyKey = 'meup/why'
 
+interface ToolsOptions {
+  readonly era: Era
+  /** Whose tasks are counted together. */
+  readonly client: string
+}
+
 /** Serves the tools of a space, and those that participants offer, as `participant__tool`. */
-export function serveTools(server: McpServer, service: SpaceService, own: OwnTools, era: Era): void {
-  const { offers } = service
-  server.server.setRequestHandler('tools/list', async () => ({
-    tools: [...[...own.values()].map(({ definition }) => definition), ...(await offers.listTools())],
-  }))
-  server.server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const { name, arguments: args = {} } = params
-    const ownTool = own.get(name)
-    if (ownTool !== undefined) return ownTool.call(args, context)
-    const tool = (await offers.tools()).get(name)
-    if (tool === undefined) {
-      const advice = 'list the tools again: its participant may have left'
-      throw new McpError(ProtocolErrorCode.InvalidParams, `there is no tool ${name}; ${advice}`)
+export function serveTools(
+  server: McpServer,
+  service: SpaceService,
+  own: OwnTools,
+  { era, client }: ToolsOptions,
+): void {
+  const { offers, tasks } = service
+  const hasTasks = era === 'legacy'
+  server.server.setRequestHandler('tools/list', async () => {
+    const tools = [...own.values()].map(({ definition, begin }) => ({
+      ...definition,
+      hasTasks: begin !== undefined,
+    }))
+    const offered = (await offers.listTools()).map((tool) => ({ ...tool, hasTasks: true }))
+    return {
+      tools: [...tools, ...offered].map(({ hasTasks: mayBeTask, execution: _, ...tool }) => ({
+        ...tool,
+        ...(hasTasks && mayBeTask && { execution: { taskSupport: 'optional' as const } }),
+      })),
     }
-    return callOffered(server, service, { tool, args, era }, context)
+  })
+  const find = async (name: string): Promise<CallableTool> => {
+    const tool = (await offers.tools()).get(name)
+    if (tool !== undefined) return tool
+    const advice = 'list the tools again: its participant may have left'
+    throw new McpError(ProtocolErrorCode.InvalidParams, `there is no tool ${name}; ${advice}`)
+  }
+  const begin = async (name: string, args: object, context: ServerContext): Promise<Begin> => {
+    const ownTool = own.get(name)
+    if (ownTool === undefined) {
+      const offered = { tool: await find(name), args, era }
+      return async (start) => beginOffered(server, service, offered, context, start)
+    }
+    const { begin: beginOwn } = ownTool
+    if (beginOwn !== undefined) return (start) => beginOwn(args, start)
+    throw new McpError(ProtocolErrorCode.MethodNotFound, `${name} is done at once: call it without a task`)
+  }
+  server.server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: args = {}, task: wanted } = params
+    if (!hasTasks || wanted === undefined) {
+      const ownTool = own.get(name)
+      if (ownTool !== undefined) return ownTool.call(args, context)
+      return callOffered(server, service, { tool: await find(name), args, era }, context)
+    }
+    const task = await tasks.begin(randomUUID(), {
+      client,
+      ttl: wanted.ttl,
+      begin: await begin(name, args, context),
+      onChange: (state) => sendTaskStatus(server, service, state),
+    })
+    // The SDK holds it against the schema of results, which have content.
+    return { content: [], task: task.state }
   })
 }
+
+type Begin = (start: TaskStart) => Promise<Work>
 
 interface OfferedCall {
   readonly tool: Pick<CallableTool, 'participant' | 'name'>
@@ -64,5 +113,37 @@ async function callOffered(
     )
   } catch (error) {
     return failureResult(error)
+  }
+}
+
+/** Begins a call whose result waits for its client, who may be gone meanwhile. */
+function beginOffered(
+  server: McpServer,
+  { space, calls, uris }: SpaceService,
+  { tool: { participant, name }, args }: OfferedCall,
+  context: ServerContext,
+  { id, timeoutMs, onStatus }: TaskStart,
+): Work {
+  const why = context.mcpReq._meta?.[whyKey]
+  const call = calls.begin((options) =>
+    space.request(
+      participant,
+      'tools/call',
+      { name, arguments: args },
+      { ...options, id, timeoutMs, approvalMs: timeoutMs, ...(typeof why === 'string' && { why }) },
+    ),
+  )
+  call.mayAsk = canElicit(server, context)
+  call.listener = {
+    onProgress: ({ message }) => onStatus({ message }),
+    onNotification: () => {}, // The request on which log messages were sent is answered.
+    onQuestion: (isOpen) => onStatus({ isInputRequired: isOpen }),
+  }
+  return {
+    result: call.result
+      .then((result) => relayedResult(result, (uri) => uris.offered(participant, uri)))
+      .catch(failureResult),
+    cancel: () => call.cancel(),
+    next: () => call.next(),
   }
 }

@@ -7,7 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { onTestFinished } from 'vitest'
 import { fixtures } from './processes.js'
 
-const token = 'token-of-this-server'
+export const token = 'token-of-this-server'
 
 interface Options {
   /** What the participant may do that clients act as. */

@@ -1,0 +1,90 @@
+import {
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  readRequestBody,
+} from '@modelcontextprotocol/server'
+import type { FaultLog } from '../relay/fault-log.js'
+import {
+  createFailedAnswer,
+  createFaultAnswer,
+  maxMessageBytes,
+  readClientMessages,
+  wantsAnswer,
+} from './client-messages.js'
+
+/** A request whose body is read. */
+export interface Post {
+  readonly request: Request
+  readonly body?: JSONRPCMessage | readonly JSONRPCMessage[]
+  /** To those messages of the body that cannot be read. */
+  readonly answers: readonly JSONRPCErrorResponse[]
+}
+
+/** Reads the messages in the body; the response, if it has none that can be read. */
+export async function readPost(request: Request, faults: FaultLog): Promise<Post | Response> {
+  const read = await readRequestBody(request, maxMessageBytes)
+  if (read.tooLarge) {
+    const text = `${request.headers.get('content-length') ?? 'unknown'} bytes`
+    const problem = `it has more than ${maxMessageBytes} bytes, the limit of a message`
+    faults.report({ problem, text })
+    return respond(413, [createFaultAnswer({ problem, text })])
+  }
+  const readings = readClientMessages(read.text)
+  const failed = readings.flatMap((reading) => ('fault' in reading ? [reading.fault] : []))
+  for (const fault of failed) faults.report(fault)
+  const messages = readings.flatMap((reading) =>
+    'message' in reading ? [reading.message] : (createFailedAnswer(reading.fault) ?? []),
+  )
+  const answers = failed.filter(wantsAnswer).map(createFaultAnswer)
+  const [only] = messages
+  if (only === undefined) {
+    // Clients read the answer to a request of theirs from a success alone.
+    const isRequest =
+      answers.length > 0 && failed.every(({ code }) => code === ProtocolErrorCode.InvalidParams)
+    return respond(isRequest ? 200 : 400, answers.length > 0 ? answers : failed.map(createFaultAnswer))
+  }
+  return {
+    request: withUsualAccept(request),
+    body: readings.length === 1 ? only : messages,
+    answers,
+  }
+}
+
+const respond = (status: number, answers: readonly JSONRPCErrorResponse[]): Response =>
+  Response.json(answers.length > 1 ? answers : answers[0], { status })
+
+const answerTypes = ['application/json', 'text/event-stream']
+
+/** The request without its body. A client that accepts anything, or does not say, gets what it would get by naming both types. */
+export function withUsualAccept(request: Request): Request {
+  const { url, method, signal } = request
+  const headers = new Headers(request.headers)
+  const accept = headers.get('accept') ?? '*/*'
+  const isAccepted = answerTypes.every(
+    (type) => accept.includes(type) || accept.includes('*/*') || accept.includes(type.replace(/\/.*/, '/*')),
+  )
+  if (isAccepted) headers.set('accept', answerTypes.join(', '))
+  return new Request(url, { method, headers, signal })
+}
+
+/** Puts answers before those that the rest of the body gets. */
+export async function addAnswers(
+  response: Response,
+  answers: readonly JSONRPCErrorResponse[],
+): Promise<Response> {
+  if (answers.length === 0) return response
+  const type = response.headers.get('content-type') ?? ''
+  if (response.body === null || !type.startsWith('text/event-stream')) {
+    const text = await response.text()
+    const more: unknown = text === '' ? [] : JSON.parse(text)
+    return Response.json([...answers, ...(Array.isArray(more) ? more : [more])], { status: 200 })
+  }
+  const events = answers.map((answer) => `event: message\ndata: ${JSON.stringify(answer)}\n\n`)
+  const { body, status, headers } = response
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(events.join(''))
+    yield* body as unknown as AsyncIterable<Uint8Array>
+  }
+  return new Response(ReadableStream.from(all()), { status, headers })
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject } from '@meup/folds'
+import {
+  type CallToolResult,
+  fromJsonSchema,
+  ProtocolError as McpError,
+  type McpServer,
+  ProtocolErrorCode,
+  RELATED_TASK_META_KEY,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { askNow } from './follow-call.js'
+import { cancelRecalled, type RecalledTask, recallTask } from './recall-task.js'
+import type { SpaceService } from './service.js'
+import { pollMs, type Task, type TaskState } from './tasks.js'
+import { formatError } from './tool.js'
+
+/** What a server of revision 2025-11-25 says of its tasks. */
+export const tasksCapability = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+
+const params = fromJsonSchema<{ taskId: string }>({
+  type: 'object',
+  properties: { taskId: { type: 'string' } },
+  required: ['taskId'],
+})
+const noParams = fromJsonSchema<object>({ type: 'object' })
+
+/** Serves `tasks/*` as revision 2025-11-25 has them. Later revisions have an extension of another form. */
+export function serveTasks(server: McpServer, service: SpaceService): void {
+  const { tasks, space } = service
+  const { server: protocol } = server
+  protocol.setRequestHandler('tasks/get', { params }, async ({ taskId }) => {
+    const { state } = tasks.get(taskId) ?? (await recall(service, taskId))
+    return { ...state }
+  })
+  protocol.setRequestHandler('tasks/list', { params: noParams }, async () => ({ tasks: tasks.list() }))
+  protocol.setRequestHandler('tasks/cancel', { params }, async ({ taskId }) => {
+    const task = tasks.get(taskId)
+    const recalled = task === undefined ? await recall(service, taskId) : undefined
+    const { status } = (task ?? recalled)?.state ?? {}
+    if (status !== 'working' && status !== 'input_required')
+      throw invalid(`The task "${taskId}" is over: ${status}. Only one that goes on can be cancelled.`)
+    task?.cancel(cancelReason)
+    if (recalled === undefined) return { ...task?.state }
+    await cancelRecalled(space, recalled, cancelReason)
+    return { ...recalled.state, status: 'cancelled', statusMessage: cancelReason }
+  })
+  protocol.setRequestHandler('tasks/result', { params }, async ({ taskId }, context) => {
+    const task = tasks.get(taskId)
+    const result = task
+      ? await followTask(server, service, task, context)
+      : await whenRecalled(service, taskId, context.mcpReq.signal)
+    return { ...result, _meta: { ...result._meta, [RELATED_TASK_META_KEY]: { taskId } } }
+  })
+}
+
+const cancelReason = 'the asker has cancelled it'
+
+/** Notifies the client of a task that it has changed. */
+export function sendTaskStatus({ server }: McpServer, { log }: SpaceService, state: TaskState): void {
+  if (server.transport === undefined) return
+  // The SDK's types have no methods of tasks; its schemas do.
+  const notification = { method: 'notifications/tasks/status', params: { ...state } }
+  server
+    .notification(notification as unknown as Parameters<typeof server.notification>[0])
+    .catch((error: unknown) => log(`the state of a task could not be sent: ${formatError(error)}`))
+}
+
+/** Puts the questions of a task to the user of the client that waits for its result. */
+async function followTask(
+  server: McpServer,
+  { log }: SpaceService,
+  task: Task,
+  { mcpReq }: ServerContext,
+): Promise<CallToolResult> {
+  const ask = askNow(server, mcpReq.id)
+  const { taskId } = task.state
+  for (let asked = await task.next(); asked !== undefined; asked = await task.next()) {
+    const { params: form, signal, answer } = asked
+    const _meta = { ...(isObject(form._meta) && form._meta), [RELATED_TASK_META_KEY]: { taskId } }
+    try {
+      answer(await ask({ ...form, _meta }, AbortSignal.any([signal, mcpReq.signal])))
+    } catch (error) {
+      if (mcpReq.signal.aborted) throw error // It stays open for a later request of the result.
+      log(`a question of the task ${taskId} has no answer: ${formatError(error)}`)
+      answer({ action: 'cancel' })
+    }
+  }
+  const result = await task.result
+  if (task.state.status === 'cancelled') throw invalid(`The task "${taskId}" was cancelled.`)
+  return result
+}
+
+async function recall(service: SpaceService, taskId: string): Promise<RecalledTask> {
+  const recalled = await recallTask(service, taskId)
+  if (recalled !== undefined) return recalled
+  throw invalid(`There is no task "${taskId}": it may have been forgotten. Look into the transcript.`)
+}
+
+async function whenRecalled(
+  service: SpaceService,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  for (;;) {
+    const { state, result } = await recall(service, taskId)
+    if (result !== undefined) return result
+    if (state.status === 'cancelled') throw invalid(`The task "${taskId}" was cancelled.`)
+    await sleep(pollMs, undefined, { signal })
+  }
+}
+
+const invalid = (message: string): McpError => new McpError(ProtocolErrorCode.InvalidParams, message)

@@ -1,0 +1,167 @@
+import { Bounded } from '@meup/folds'
+import type { AnyEnvelope } from '@meup/protocol'
+import {
+  type CallToolResult,
+  ProtocolError as McpError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
+import type { Elicitation } from './calls.js'
+
+/** Tasks of one client that are open at a time, and of all clients that are remembered. */
+const [maxOpenTasks, maxKnownTasks] = [100, 1000]
+/** How long a task is kept, in milliseconds, and how often a client should look. */
+export const [maxTtlMs, pollMs] = [24 * 60 * 60 * 1000, 1000]
+/** Characters of a status message. */
+const maxStatusChars = 2000
+
+type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+
+/** A task as MCP has it, revision 2025-11-25. */
+export interface TaskState {
+  readonly taskId: string
+  readonly status: Status
+  readonly statusMessage?: string
+  readonly createdAt: string
+  readonly lastUpdatedAt: string
+  /** Milliseconds from its creation. */
+  readonly ttl: number
+  readonly pollInterval: number
+}
+
+/** What is done in a task. */
+export interface Work {
+  /** Never rejects: the errors of a call are results of its tool, as they are where it is no task. */
+  readonly result: Promise<CallToolResult>
+  cancel(reason: string): void
+  /** The next question for the user of the client; `undefined` once there is a result. */
+  next?(): Promise<Elicitation | undefined>
+}
+
+/** How work begins. */
+export interface TaskStart {
+  /** Of the task, and of the envelope that begins the work. */
+  readonly id: string
+  readonly timeoutMs: number
+  onStatus(status: { readonly message?: string | undefined; readonly isInputRequired?: boolean }): void
+}
+
+/** Work whose result waits for its client. */
+export class Task {
+  readonly result: Promise<CallToolResult>
+  #state: TaskState
+  readonly #work: Work
+  readonly #onChange: (state: TaskState) => void
+
+  constructor(state: TaskState, work: Work, onChange: (state: TaskState) => void) {
+    this.#state = state
+    this.#work = work
+    this.#onChange = onChange
+    this.result = work.result
+    work.result.then(() => this.update({ status: 'completed' })).catch(() => {}) // It never rejects.
+  }
+
+  get state(): TaskState {
+    return this.#state
+  }
+
+  get isOpen(): boolean {
+    return this.#state.status === 'working' || this.#state.status === 'input_required'
+  }
+
+  /** A task that is over stays as it is. */
+  update({ status, statusMessage }: Partial<Pick<TaskState, 'status' | 'statusMessage'>>): void {
+    if (!this.isOpen) return
+    this.#state = {
+      ...this.#state,
+      ...(status !== undefined && { status }),
+      ...(statusMessage !== undefined && {
+        statusMessage: statusMessage.slice(0, maxStatusChars).toWellFormed(),
+      }),
+      lastUpdatedAt: new Date().toISOString(),
+    }
+    this.#onChange(this.#state)
+  }
+
+  cancel(reason: string): void {
+    if (!this.isOpen) return
+    this.update({ status: 'cancelled', statusMessage: reason })
+    this.#work.cancel(reason)
+  }
+
+  next(): Promise<Elicitation | undefined> {
+    return this.#work.next?.() ?? this.result.then(() => undefined)
+  }
+}
+
+interface BeginOptions {
+  readonly client: string
+  readonly ttl: number | undefined
+  readonly begin: (start: TaskStart) => Promise<Work>
+  readonly onChange: (state: TaskState) => void
+}
+
+/** The tasks of all clients, by the ids of the envelopes that began their work. */
+export class Tasks {
+  /** What began those of before, once it was found in the log. */
+  readonly begun = new Bounded<AnyEnvelope>(maxKnownTasks)
+  readonly #known = new Map<
+    string,
+    { readonly task: Task; readonly client: string; readonly timer: NodeJS.Timeout }
+  >()
+
+  /** Throws `McpError` if the client has too many. Rejects as `begin` does. */
+  async begin(id: string, { client, ttl = maxTtlMs, begin, onChange }: BeginOptions): Promise<Task> {
+    const open = [...this.#known.values()].filter((each) => each.client === client && each.task.isOpen)
+    if (open.length >= maxOpenTasks) {
+      const advice = 'Cancel some, or wait for their results.'
+      throw new McpError(
+        ProtocolErrorCode.InvalidParams,
+        `This client has ${maxOpenTasks} open tasks. ${advice}`,
+      )
+    }
+    const timeoutMs = Math.min(Math.max(ttl, 1), maxTtlMs)
+    const now = new Date().toISOString()
+    const times = { createdAt: now, lastUpdatedAt: now, ttl: timeoutMs, pollInterval: pollMs }
+    const state: TaskState = { taskId: id, status: 'working', ...times }
+    let task: Task | undefined
+    const onStatus: TaskStart['onStatus'] = ({ message, isInputRequired }) =>
+      task?.update({
+        ...(isInputRequired !== undefined && { status: isInputRequired ? 'input_required' : 'working' }),
+        ...(message !== undefined && { statusMessage: message }),
+      })
+    task = new Task(state, await begin({ id, timeoutMs, onStatus }), onChange)
+    this.#keep(id, task, client, timeoutMs)
+    return task
+  }
+
+  get(id: string): Task | undefined {
+    return this.#known.get(id)?.task
+  }
+
+  /** Oldest first. */
+  list(): TaskState[] {
+    return [...this.#known.values()].map(({ task }) => task.state)
+  }
+
+  /** Forgets all. What they began goes on: its results are in the log. */
+  close(): void {
+    for (const { timer } of this.#known.values()) clearTimeout(timer)
+    this.#known.clear()
+  }
+
+  #keep(id: string, task: Task, client: string, ttl: number): void {
+    const timer = setTimeout(() => this.#forget(id), ttl).unref()
+    this.#known.set(id, { task, client, timer })
+    if (this.#known.size <= maxKnownTasks) return
+    const ids = [...this.#known.keys()]
+    const oldest = ids.find((each) => this.get(each)?.isOpen === false) ?? ids[0]
+    if (oldest !== undefined) this.#forget(oldest)
+  }
+
+  #forget(id: string): void {
+    const known = this.#known.get(id)
+    this.#known.delete(id)
+    clearTimeout(known?.timer)
+    known?.task.cancel('its time is over')
+  }
+}
