@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { openClient, ways } from '../support/mcp-clients.js'
-import { installServer, type ServerName, testedServers } from './install.js'
-import { type PublicServer, publicServers } from './table.js'
+import { install } from './install.js'
+import { type PublicServer, publicServers, type ServerName, testedServers } from './servers.js'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -41,7 +41,7 @@ async function prepare(name: ServerName, chromium: string) {
   }
   const participant = {
     kind: 'mcp',
-    command: await installServer(name),
+    command: await install(name, filled),
     args: filled.args ?? [],
     env: { HOME: folder, DO_NOT_TRACK: '1', [mark]: folder, ...filled.env },
     startTimeout: '60s',

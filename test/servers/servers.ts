@@ -208,3 +208,18 @@ export const publicServers = {
     wrong: { tool: 'navigate_page', arguments: { type: 7 }, error: 'expected number, received undefined' },
   },
 } as const satisfies Readonly<Record<string, PublicServer>>
+
+export type ServerName = keyof typeof publicServers
+
+const names = Object.keys(publicServers) as ServerName[]
+const { MEUP_SERVERS = 'all' } = process.env
+
+/** Those that tests start: all of them, or those that `MEUP_SERVERS` names, with commas between them. */
+export const testedServers: readonly ServerName[] =
+  MEUP_SERVERS === 'all' ? names : MEUP_SERVERS.split(',').map(findServer)
+
+function findServer(name: string): ServerName {
+  const found = names.find((each) => each === name)
+  if (found === undefined) throw new Error(`MEUP_SERVERS names ${name}, which is none of ${names.join(', ')}`)
+  return found
+}
