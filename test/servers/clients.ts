@@ -1,23 +1,18 @@
-import { execFile } from 'node:child_process'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { environment, type Outcome } from '../support/cli.js'
-import { install } from './install.js'
-
 /** Where `meup mcp serve` is: a command that starts it, or its address. */
 export type Address =
   | { readonly command: string; readonly args: readonly string[] }
   | { readonly url: string; readonly token: string }
 
 /** A tool to call; without a name, the tools are listed. */
-interface Request {
+export interface Request {
   readonly name?: string
   readonly arguments?: Readonly<Record<string, unknown>>
 }
 
-interface PublicClient {
+export interface PublicClient {
   readonly package: string
   readonly version: string
+  readonly builtWith: string
   readonly program: string
   /** Its command line for a request; `program` is the path of its program. */
   readonly arguments: (address: Address, request: Request) => readonly string[]
@@ -25,17 +20,24 @@ interface PublicClient {
 }
 
 const both = ['stdio', 'http'] as const
-const sdkClient = fileURLToPath(new URL('sdk-client.mjs', import.meta.url))
 
 /** A version of the official SDK, which has no program of its own. */
 const sdk = (version: string, speaks: PublicClient['speaks'] = both) =>
-  ({ package: '@modelcontextprotocol/sdk', version, program: '', speaks, arguments: () => [] }) as const
+  ({
+    package: '@modelcontextprotocol/sdk',
+    version,
+    builtWith: 'TypeScript SDK 1',
+    program: '',
+    speaks,
+    arguments: () => [],
+  }) as const
 
 /** Clients by the name of their folder in the cache. */
 export const publicClients = {
   inspector: {
     package: '@modelcontextprotocol/inspector',
     version: '2.12.0',
+    builtWith: 'TypeScript SDK 2',
     program: 'mcp-inspector',
     speaks: both,
     arguments: (address, { name, arguments: given = {} }) => [
@@ -51,6 +53,7 @@ export const publicClients = {
   mcporter: {
     package: 'mcporter',
     version: '0.12.3',
+    builtWith: 'TypeScript SDK 1',
     program: 'mcporter',
     speaks: both,
     arguments: (address, { name, arguments: given = {} }) => [
@@ -74,28 +77,3 @@ export type ClientName = keyof typeof publicClients
 
 const toolArguments = (given: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(given).flatMap(([key, value]) => ['--tool-arg', `${key}=${JSON.stringify(value)}`])
-
-/** Sends one request by a client, to its end. */
-export async function runClient(
-  name: ClientName,
-  address: Address,
-  request: Request,
-  cwd: string,
-): Promise<Outcome> {
-  const client: PublicClient = publicClients[name]
-  const program = await install(name, client)
-  const args =
-    client.program === ''
-      ? [sdkClient, dirname(dirname(program)), JSON.stringify(address), JSON.stringify(request)]
-      : client.arguments(address, request)
-  return new Promise((resolve) => {
-    const child = execFile(
-      client.program === '' ? process.execPath : program,
-      args,
-      { cwd, env: environment({ HOME: cwd, NO_COLOR: '1', DO_NOT_TRACK: '1' }), timeout: 60_000 },
-      (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    )
-    child.stdin?.end()
-  })
-}

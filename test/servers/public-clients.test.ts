@@ -2,7 +2,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meupCommand } from '../support/cli.js'
 import { serveHttp } from '../support/mcp-clients.js'
 import { openMcpSpace } from '../support/mcp-space.js'
-import { type Address, type ClientName, publicClients, runClient } from './clients.js'
+import { type Address, type ClientName, publicClients } from './clients.js'
+import { runClient } from './run-client.js'
 
 vi.setConfig({ testTimeout: 600_000 })
 

@@ -6,9 +6,22 @@ import { withChromium } from '../support/chromium.js'
 import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { openClient, ways } from '../support/mcp-clients.js'
 import { install } from './install.js'
-import { type PublicServer, publicServers, type ServerName, testedServers } from './servers.js'
+import { type PublicServer, publicServers, type ServerName } from './servers.js'
 
 vi.setConfig({ testTimeout: 600_000 })
+
+const names = Object.keys(publicServers) as ServerName[]
+const { MEUP_SERVERS = 'all' } = process.env
+
+/** Those that tests start: all of them, or those that `MEUP_SERVERS` names, with commas between them. */
+const testedServers: readonly ServerName[] =
+  MEUP_SERVERS === 'all' ? names : MEUP_SERVERS.split(',').map(findServer)
+
+function findServer(name: string): ServerName {
+  const found = names.find((each) => each === name)
+  if (found === undefined) throw new Error(`MEUP_SERVERS names ${name}, which is none of ${names.join(', ')}`)
+  return found
+}
 
 /** What the environment of a server and of its own programs has. */
 const mark = 'PUBLIC_SERVER_FOLDER'
