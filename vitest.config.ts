@@ -26,6 +26,9 @@ const timed = [
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
 const install = ['test/install/**/*.test.ts']
 
+/** Public MCP servers and clients as npm has them: `pnpm test:servers`. */
+const servers = ['test/servers/**/*.test.ts']
+
 /** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
 const soak = ['protocol/test', 'test', ...readdirSync('packages').map((each) => `packages/${each}/test`)]
   .flatMap((folder) =>
@@ -50,12 +53,13 @@ export default defineConfig({
           ...fast.test,
           name: 'fast',
           include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-          exclude: [...system, ...install],
+          exclude: [...system, ...install, ...servers],
         },
       },
       { test: { ...shared, name: 'system', include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'install', include: install } },
+      { test: { ...shared, name: 'servers', include: servers, maxWorkers: 1 } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },
     ],
   },

@@ -20,6 +20,8 @@ import {
   markdownTable,
   rateTable,
 } from '../protocol/scripts/spec-tables.js'
+import { publicClients } from '../test/servers/clients.js'
+import { publicServers } from '../test/servers/servers.js'
 import { faults } from '../test/support/chaos/faults.js'
 import { createSpaceSchema } from './space-schema.js'
 
@@ -96,6 +98,16 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           asker,
           space,
         ]),
+      ),
+  },
+  'docs/features.md': {
+    tried: () =>
+      markdownTable(
+        ['package', 'version', 'is a', 'built with'],
+        [
+          ...Object.values(publicServers).map((server) => [server, 'server'] as const),
+          ...Object.values(publicClients).map((client) => [client, 'client'] as const),
+        ].map(([{ package: name, version, builtWith }, role]) => [code(name), version, role, builtWith]),
       ),
   },
   'docs/http.md': {

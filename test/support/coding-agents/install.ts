@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { repositoryRoot } from '../files.js'
-
-const run = promisify(execFile)
+import { installProgram } from '../npm-cache.js'
 
 /** Coding agents that are tested with: the package, its exact version, and the program in it that speaks ACP. */
 const packages = {
@@ -28,26 +23,10 @@ export const testedAgents: readonly AgentName[] = process.env.MEUP_AGENTS === 'a
  * Installs an agent from the registry of npm, once, and returns the path of its program. Agents are no dependencies: they stay
  * in `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
  */
-export async function installAgent(agent: AgentName): Promise<string> {
+export function installAgent(agent: AgentName): Promise<string> {
   const { name, version, program } = packages[agent]
   const cache = process.env.MEUP_AGENTS_CACHE ?? join(repositoryRoot, 'node_modules/.cache/meup-agents')
-  const folder = join(cache, `${agent}-${version}`)
-  if (!existsSync(folder)) {
-    await mkdir(cache, { recursive: true })
-    const partial = await mkdtemp(`${folder}.`)
-    try {
-      // Soon says that there is no network.
-      const retries = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
-      const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
-      await run('npm', ['install', '--prefix', partial, ...retries, ...quiet, `${name}@${version}`])
-      await rename(partial, folder)
-    } catch (error) {
-      await rm(partial, { recursive: true, force: true })
-      // Another process was faster.
-      if (!existsSync(folder)) throw error
-    }
-  }
-  return join(folder, 'node_modules/.bin', program)
+  return installProgram(cache, { spec: `${name}@${version}`, program, folder: `${agent}-${version}` })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Soon says that there is no network. */
+const flags = [
+  '--fetch-retries=1',
+  '--fetch-retry-mintimeout=1000',
+  '--no-audit',
+  '--no-fund',
+  '--loglevel=error',
+]
+
+/** A package of the registry of npm, and one of its programs. */
+export interface NpmProgram {
+  /** As npm takes it: `name@version`. */
+  readonly spec: string
+  readonly program: string
+  /** The name of its folder in the cache. */
+  readonly folder: string
+}
+
+/** Installs a package from the registry of npm, once, into a cache, and returns the path of its program. */
+export async function installProgram(
+  cache: string,
+  { spec, program, folder: name }: NpmProgram,
+  more: readonly string[] = [],
+): Promise<string> {
+  const folder = join(cache, name)
+  if (!existsSync(folder)) {
+    await mkdir(cache, { recursive: true })
+    const partial = await mkdtemp(`${folder}.`)
+    try {
+      await run('npm', ['install', '--prefix', partial, ...flags, ...more, spec])
+      await rename(partial, folder)
+    } catch (error) {
+      await rm(partial, { recursive: true, force: true })
+      // Another process was faster.
+      if (!existsSync(folder)) throw error
+    }
+  }
+  return join(folder, 'node_modules/.bin', program)
+}
