@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { parseExact } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
@@ -30,6 +32,31 @@ import { connect } from '@meup/agent-sdk'
 const space = await connect()
 await space.agent({ model: 'm', baseURL: '${baseURL}', tools: ['desk/*'] })
 `
+
+/** A client of `meup mcp serve` that writes JSON itself, `"@"` as the numbers, and reads the line with the answer. */
+async function serveOverStdio(cwd: string) {
+  const child = spawn(
+    process.execPath,
+    [join(repositoryRoot, 'packages/cli/bin/meup.js'), 'mcp', 'serve', '--as', 'ana'],
+    { cwd },
+  )
+  onTestFinished(() => void child.kill())
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const write = (message: object): void =>
+    void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message }).replace('"@"', numbers)}\n`)
+  const ask = async (message: object): Promise<string> => {
+    write({ id: 1, ...message })
+    for (;;) {
+      const { value, done } = await lines.next()
+      if (done) throw new Error('the server ended')
+      if (JSON.parse(value).id === 1) return value
+    }
+  }
+  const clientInfo = { name: 'test', version: '1' }
+  await ask({ method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } })
+  write({ method: 'notifications/initialized' })
+  return ask
+}
 
 test('numbers arrive as a model wrote them, at the tool and in every view of the log', async () => {
   const { baseURL } = await serveModel(({ messages }) =>
@@ -72,6 +99,10 @@ participants:
   }
   for (const [view, text] of Object.entries(views))
     expect([view, shown.filter((number) => !text.includes(number))]).toEqual([view, []])
+
+  const client = await serveOverStdio(cwd)
+  const served = await client({ method: 'tools/call', params: { name: 'desk__keep', arguments: '@' } })
+  expect(served).toContain(JSON.stringify(`desk got ${numbers}`))
 
   expect(await run('call', 'desk/keep', numbers)).toContain(`desk got ${numbers}`)
   expect(await run('call', 'desk/keep', numbers, '--json')).toContain(numbers)

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import {
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
@@ -52,7 +53,8 @@ const maxTextChars = 200
 function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   const { jsonrpc, id, method, params, result, error } = message as unknown as Record<string, unknown>
   const { arguments: args, ...more } = isObject(params) ? params : {}
-  const given = method === 'tools/call' && isObject(args) ? { ...more, arguments: {} } : params
+  const given =
+    method === 'tools/call' && isObject(args) ? { ...withExactArguments(more, args), arguments: {} } : params
   const read = dropNulls({ jsonrpc, id, method, params: given, result, error }) as Record<string, unknown>
   const members = Object.entries({
     ...read,
@@ -60,6 +62,24 @@ function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
     ...(given !== params && { params: { ...(read.params as object), arguments: args } }),
   })
   return Object.fromEntries(members.filter(([, member]) => member !== undefined)) as unknown as JSONRPCMessage
+}
+
+/** In `_meta` of a call: its arguments as JSON, where the SDK's copy of them has lost digits. */
+const argumentsKey = 'meup/arguments'
+
+function withExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
+  const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
+  const json = stringifyExact(args)
+  const isExact = json === JSON.stringify(args)
+  return isExact && _ === undefined
+    ? params
+    : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
+}
+
+/** The arguments of a call with the digits of their numbers. */
+export function readExactArguments(args: object, meta: Readonly<Record<string, unknown>> = {}): object {
+  const json = meta[argumentsKey]
+  return typeof json === 'string' ? (parseExact(json) as object) : args
 }
 
 /** The same value if there are none. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
-import { serializeMessage, type Transport } from '@modelcontextprotocol/server'
+import { stringifyExact } from '@meup/protocol'
+import type { Transport } from '@modelcontextprotocol/server'
 import { getErrorMessage, readLines } from '../child/lines.js'
 import type { DroppedText } from '../child/text-buffer.js'
 import { createTooLong, readDropped } from '../relay/dropped-message.js'
@@ -58,7 +59,7 @@ export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog)
     },
     send: (message) =>
       new Promise((resolve, reject) => {
-        stdout.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()))
+        stdout.write(`${stringifyExact(message)}\n`, (error) => (error ? reject(error) : resolve()))
       }),
     async close() {
       if (isClosed) return

@@ -1,6 +1,7 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
 import { isObject } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import {
   type CallToolResult,
   fromJsonSchema,
@@ -114,14 +115,14 @@ export function relayedResult(
 /** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
 function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
   if (data === undefined) return error
-  const text = JSON.stringify(data)
+  const text = String(stringifyExact(data))
   const isShown = error.content.some((block) => block.type === 'text' && isSameJson(block.text, text))
   return isShown ? error : { ...error, content: [...error.content, { type: 'text', text }] }
 }
 
 function isSameJson(shown: string, text: string): boolean {
   try {
-    return JSON.stringify(JSON.parse(shown)) === text
+    return stringifyExact(parseExact(shown)) === text
   } catch {
     return false // It is no JSON.
   }

@@ -6,6 +6,7 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { readExactArguments } from './client-messages.js'
 import { canElicit } from './elicitation.js'
 import { followCall } from './follow-call.js'
 import { sendTaskStatus } from './serve-tasks.js'
@@ -63,7 +64,8 @@ export function serveTools(
     throw new McpError(ProtocolErrorCode.MethodNotFound, `${name} is done at once: call it without a task`)
   }
   server.server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const { name, arguments: args = {}, task: wanted } = params
+    const { name, arguments: given = {}, task: wanted } = params
+    const args = readExactArguments(given, context.mcpReq._meta)
     if (!hasTasks || wanted === undefined) {
       const ownTool = own.get(name)
       if (ownTool !== undefined) return ownTool.call(args, context)
