@@ -1,5 +1,5 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
-import { isObject } from '@meup/folds'
+import { dropResultNulls, isObject } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import {
   type CallToolResult,
@@ -89,10 +89,13 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
  * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
  */
 export function relayedResult(
-  { resultType: _, ...result }: Record<string, unknown>,
+  { resultType: _, ...given }: Record<string, unknown>,
   toUri: ToUri = (uri) => uri,
 ): CallToolResult {
-  const { content } = result
+  const result = dropResultNulls(given)
+  const { content, structuredContent } = result
+  if (content === undefined && isObject(structuredContent))
+    return { ...result, ...dataResult(structuredContent) }
   if (!Array.isArray(content)) return dataResult(result)
   const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
   return isCallToolResult(relayed) ? relayed : dataResult(result)
