@@ -72,7 +72,9 @@ test('a third participant receives no byte of private calls to real servers, not
   // The limit of the space is told, instead of a result that is lost.
   const refused = await desktop.call('camera__capture', { ...call, bytes: 5_000_000 })
   expect(refused.isError).toBe(true)
-  expect(refused.content[0]?.text).toMatch(/^The tool has run\. Its result has 5\d{6} bytes .*\n\nof desk-page$/s)
+  expect(refused.content[0]?.text).toMatch(
+    /^The tool has run\. Its result has 5\d{6} bytes .*\n\nof desk-page$/s,
+  )
 
   await ana.chat('the end')
   await recorded.until('the end')
