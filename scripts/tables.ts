@@ -11,7 +11,8 @@ import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import type { Route } from '../packages/gateway/src/http/route.js'
 import { gatewayRoutes } from '../packages/gateway/src/http/routes.js'
-import { type ClientHabit, clientHabits } from '../packages/mcp-bridge/test/client-habits.js'
+import { clientHabits } from '../packages/mcp-bridge/test/client-habits.js'
+import { type Habit, serverHabits } from '../packages/mcp-bridge/test/habits.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
 import {
   errorTable,
@@ -38,6 +39,13 @@ const formatRemedy = (remedy: string): string =>
     .split('`')
     .map((part, at) => part.replace(/\{(\w+)\}/g, at % 2 === 0 ? code('<$1>') : '<$1>'))
     .join('`')
+
+/** What programs send, and what happens here. */
+const habitTable = (who: string, habits: Readonly<Record<string, Habit>>) => (): string =>
+  markdownTable(
+    [`a ${who} sends`, 'what happens'],
+    Object.values(habits).map(({ sends, here }) => [sends, here]),
+  )
 
 /** Failures of one section: what is printed, the cause, and the next step. `<name>` stands for a value. */
 const failureTable = (when: FailureRow['when']) => (): string =>
@@ -74,11 +82,8 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
       ),
   },
   'docs/mcp-server.md': {
-    clients: () =>
-      markdownTable(
-        ['a client sends', 'here'],
-        Object.values<ClientHabit>(clientHabits).map(({ sends, here }) => [sends, here]),
-      ),
+    servers: habitTable('server', serverHabits),
+    clients: habitTable('client', clientHabits),
   },
   'docs/model-agent.md': {
     habits: () =>

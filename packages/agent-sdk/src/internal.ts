@@ -6,6 +6,7 @@
  */
 
 export { dialWs } from './adapters/ws.js'
+export { Answers, Patience } from './agent/answers.js'
 export type { LiveText } from './agent/deltas.js'
 export { quoteFurtherLines } from './agent/frame-message.js'
 export { respond } from './agent/respond.js'

@@ -12,6 +12,7 @@ const askMs = 5000
 function participants(delays: Record<string, number>) {
   const asked: string[] = []
   const errors: unknown[] = []
+  const late: string[] = []
   const ask = (id: string): Promise<string> => {
     asked.push(id)
     const { [id]: delayMs = 0 } = delays
@@ -21,7 +22,12 @@ function participants(delays: Record<string, number>) {
       else setTimeout(() => reject(new ConnectionError('timeout', 'no answer')), askMs)
     })
   }
-  const answers = new Answers({ ask, none: 'nothing', onError: (error) => errors.push(error) })
+  const answers = new Answers({
+    ask,
+    none: 'nothing',
+    onError: (error) => errors.push(error),
+    onLate: (id) => late.push(id),
+  })
   /** What is known of them, and how long that took; later it is `advanceMs` later. */
   const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
     const begin = performance.now()
@@ -30,7 +36,7 @@ function participants(delays: Record<string, number>) {
     const { values, ms } = await reading
     return { values, ms: Math.round(ms) }
   }
-  return { answers, asked, errors, read }
+  return { answers, asked, errors, late, read }
 }
 
 test('each is asked once, and again when its answer may have changed', async () => {
@@ -61,9 +67,54 @@ test('one that does not answer is waited for once, however often it comes anew',
     answers.expire('eve') // It takes 20 s until the next one.
     waits.push((await read(['eve', 'files'])).ms)
   }
-  // Ten minutes: at 20, 40 … it is asked once more.
+  // Ten minutes: at 20, 40 … it is waited for once more; it is asked each time.
   expect(waits.filter((ms) => ms > 0).length).toBeLessThanOrEqual(5)
-  expect(asked.filter((id) => id === 'eve').length).toBeLessThanOrEqual(6)
+  expect(asked.filter((id) => id === 'eve')).toHaveLength(31)
+})
+
+test('one that did not answer is asked again when it sends something, ever more rarely', async () => {
+  const delays: Record<string, number> = { eve: Number.POSITIVE_INFINITY }
+  const { answers, asked, late, read } = participants(delays)
+  answers.onSent('eve') // Nobody has asked for its answer.
+  await read(['eve'], undefined, askMs)
+  for (let seconds = 0; seconds < 600; seconds++) {
+    answers.onSent('eve')
+    await vi.advanceTimersByTimeAsync(1000)
+  }
+  expect(asked.length).toBeLessThanOrEqual(10)
+  delays.eve = 10
+  await vi.advanceTimersByTimeAsync(600_000)
+  answers.onSent('eve')
+  await vi.advanceTimersByTimeAsync(10)
+  expect(late).toEqual(['eve'])
+  const { length } = asked
+  expect(await read(['eve'])).toEqual({ values: [`eve ${length}`], ms: 0 })
+  answers.onSent('eve')
+  expect(asked).toHaveLength(length)
+})
+
+test('one that answers its first question late is known as soon as it answers', async () => {
+  const delays: Record<string, number> = { files: Number.POSITIVE_INFINITY }
+  const { answers, late, read } = participants(delays)
+  expect(await read(['files'], undefined, 8000)).toEqual({ values: ['nothing'], ms: askMs })
+  delays.files = 10
+  answers.onSent('files') // The answer to the first question.
+  await vi.advanceTimersByTimeAsync(10)
+  expect(late).toEqual(['files'])
+  expect(await read(['files'])).toEqual({ values: ['files 2'], ms: 0 })
+})
+
+test('one that announces a change all the time is asked once a second, and the last answer counts', async () => {
+  const { answers, asked, read } = participants({ files: 10 })
+  await read(['files'], undefined, 10)
+  for (let times = 0; times < 50; times++) {
+    answers.expire('files', { isAnnounced: true })
+    void answers.read(['files'], new Patience(askMs)) // Many ask, and share one question.
+    await vi.advanceTimersByTimeAsync(100)
+  }
+  expect(asked.length).toBeLessThanOrEqual(6)
+  answers.expire('files', { isAnnounced: true })
+  expect((await read(['files'])).values).toEqual([`files ${asked.length}`])
 })
 
 test('one that did not answer is asked at once when it announces a change, and nobody waits', async () => {

@@ -28,6 +28,7 @@ export {
   quoteToolName,
 } from './mcp/exact-proposal.js'
 export { type FieldValue, type Filled, type Form, type FormField, readFilled, readForm } from './mcp/form.js'
+export { dropNulls, dropResultNulls, dropToolNulls } from './mcp/nulls.js'
 export { Pages } from './mcp/pages.js'
 export {
   findEnded,

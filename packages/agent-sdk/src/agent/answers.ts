@@ -1,6 +1,8 @@
 import { ConnectionError } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 
+/** Milliseconds between two questions to one that announces changes: after many of them, the last one counts. */
+const minIntervalMs = 1000
 /** Milliseconds for which one that did not answer in time is not waited for; doubled each time, up to the second. */
 const [firstBackoffMs, maxBackoffMs] = [10_000, 600_000]
 /** Milliseconds for which another answer is waited for where there was one before, which will do else. */
@@ -12,11 +14,17 @@ interface Asked<Value> {
   hasAnswered: boolean
   /** The answer may be another one by now. */
   isStale: boolean
+  /** Its participant has said so. */
+  isAnnounced: boolean
+  /** There was no answer to the last question. */
+  hasFailed: boolean
+  /** Milliseconds, by `performance.now`: when it was asked last, or is to be. */
+  askedAt: number
   /** While it is asked. */
   pending: Promise<void> | undefined
   /** How often it did not answer in time. It is never forgotten: a participant cannot buy patience by coming anew. */
   silences: number
-  /** Milliseconds, by `performance.now`: before this it is not waited for, and asked only when it says that something has changed. */
+  /** Milliseconds, by `performance.now`: before this it is asked, but not waited for. */
   backoffUntil: number
 }
 
@@ -27,6 +35,8 @@ interface AnswersOptions<Value> {
   readonly none: Value
   /** Called with what went wrong, but for silence and absence. */
   readonly onError: (error: unknown) => void
+  /** Called when an answer is there for which nobody has waited. */
+  readonly onLate?: (id: string) => void
 }
 
 /** What participants answer to one question: each is asked once, and again when its answer may have changed. */
@@ -49,7 +59,16 @@ export class Answers<Value> {
     const known = this.#known.get(id)
     if (known === undefined) return
     known.isStale = true
-    if (isAnnounced && known.backoffUntil > performance.now()) this.#begin(id, known)
+    known.isAnnounced ||= isAnnounced
+    if (isAnnounced && known.hasFailed) this.#begin(id, known)
+  }
+
+  /** The participant has sent something: one that has not answered is asked again, ever more rarely where it goes on so. */
+  onSent(id: string): void {
+    const known = this.#known.get(id)
+    if (known?.hasFailed !== true) return
+    const retryMs = Math.min(maxBackoffMs, minIntervalMs * 2 ** Math.min(known.silences, 30))
+    if (performance.now() >= known.askedAt + retryMs) this.#begin(id, known)
   }
 
   expireWhere(test: (value: Value) => boolean): void {
@@ -64,41 +83,65 @@ export class Answers<Value> {
   /** What to wait for, if there is anything. */
   #refresh(id: string): Promise<void> | undefined {
     const known = this.#known.get(id) ?? this.#add(id)
-    if (performance.now() < known.backoffUntil) return undefined
     if (known.isStale) this.#begin(id, known)
-    const { pending, hasAnswered } = known
-    return pending && hasAnswered ? new Patience(refreshMs).wait([pending]) : pending
+    const { pending, hasAnswered, askedAt, backoffUntil } = known
+    const now = performance.now()
+    if (now < backoffUntil) return undefined
+    return pending && hasAnswered
+      ? new Patience(refreshMs + Math.max(0, askedAt - now)).wait([pending])
+      : pending
   }
 
   #add(id: string): Asked<Value> {
     const { none } = this.#options
-    const fresh = { hasAnswered: false, isStale: true, pending: undefined, silences: 0, backoffUntil: 0 }
-    const added = { value: none, ...fresh }
+    const state = {
+      hasAnswered: false,
+      isStale: true,
+      isAnnounced: false,
+      hasFailed: false,
+      pending: undefined,
+    }
+    const added = { value: none, ...state, askedAt: Number.NEGATIVE_INFINITY, silences: 0, backoffUntil: 0 }
     this.#known.set(id, added)
     return added
   }
 
   #begin(id: string, known: Asked<Value>): void {
     if (known.pending !== undefined) return
+    const now = performance.now()
+    const waitMs = known.isAnnounced ? known.askedAt + minIntervalMs - now : 0
+    known.askedAt = now + Math.max(0, waitMs)
+    const asking =
+      waitMs > 0
+        ? new Promise<void>((resolve) => setLongTimeout(waitMs, resolve)).then(() => this.#ask(id, known))
+        : this.#ask(id, known)
+    known.pending = asking.finally(() => {
+      known.pending = undefined
+    })
+  }
+
+  /** Never rejects. */
+  async #ask(id: string, known: Asked<Value>): Promise<void> {
     const begin = performance.now()
     known.isStale = false
-    known.pending = this.#options
-      .ask(id)
-      .then((value) => {
-        if (known.hasAnswered && performance.now() - begin > refreshMs) backOff(known)
-        known.value = value
-        known.hasAnswered = true
-      })
-      .catch((error: unknown) => {
-        known.isStale = true
-        const code = error instanceof ConnectionError ? error.code : undefined
-        // One that leaves while it is asked has not answered either.
-        if (code === 'timeout' || code === 'participant_away') backOff(known)
-        else this.#options.onError(error)
-      })
-      .finally(() => {
-        known.pending = undefined
-      })
+    known.isAnnounced = false
+    try {
+      const value = await this.#options.ask(id)
+      const isSlow = performance.now() - begin > refreshMs
+      const isLate = known.hasFailed || isSlow
+      if (known.hasAnswered && isSlow) backOff(known)
+      known.value = value
+      known.hasAnswered = true
+      known.hasFailed = false
+      if (isLate) this.#options.onLate?.(id)
+    } catch (error) {
+      known.isStale = true
+      known.hasFailed = true
+      const code = error instanceof ConnectionError ? error.code : undefined
+      // One that leaves while it is asked has not answered either.
+      if (code === 'timeout' || code === 'participant_away') backOff(known)
+      else if (code !== 'closed') this.#options.onError(error)
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { Bounded, isObject, Pages } from '@meup/folds'
+import { Bounded, dropToolNulls, isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, makeCompilable, PROTOCOL, SELF } from '@meup/protocol'
 import { loadGuards } from '#guard'
 import type { BaseClient } from '../client/base-client.js'
@@ -30,7 +30,9 @@ const initialize = {
 /** Pages of a list that are read of one participant. */
 const maxPages = 20
 /** Tools of one participant, and characters of them as JSON, that are read. */
-const [maxTools, maxToolChars] = [256, 256 * 1024]
+const [maxTools, maxToolChars] = [1000, 8 * 1024 * 1024]
+/** JSON-RPC's own code. */
+const methodNotFound = -32601
 
 /** Characters of definitions that are remembered. */
 const maxOfferedChars = 4e6
@@ -66,7 +68,8 @@ export class SpaceTools implements ClientHandler {
     this.#listOwn = listOwn
     this.onError = onError
     this.#onChange = onChange
-    this.#lists = new Answers({ ask: (id) => this.#askTools(id), none: [], onError })
+    const onLate = (): void => this.#onChange()
+    this.#lists = new Answers({ ask: (id) => this.#askTools(id), none: [], onError, onLate })
     this.#instructions = new Answers({ ask: (id) => this.#askInstructions(id), none: '', onError })
   }
 
@@ -75,6 +78,7 @@ export class SpaceTools implements ClientHandler {
 
   /** The tools of participants that come, or change their list, may be others. */
   onEnvelope(envelope: AnyEnvelope): void {
+    const { from } = envelope
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       const { event, participant } = envelope.payload
       this.#expire(participant.id, false)
@@ -84,8 +88,9 @@ export class SpaceTools implements ClientHandler {
     } else if (envelope.kind === Kind.systemSpace) {
       if (envelope.payload.event === 'configured') this.#onChange()
     } else if (envelope.kind === Kind.mcpRequest) {
-      if (envelope.payload.method === listChangedMethod) this.#expire(envelope.from, true)
+      if (envelope.payload.method === listChangedMethod) this.#expire(from, true)
     }
+    for (const each of [this.#lists, this.#instructions]) each.onSent(from)
   }
 
   /** Those that may be called or proposed, and are chosen, with what calls them. */
@@ -211,17 +216,18 @@ export class SpaceTools implements ClientHandler {
     const pages = new Pages()
     let params: object | undefined = {}
     for (let page = 0; page < maxPages && params !== undefined; page++) {
-      const list = await this.#ask(id, 'tools/list', params, deadline)
+      const list = await this.#ask(id, 'tools/list', params, deadline, (error) => this.#onUnlisted(id, error))
       for (const each of Array.isArray(list.tools) ? list.tools : []) {
-        const size = JSON.stringify(each).length
-        chars += size
+        if (tools.has(String(Object(each).name))) continue
+        chars += JSON.stringify(each).length
         if (tools.size === maxTools || chars > maxToolChars) {
           const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-          this.onError(new Notice(`${id} offers more than ${bounds}; the rest is left out`))
+          const advice = 'Have it offer fewer: many servers take the names of those to include or exclude'
+          this.onError(new Notice(`${id} offers more than ${bounds}; the rest is left out. ${advice}`))
           return [...tools.values()]
         }
         const tool = this.#read(id, each)
-        if (tool !== undefined && !tools.has(tool.name)) tools.set(tool.name, tool)
+        if (tool !== undefined) tools.set(tool.name, tool)
       }
       params = pages.next(list)
     }
@@ -237,17 +243,27 @@ export class SpaceTools implements ClientHandler {
     return undefined
   }
 
+  #onUnlisted(id: string, { code, message }: ToolError): void {
+    if (code === methodNotFound) return
+    const advice =
+      'Have it list fewer at a time, with nextCursor, or raise limits.maxResultBytes in space.yaml'
+    const what = message.includes('too large') ? `${message} ${advice}` : message
+    this.onError(new Notice(`${id} could not list its tools: ${what}`))
+  }
+
   /** A participant that has no such method has answered. */
   async #ask(
     id: string,
     method: string,
     params: object,
     deadline: number,
+    onRefused: (error: ToolError) => void = () => {},
   ): Promise<Readonly<Record<string, unknown>>> {
     const options = { timeoutMs: Math.max(0, deadline - performance.now()), propose: false }
     return this.#space.request(id, method, params, options).catch((error: unknown) => {
-      if (error instanceof ToolError) return {}
-      throw error
+      if (!(error instanceof ToolError)) throw error
+      onRefused(error)
+      return {}
     })
   }
 }
@@ -258,7 +274,7 @@ const self = new RegExp(`^(!?)${SELF}(/|$)`)
 /** A tool of a list, if it can be called, as a prompt may have it. */
 function readTool(participant: string, each: unknown): SpaceTool | undefined {
   if (!isObject(each) || typeof each.name !== 'string') return undefined
-  const definition = guardDefinition(each)
+  const definition = guardDefinition(dropToolNulls(each))
   const { description, inputSchema, annotations } = definition
   return {
     participant,

@@ -46,7 +46,7 @@ export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit
     .filter((part) => typeof part === 'string')
     .join('\n')
   const parts = content.flatMap((block) => parsePart(block) ?? [])
-  return { text, parts, content, data: result.structuredContent }
+  return { text, parts, content, data: result.structuredContent ?? undefined }
 }
 
 /** `undefined`: it is of another type, or lacks what its type needs. */

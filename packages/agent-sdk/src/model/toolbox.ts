@@ -22,6 +22,8 @@ export interface Offer {
 
 /** Tools that a model gets: some providers refuse requests with more. */
 const maxOffered = 128
+/** Characters of the tools of one participant, as JSON, which the model receives at each step. */
+const maxParticipantChars = 256 * 1024
 /** Characters of the instructions of one participant, which the model receives at each step. */
 const maxInstructionsChars = 4096
 
@@ -37,6 +39,9 @@ export class Toolbox {
   readonly #onError: (error: unknown) => void
   /** A model is offered the same tools at each step. */
   readonly #asked = new WeakMap<SpaceTool, OfferedTool>()
+  readonly #chars = new WeakMap<SpaceTool, number>()
+  /** Participants of which tools were left out. */
+  readonly #cut = new Set<string>()
   #hasWarned = false
 
   /** Without choices: the own tools, and those of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
@@ -97,11 +102,32 @@ export class Toolbox {
       participant === this.#self && this.#given.has(name)
     const given = this.#given.size === 0 ? [] : (await this.#found.own()).filter(isGiven)
     const lists = await this.#found.list(this.#found.present(this.#isWanted), patience)
-    const found = lists.flat().filter((tool) => this.#isWanted(tool.participant, tool.name) && !isGiven(tool))
+    const found = lists.flatMap((list) =>
+      this.#fit(list.filter((tool) => this.#isWanted(tool.participant, tool.name) && !isGiven(tool))),
+    )
     const first = [...given, ...this.#known]
     const kept = [...first, ...takeInTurn(found, maxOffered - first.length)].slice(0, maxOffered)
     this.#warnOfLeftOut(first.length + found.length)
     return { found, kept }
+  }
+
+  /** The tools of one participant, as far as they are not too much for a model. */
+  #fit(tools: readonly SpaceTool[]): readonly SpaceTool[] {
+    let chars = 0
+    const kept = tools.filter((tool) => {
+      const size = this.#chars.get(tool) ?? JSON.stringify([tool.description, tool.inputSchema]).length
+      this.#chars.set(tool, size)
+      chars += size
+      return chars <= maxParticipantChars
+    })
+    const [{ participant } = { participant: '' }] = tools
+    if (kept.length < tools.length && !this.#cut.has(participant)) {
+      this.#cut.add(participant)
+      const sizes = `${tools.length} tools of ${participant} have ${chars} characters, and the model gets ${kept.length} of them`
+      const advice = `Choose with the option tools, such as ['${participant}/read_*'], or have ${participant} exclude some`
+      this.#onError(new Notice(`${sizes}: ${maxParticipantChars} characters are the limit. ${advice}`))
+    }
+    return kept
   }
 
   #warnOfLeftOut(count: number): void {

@@ -1,5 +1,6 @@
+import { dropNulls } from '@meup/folds'
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client'
-import { dropNulls, readInitializeResult } from './initialize-result.js'
+import { readInitializeResult } from './initialize-result.js'
 import { findId } from './message-id.js'
 
 /** JSON-RPC's own code. */

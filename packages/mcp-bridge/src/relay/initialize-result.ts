@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { dropNulls, isObject } from '@meup/folds'
 import { specTypeSchemas } from '@modelcontextprotocol/client'
 import { describe } from './read-message.js'
 
@@ -55,12 +55,4 @@ function remove(value: object, path: readonly string[]): unknown {
   if (Array.isArray(value)) value.splice(Number(key), 1)
   else Reflect.deleteProperty(value, key)
   return member
-}
-
-/** A copy without members that are `null`: some libraries write absent ones so. */
-export function dropNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropNulls)
-  if (!isObject(value)) return value
-  const members = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member)]))
 }

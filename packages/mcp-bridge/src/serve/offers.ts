@@ -1,6 +1,6 @@
-import { type CallableTool, ConnectionError, type SpaceClient, ToolError } from '@meup/agent-sdk'
-import { nameTools } from '@meup/agent-sdk/internal'
-import { isObject, Pages } from '@meup/folds'
+import { type CallableTool, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { Answers, nameTools, Patience } from '@meup/agent-sdk/internal'
+import { dropNulls, isObject, Pages } from '@meup/folds'
 import { type AnyEnvelope, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
 import {
   isSpecType,
@@ -35,8 +35,10 @@ interface Definitions {
   readonly resourceTemplates: ResourceTemplateType
 }
 
+/** Milliseconds in which a participant says what it has. */
+const askMs = 5000
 /** How a participant is asked for a list. */
-const asking = { timeoutMs: 5000, propose: false }
+const asking = { timeoutMs: askMs, propose: false }
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
@@ -59,10 +61,9 @@ export class Offers {
   readonly #uris: Uris
   readonly #log: (line: string) => void
   readonly #onChange: (list: ListName) => void
-  /** By list and participant. */
-  readonly #lists = new Map<string, Promise<readonly unknown[]>>()
-  /** What participants say of themselves in answer to `initialize`: `undefined` where they may not be asked, or do not answer. */
-  readonly #capabilities = new Map<string, Promise<object | undefined>>()
+  readonly #lists: Readonly<Record<AskedList, Answers<readonly unknown[]>>>
+  /** What participants say of themselves in answer to `initialize`: `undefined` where they do not answer. */
+  readonly #capabilities: Answers<object | undefined>
   /** The lists as clients were given them last, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
@@ -74,6 +75,23 @@ export class Offers {
     this.#uris = uris
     this.#log = log
     this.#onChange = onChange
+    const createList = (list: AskedList): Answers<readonly unknown[]> =>
+      new Answers<readonly unknown[]>({
+        ask: (id) => this.#ask(id, list),
+        none: [],
+        onError: (error) => log(`the ${list} of a participant are not known: ${formatError(error)}`),
+        onLate: () => this.#check(list === 'prompts' ? 'prompts' : 'resources'),
+      })
+    this.#lists = {
+      prompts: createList('prompts'),
+      resources: createList('resources'),
+      resourceTemplates: createList('resourceTemplates'),
+    }
+    this.#capabilities = new Answers<object | undefined>({
+      ask: (id) => this.#askCapabilities(id),
+      none: undefined,
+      onError: (error) => log(`what a participant offers is not known: ${formatError(error)}`),
+    })
     space.on('tools', () => this.#check('tools'))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
   }
@@ -136,26 +154,21 @@ export class Offers {
   }
 
   async #collect<List extends AskedList>(list: List): Promise<Offered<Definitions[List]>[]> {
-    const collected = await Promise.all(
-      this.#present().map(async (participant) => {
-        const definitions = (await this.#list(participant, list)) as readonly Definitions[List][]
-        return definitions.map((definition) => ({ participant, name: definition.name, definition }))
-      }),
+    const asked = this.#present().filter((id) => this.#mayAsk(id, lists[list].method, {}))
+    const listed = await this.#lists[list].read(asked, new Patience(askMs))
+    return listed.flatMap((definitions, index) =>
+      (definitions as readonly Definitions[List][]).map((definition) => ({
+        participant: asked[index] ?? '',
+        name: definition.name,
+        definition,
+      })),
     )
-    return collected.flat()
-  }
-
-  #list(participant: string, list: AskedList): Promise<readonly unknown[]> {
-    const key = `${list} ${participant}`
-    const known = this.#lists.get(key) ?? this.#ask(participant, list)
-    this.#lists.set(key, known)
-    return known
   }
 
   async #ask(participant: string, list: AskedList): Promise<readonly unknown[]> {
     const { method, capability, isValid } = lists[list]
-    if (!this.#mayAsk(participant, method, {})) return []
-    const capabilities = await this.#getCapabilities(participant)
+    const mayAsk = this.#mayAsk(participant, 'initialize', initialize)
+    const [capabilities] = mayAsk ? await this.#capabilities.read([participant], new Patience(askMs)) : []
     if (capabilities !== undefined && !(capability in capabilities)) return []
     const items: unknown[] = []
     let chars = 0
@@ -164,7 +177,8 @@ export class Offers {
       let params: object | undefined = {}
       for (let page = 0; page < maxPages && params !== undefined; page++) {
         const result = await this.#space.request(participant, method, params, asking)
-        for (const item of Array.isArray(result[list]) ? result[list] : []) {
+        for (const each of Array.isArray(result[list]) ? result[list] : []) {
+          const item = dropNulls(each)
           chars += JSON.stringify(item).length
           if (items.length === maxItems || chars > maxChars) {
             this.#log(
@@ -177,27 +191,20 @@ export class Offers {
         params = pages.next(result)
       }
     } catch (error) {
-      // One that does not have the list, or does not answer, is asked again when it joins again.
-      const isFinal =
-        error instanceof ToolError ||
-        (error instanceof ConnectionError && ['timeout', 'participant_away'].includes(error.code))
-      if (isFinal || this.#space.ended !== undefined) return items
-      this.#lists.delete(`${list} ${participant}`)
-      this.#log(`the ${list} of ${participant} are not known: ${formatError(error)}`)
+      // One that has no such list has answered.
+      if (!(error instanceof ToolError)) throw error
     }
     return items
   }
 
-  #getCapabilities(participant: string): Promise<object | undefined> {
-    if (!this.#mayAsk(participant, 'initialize', initialize)) return Promise.resolve(undefined)
-    const known =
-      this.#capabilities.get(participant) ??
-      this.#space.request(participant, 'initialize', initialize, asking).then(
-        ({ capabilities }) => (isObject(capabilities) ? capabilities : {}),
-        () => undefined,
-      )
-    this.#capabilities.set(participant, known)
-    return known
+  async #askCapabilities(participant: string): Promise<object | undefined> {
+    try {
+      const { capabilities } = await this.#space.request(participant, 'initialize', initialize, asking)
+      return isObject(capabilities) ? capabilities : {}
+    } catch (error) {
+      if (error instanceof ToolError) return undefined
+      throw error
+    }
   }
 
   #mayAsk(participant: string, method: string, params: object): boolean {
@@ -209,18 +216,19 @@ export class Offers {
     const { from, kind } = envelope
     if (kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       const { id } = envelope.payload.participant
-      this.#capabilities.delete(id)
-      for (const list of ['prompts', 'resources'] as const) this.#forget(id, list)
+      this.#capabilities.expire(id)
+      for (const list of ['prompts', 'resources'] as const) this.#expire(id, list, false)
     } else if (kind === Kind.mcpRequest && from !== this.#space.id) {
       const { method } = envelope.payload as McpRequestPayload
-      if (method === 'notifications/prompts/list_changed') this.#forget(from, 'prompts')
-      if (method === 'notifications/resources/list_changed') this.#forget(from, 'resources')
+      if (method === 'notifications/prompts/list_changed') this.#expire(from, 'prompts', true)
+      if (method === 'notifications/resources/list_changed') this.#expire(from, 'resources', true)
     }
+    for (const each of [this.#capabilities, ...Object.values(this.#lists)]) each.onSent(from)
   }
 
-  #forget(participant: string, list: 'prompts' | 'resources'): void {
-    this.#lists.delete(`${list} ${participant}`)
-    if (list === 'resources') this.#lists.delete(`resourceTemplates ${participant}`)
+  #expire(participant: string, list: 'prompts' | 'resources', isAnnounced: boolean): void {
+    this.#lists[list].expire(participant, { isAnnounced })
+    if (list === 'resources') this.#lists.resourceTemplates.expire(participant, { isAnnounced })
     this.#check(list)
   }
 

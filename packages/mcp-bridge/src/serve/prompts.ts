@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { dropNulls, isObject } from '@meup/folds'
 import {
   isSpecType,
   ProtocolError as McpError,
@@ -20,10 +20,10 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
     const messages = Array.isArray(result.messages) ? result.messages : []
     const toUri = (uri: string): string => uris.offered(participant, uri)
     const prompt = {
-      ...result,
-      messages: messages.map((each: unknown) =>
-        isObject(each) ? { ...each, content: withUri(each.content, toUri) } : each,
-      ),
+      ...(dropNulls(result) as object),
+      messages: messages
+        .map(dropNulls)
+        .map((each) => (isObject(each) ? { ...each, content: withUri(each.content, toUri) } : each)),
     }
     if (isSpecType.GetPromptResult(prompt)) return prompt
     throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no prompt`)
@@ -32,7 +32,7 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
   server.setRequestHandler('completion/complete', async ({ params }, { mcpReq: { signal } }) => {
     const { ref, ...rest } = params
     const target = ref.type === 'ref/prompt' ? await findPrompt(ref.name) : findTemplate(ref.uri)
-    const result =
+    const answer =
       target &&
       (await relayed(
         space.request(
@@ -42,6 +42,7 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
           { signal, timeoutMs },
         ),
       ))
+    const result = dropNulls(answer)
     return result !== undefined && isSpecType.CompleteResult(result)
       ? result
       : { completion: { values: [], hasMore: false } }

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { type AnyEnvelope, ToolError } from '@meup/agent-sdk'
 import type { ExportQuery, HttpClient, LogQuery } from '@meup/agent-sdk/http'
-import { createTranscript, isObject, type Message, reasoningCommand } from '@meup/folds'
+import { createTranscript, dropNulls, isObject, type Message, reasoningCommand } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
   isSpecType,
@@ -93,12 +93,14 @@ export function serveResources({ server }: McpServer, service: SpaceService): vo
       space.request(participant, 'resources/read', { uri: itsOwn }, { signal, timeoutMs }),
     )
     const contents = Array.isArray(result.contents) ? result.contents : []
-    const named = contents.map((each: unknown) =>
-      isObject(each) && typeof each.uri === 'string'
-        ? { ...each, uri: uris.offered(participant, each.uri) }
-        : each,
-    )
-    const read = { ...result, contents: named }
+    const named = contents
+      .map(dropNulls)
+      .map((each) =>
+        isObject(each) && typeof each.uri === 'string'
+          ? { ...each, uri: uris.offered(participant, each.uri) }
+          : each,
+      )
+    const read = { ...(dropNulls(result) as object), contents: named }
     if (isSpecType.ReadResourceResult(read)) return read
     throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no resource`)
   })

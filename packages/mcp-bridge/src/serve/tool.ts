@@ -1,5 +1,5 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
-import { isObject } from '@meup/folds'
+import { dropResultNulls, isObject } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import {
@@ -102,9 +102,10 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
  * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
  */
 export function relayedResult(
-  { resultType: _, ...result }: Record<string, unknown>,
+  { resultType: _, ...given }: Record<string, unknown>,
   toUri: ToUri = (uri) => uri,
 ): CallToolResult {
+  const result = dropResultNulls(given)
   const { content, structuredContent: data, ...rest } = result
   if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
   const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }

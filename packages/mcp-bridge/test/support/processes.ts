@@ -11,6 +11,7 @@ export const fixtures = {
   parent: fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url)),
   rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
   screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),
+  scriptedServer: fileURLToPath(new URL('../fixtures/scripted-server.mjs', import.meta.url)),
   sdkServer: fileURLToPath(new URL('../fixtures/sdk-server.mjs', import.meta.url)),
 }
 

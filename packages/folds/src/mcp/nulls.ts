@@ -1,0 +1,36 @@
+import { isObject } from '../text.js'
+
+/** A copy without members that are `null`: some libraries write absent ones so. */
+export function dropNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNulls)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member)]))
+}
+
+/** The same of a tool: in its schemas `null` may be a value, such as a default. */
+export function dropToolNulls({
+  inputSchema,
+  outputSchema,
+  ...tool
+}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return {
+    ...(dropNulls(tool) as Record<string, unknown>),
+    inputSchema: isObject(inputSchema) ? dropOwnNulls(inputSchema) : { type: 'object' },
+    ...(isObject(outputSchema) && { outputSchema: dropOwnNulls(outputSchema) }),
+  }
+}
+
+/** The same of a tool's result: in its structured content `null` may be a value. */
+export function dropResultNulls({
+  structuredContent,
+  ...result
+}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return {
+    ...(dropNulls(result) as Record<string, unknown>),
+    ...(structuredContent !== undefined && structuredContent !== null && { structuredContent }),
+  }
+}
+
+const dropOwnNulls = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
