@@ -111,7 +111,7 @@ function keepUsed<Value>(values: Record<string, Value>, participants: object): R
 }
 
 /** A participant of kind `mcp` as space.yaml has it. */
-export type McpParticipant =
+type McpParticipant =
   | { readonly kind: 'mcp'; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'mcp'
@@ -164,7 +164,7 @@ const listUnused = (server: unknown): string[] =>
 
 const httpTypes = ['http', 'https', 'streamable-http', 'streamablehttp', 'streamable_http', 'remote']
 const sseAdvice =
-  'only Streamable HTTP is spoken here; ask for its address in the documentation of the server, which often ends in /mcp, and add it with meup add'
+  'only Streamable HTTP is spoken here; ask for its address in the documentation of the server, which often ends in /mcp, and add it to space.yaml as a url'
 
 /** Throws `UnusableServer`. */
 function readShape(server: unknown): ServerShape {

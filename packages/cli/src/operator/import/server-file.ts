@@ -22,7 +22,7 @@ export interface ServerFile {
   readonly notices: readonly string[]
 }
 
-export interface FoundServer {
+interface FoundServer {
   readonly name: string
   readonly value: unknown
   /** `file:line:column` of a value in it, or of the server if that has no place of its own. */
