@@ -118,6 +118,8 @@ async function bundleProgram() {
     bundle: true,
     splitting: true,
     platform: 'node',
+    // The CommonJS of jsonc-parser finds its parts at run time, which a bundle does not have.
+    mainFields: ['module', 'main'],
     format: 'esm',
     target: 'node20',
     external: ['better-sqlite3', 'better-sqlite3-13', '@meup/observer', 'ai', '@ai-sdk/openai-compatible'],

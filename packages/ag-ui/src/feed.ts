@@ -1,5 +1,5 @@
 import type { AGUIEvent } from '@ag-ui/core'
-import { type Guard, proposalKinds } from '@meup/folds'
+import { type Guard, proposalKinds, TurnStream } from '@meup/folds'
 import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
 import { type Caller, readHistory, type Selection, type SseFeed, yieldNow } from '@meup/gateway/routes'
 import {
@@ -23,12 +23,15 @@ export class RunFeed implements Feed {
   readonly #run: Run
   readonly #events: SseFeed
   readonly #account: Pick<WorkAccount, 'settle'>
+  readonly #onOver: () => void
   #owesMs = 0
 
-  constructor(run: Run, events: SseFeed, account: Pick<WorkAccount, 'settle'>) {
+  /** `onOver` is called when the last event of the run is sent. */
+  constructor(run: Run, events: SseFeed, account: Pick<WorkAccount, 'settle'>, onOver: () => void) {
     this.#run = run
     this.#events = events
     this.#account = account
+    this.#onOver = onOver
     this.#send(run.begin())
   }
 
@@ -92,11 +95,18 @@ export class RunFeed implements Feed {
 
   #send(events: readonly AGUIEvent[]): void {
     if (events.length === 0) return
-    const event = Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
-    if (this.#run.isOver) this.#events.end(event)
-    else this.#events.send({ messages: [], event })
+    const event = encodeEvents(events)
+    if (this.#run.isOver) {
+      this.#onOver()
+      this.#events.end(event)
+    } else {
+      this.#events.send({ messages: [], event })
+    }
   }
 }
+
+export const encodeEvents = (events: readonly AGUIEvent[]): Buffer =>
+  Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
 
 /** Units of work [MEUP-7.6] for each envelope that a run folds, and bytes of it that cost one more. */
 const cost = { envelope: 16, bytesPerUnit: 128 }
@@ -140,34 +150,70 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
 /** Envelopes that are read before their cost is settled. */
 const maxPageRows = 64
 
-interface FollowOptions {
+interface TurnPlace {
   readonly visitor: Caller
   /** Id of the chat that asks, and who answers it. */
   readonly question: { readonly id: string; readonly agent: string }
-  readonly grant: ConnectionGrant
   /** Seq after which the turn may begin. */
   readonly after: number
+}
+
+interface FollowOptions extends TurnPlace {
+  readonly grant: ConnectionGrant
   /** Resolves when the client is gone, or has everything. */
   readonly ended: Promise<void>
 }
 
 /** Feeds a turn from the log, then live. */
-export async function follow(
-  feed: RunFeed,
-  { visitor, question, grant, after, ended }: FollowOptions,
-): Promise<void> {
-  const selection = selectTurn(question)
+export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOptions): Promise<void> {
   let isGone = false
   let connection: ConnectionHandle | undefined
-  const { space } = visitor
+  const { space } = turn.visitor
   const leave = (): void => {
     isGone = true
     connection?.closed()
   }
   ended.then(leave).catch((err: unknown) => space.logger.error({ err }, 'a run of AG-UI did not end'))
+  const place = await readTurn(turn, async (message) => {
+    if (isGone) return false
+    feed.replay([message])
+    await feed.drained()
+    return true
+  })
+  if (place === undefined) return
+  feed.pause()
+  if (isGone) return
+  connection = await grant.watch(feed, { after: place }, selectTurn(turn.question))
+  if (isGone) connection.closed()
+}
+
+/** Whether a turn is over: it is answered, cancelled or given up. */
+export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount): Promise<boolean> {
+  const { question, visitor } = turn
+  const stream = new TurnStream({ ...question, from: visitor.participant }, { guard })
+  await readTurn(turn, ({ text }) => {
+    stream.apply(parseExact(Buffer.from(text).toString()) as Envelope)
+    settle(text.length)
+    return stream.end === undefined || stream.end.givenUp !== null
+  })
+  return stream.end !== undefined
+}
+
+/** Reads the messages that a turn consists of, until `onMessage` is false. Returns the seq up to which all was read. */
+async function readTurn(
+  { visitor, question, after }: TurnPlace,
+  onMessage: (message: Message) => Promise<boolean> | boolean,
+): Promise<number | undefined> {
+  const { space } = visitor
+  const { includes } = selectTurn(question)
+  let isStopped = false
   let place = after
-  for (let isAll = false; !isAll && !isGone; ) {
-    const reader = { ...space.getReader(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
+  for (let isAll = false; !isAll; ) {
+    const reader = {
+      ...space.getReader(visitor),
+      rateLimitKey: visitor.rateLimitKey,
+      isGone: () => isStopped,
+    }
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
@@ -175,21 +221,17 @@ export async function follow(
       order: 'asc',
       filter: {},
       reasoning: 'full',
-      includes: selection.includes,
+      includes,
     })
     for (const message of messages) {
-      if (isGone) return
-      feed.replay([message])
-      await feed.drained()
+      isStopped = !(await onMessage(message))
+      if (isStopped) return undefined
       await yieldNow() // Folding an envelope may take long.
     }
     isAll = next === undefined
     place = next ?? head
   }
-  feed.pause()
-  if (isGone) return
-  connection = await grant.watch(feed, { after: place }, selection)
-  if (isGone) connection.closed()
+  return place
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
@@ -197,7 +239,7 @@ const namespaces = new Set(['chat', 'mcp', 'reasoning'])
 const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
 
 /** The envelopes that turns consist of, and of what is not logged the deltas of one answer. */
-const selectTurn = ({ id, agent }: FollowOptions['question']): Selection => ({
+const selectTurn = ({ id, agent }: TurnPlace['question']): Selection => ({
   key: `turn ${agent} ${id}`,
   includes: ({ kind, from, correlationId }) =>
     kind === Kind.chatDelta

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { Kind } from '@meup/protocol'
-import type { RunInput } from './input.js'
+import type { UserMessage } from './input.js'
 
 /** An envelope that is yet to be submitted, and its id. */
 export interface Frame {
@@ -20,19 +20,26 @@ export const createIdMaker =
   (...parts) =>
     `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
 
-/** The same message of the same thread becomes the same chat, so that a repeated request finds it. */
-export function encodeQuestion(
-  makeId: MakeId,
-  { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
-  agent: string,
-  asker: string,
-): Frame {
-  return encodeFrame(makeId('ask', asker, agent, threadId, id), {
-    kind: Kind.chat,
-    to: [agent],
-    payload: { message: text },
-  })
+/** A message of a thread, and who asks it of whom. */
+export interface Asking {
+  readonly asker: string
+  readonly agent: string
+  readonly threadId: string
+  readonly message: UserMessage
 }
+
+/**
+ * The same text of the same message and thread becomes the same chat, so that a repeated request finds it. `attempt`: how often it
+ * was asked, from 1.
+ */
+export const makeQuestionId = (
+  makeId: MakeId,
+  { asker, agent, threadId, message: { id, text } }: Asking,
+  attempt: number,
+): string => makeId('ask', asker, agent, threadId, id, text, `${attempt}`)
+
+export const encodeQuestion = (id: string, { agent, message: { text } }: Asking): Frame =>
+  encodeFrame(id, { kind: Kind.chat, to: [agent], payload: { message: text } })
 
 export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
   encodeFrame(makeId('cancel', questionId), {

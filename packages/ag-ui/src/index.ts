@@ -1,3 +1,4 @@
+import { Bounded } from '@meup/folds'
 import {
   accept,
   array,
@@ -25,10 +26,17 @@ import {
 import { errorCodes, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
 import { encodeDecisions, readExactText } from './decisions.js'
-import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
-import { createIdMaker, encodeCancellation, encodeQuestion } from './frames.js'
+import { createWorkAccount, encodeEvents, follow, isTurnOver, RunFeed, type WorkAccount } from './feed.js'
+import {
+  type Asking,
+  createIdMaker,
+  encodeCancellation,
+  encodeQuestion,
+  type MakeId,
+  makeQuestionId,
+} from './frames.js'
 import { defaultTimeoutSeconds, maxAnswers, maxTimeoutSeconds, type RunInput, readRunInput } from './input.js'
-import { Run } from './run.js'
+import { emptyRunEvents, Run, type ThoughtEvents, thoughtEvents } from './run.js'
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
@@ -37,6 +45,13 @@ const agentParameter: Parameter<string> = {
   meaning: 'who is asked; needed unless the space has one agent, or the body names it',
   schema: text,
   read: ([id, ...more]) => (id !== undefined && more.length === 0 && isParticipant.test(id) ? id : undefined),
+}
+
+const eventsParameter: Parameter<ThoughtEvents> = {
+  takes: thoughtEvents.join(' or '),
+  meaning: 'the events of thoughts; `thinking` for clients that know no REASONING_START, such as 0.0.42',
+  schema: { enum: [...thoughtEvents], default: 'reasoning' },
+  read: ([name, ...more]) => (more.length === 0 ? thoughtEvents.find((each) => each === name) : undefined),
 }
 
 /** The fields of a `RunAgentInput` that a space uses. */
@@ -68,7 +83,7 @@ function describeInput() {
       {
         threadId: text,
         runId: text,
-        messages: { ...array(message), description: 'the last one of the user is asked' },
+        messages: { ...array(message), description: 'the last one of the user is asked, if there is one' },
         resume: { ...array(resume), maxItems: maxAnswers, description: 'decides about proposals' },
         forwardedProps: settings,
       },
@@ -88,7 +103,7 @@ export const agUi: RouteModule = {
       operationId: 'run',
       summary: 'Asks an agent, and shows its turn as a run of AG-UI',
       auth: 'token',
-      parameters: { agent: agentParameter },
+      parameters: { agent: agentParameter, events: eventsParameter },
       body: schemaRef('run'),
       answer: {
         description: 'events of AG-UI 1.0, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`',
@@ -104,7 +119,7 @@ export const agUi: RouteModule = {
 async function postRun(
   context: Context,
   options: HttpOptions,
-  query: { readonly agent: string | undefined },
+  query: { readonly agent: string | undefined; readonly events: ThoughtEvents | undefined },
 ): Promise<Response> {
   const post = await readPost(context, options)
   if (post instanceof Response) return post
@@ -114,6 +129,13 @@ async function postRun(
   const agent = resolveAgent(input.settings.agent ?? query.agent, visitor)
   if (typeof agent !== 'string')
     return refused(agent, input.settings.agent === undefined ? {} : { path: '/forwardedProps/agent' })
+  const { question: message } = input
+  if (message === undefined) {
+    // Clients run an agent when they are opened, before their user has said anything.
+    const events = openFeed(context, options)
+    events.end(encodeEvents(emptyRunEvents(input)))
+    return respondFeed(events, context, options)
+  }
   const connectRequest = readConnectRequest(context, options)
   const makeId = createIdMaker(connectRequest.token ?? '') // Posting requires a token.
   const account = createWorkAccount(visitor)
@@ -124,7 +146,8 @@ async function postRun(
   if (isRefusal(grant)) return refused(grant)
 
   const { space, participant } = visitor
-  const chat = encodeQuestion(makeId, input, agent, participant)
+  const asking: Asking = { asker: participant, agent, threadId: input.threadId, message }
+  const chat = encodeQuestion(await chooseQuestionId(makeId, asking, input, visitor, account), asking)
   const asked = await submit(visitor, createSender(visitor), chat.bytes)
   if (isRefusal(asked)) return refused(asked)
   let last = asked.seq
@@ -135,9 +158,15 @@ async function postRun(
   }
   if (!(await space.committed(last))) return notCommitted()
 
-  const run = createRun(input, { visitor, id: chat.id, agent, after: decided.latest }, account)
+  const run = createRun(
+    input,
+    { visitor, id: chat.id, agent, after: decided.latest, thoughts: query.events ?? 'reasoning' },
+    account,
+  )
   const events = openFeed(context, options)
-  const feed = new RunFeed(run, events, account)
+  const feed = new RunFeed(run, events, account, () => {
+    if (run.isTurnOver) getRuns(space).end(chat.id)
+  })
   const { timeoutSeconds, cancelOnDisconnect } = input.settings
   const late = `No answer came in ${timeoutSeconds} s. Send the same message again to go on waiting.`
   const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
@@ -145,6 +174,7 @@ async function postRun(
   const cancel = async (): Promise<void> => {
     stop()
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
+    getRuns(space).end(chat.id)
     const outcome = await accept(
       space,
       createSender(visitor),
@@ -162,6 +192,77 @@ async function postRun(
     },
   )
   return respondFeed(events, context, options)
+}
+
+/** Runs, and questions, that are remembered. */
+const maxRemembered = 1000
+
+/** What a gateway remembers of the runs in a space. Without it, a repeated request may ask again. */
+class RememberedRuns {
+  /** Ids of questions by the requests that were about them. */
+  readonly #byRequest = new Bounded<string>(maxRemembered)
+  /** Whether a client has seen the end of the turn, by the id of its question. */
+  readonly #isShown = new Bounded<boolean>(maxRemembered)
+
+  find(request: string): string | undefined {
+    return this.#byRequest.get(request)
+  }
+
+  begin(request: string, question: string): void {
+    this.#byRequest.set(request, question)
+    this.#isShown.set(question, false)
+  }
+
+  end(question: string): void {
+    this.#isShown.set(question, true)
+  }
+
+  /** Whether a run broke off, so that its client goes on when it sends the question again. */
+  isBroken(question: string): boolean {
+    return this.#isShown.get(question) === false
+  }
+}
+
+const runsOfSpaces = new WeakMap<object, RememberedRuns>()
+
+function getRuns(space: object): RememberedRuns {
+  const runs = runsOfSpaces.get(space) ?? new RememberedRuns()
+  runsOfSpaces.set(space, runs)
+  return runs
+}
+
+/**
+ * The id of the chat that a run is about: the latest that this message has become. It is a new one if the turn of that is over, a client
+ * has seen its end, and has removed all that came after the message: it regenerates. A request that is repeated with its `runId` asks
+ * nothing again.
+ */
+async function chooseQuestionId(
+  makeId: MakeId,
+  asking: Asking,
+  { runId, answers }: RunInput,
+  visitor: Caller,
+  account: WorkAccount,
+): Promise<string> {
+  const { space } = visitor
+  const runs = getRuns(space)
+  const request = `${runId} ${makeQuestionId(makeId, asking, 1)}`
+  const asked = runs.find(request)
+  if (asked !== undefined) return asked
+  let attempt = 1
+  while (space.log.heading(makeQuestionId(makeId, asking, attempt + 1)) !== undefined) attempt++
+  const latest = makeQuestionId(makeId, asking, attempt)
+  const heading = space.log.heading(latest)
+  const mayRegenerate =
+    heading !== undefined && asking.message.isLast && answers.length === 0 && !runs.isBroken(latest)
+  const isRegenerated =
+    mayRegenerate &&
+    (await isTurnOver(
+      { visitor, question: { id: latest, agent: asking.agent }, after: heading.seq - 1 },
+      account,
+    ))
+  const id = isRegenerated ? makeQuestionId(makeId, asking, attempt + 1) : latest
+  runs.begin(request, id)
+  return id
 }
 
 /** The agent that is asked: the one that is named, else the front desk of the space, or its only agent. */
@@ -185,11 +286,12 @@ interface Question {
   readonly agent: string
   /** Seq up to which an earlier run has sent events. */
   readonly after: number
+  readonly thoughts: ThoughtEvents
 }
 
 function createRun(
   { threadId, runId, known }: RunInput,
-  { visitor, id, agent, after }: Question,
+  { visitor, id, agent, after, thoughts }: Question,
   { guard, mayApprove, mayReject }: WorkAccount,
 ): Run {
   const { space, participant } = visitor
@@ -198,6 +300,7 @@ function createRun(
     runId,
     known,
     after,
+    thoughts,
     guard,
     question: { id, from: participant, agent },
     now: () => space.clock.now(),

@@ -9,12 +9,19 @@ export interface Answer {
   readonly reason?: string
 }
 
+export interface UserMessage {
+  readonly id: string
+  readonly text: string
+  /** Whether the client has nothing that came after it. */
+  readonly isLast: boolean
+}
+
 /** The parts of a `RunAgentInput` that a space uses. */
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
-  /** The last message of the user. */
-  readonly question: { readonly id: string; readonly text: string }
+  /** The last message of the user; absent = there is none, and no one is asked. */
+  readonly question?: UserMessage
   /** Messages and calls that the client has: their texts, by id. */
   readonly known: ReadonlyMap<string, string>
   readonly answers: readonly Answer[]
@@ -53,12 +60,15 @@ export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (!isId(runId)) return refuseField('/runId', `runId must be ${anId}.`)
   if (!Array.isArray(messages)) return refuseField('/messages', 'messages must be an array.')
   const question = readQuestion(messages)
-  if (isRefusal(question)) return question
+  if (question !== undefined && isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
   if (isRefusal(answers)) return answers
+  if (question === undefined && answers.length > 0)
+    return refuseField('/messages', 'messages has none of the role user. Add the one that resume is about.')
   const settings = readSettings(input.forwardedProps ?? {})
   if (isRefusal(settings)) return settings
-  return { threadId, runId, question, known: new Map(messages.flatMap(collectTexts)), answers, settings }
+  const known = new Map(messages.flatMap(collectTexts))
+  return { threadId, runId, ...(question && { question }), known, answers, settings }
 }
 
 /** `path`: JSON pointer. */
@@ -83,12 +93,13 @@ const isId = (value: unknown): value is string =>
 
 const anId = `a text of 1 to ${maxIdChars} characters`
 
-function readQuestion(messages: readonly unknown[]): RunInput['question'] | Refusal {
+function readQuestion(messages: readonly unknown[]): UserMessage | Refusal | undefined {
   const index = messages.findLastIndex((message) => isObject(message) && message.role === 'user')
   const message = messages[index]
   if (!isObject(message)) {
-    const missing = 'messages has none of the role user. Add the one that the agent is asked.'
-    return refuseField('/messages', missing)
+    const isConversation =
+      messages.length === 0 || messages.some((each) => isObject(each) && isText(each.role))
+    return isConversation ? undefined : refuseField('/messages', 'messages must have messages with a role.')
   }
   const path = `/messages/${index}`
   const { id, content } = message
@@ -99,7 +110,7 @@ function readQuestion(messages: readonly unknown[]): RunInput['question'] | Refu
   const strange = texts.findIndex((text) => !isText(text))
   if (strange !== -1) return refuseField(`${path}/content/${strange}`, notText)
   const text = texts.join('')
-  if (text.trim() !== '') return { id, text }
+  if (text.trim() !== '') return { id, text, isLast: index === messages.length - 1 }
   return refuseField(`${path}/content`, 'The last message of the user is empty. Send a text.')
 }
 

@@ -26,9 +26,14 @@ import {
 import { type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
+/** How thoughts are sent: older clients reject a run with events that they do not know. */
+export const thoughtEvents = ['reasoning', 'thinking'] as const
+export type ThoughtEvents = (typeof thoughtEvents)[number]
+
 interface RunOptions extends RunName {
   readonly guard: Guard
   readonly question: Question & { readonly agent: string }
+  readonly thoughts: ThoughtEvents
   /** Seq up to which an earlier run has sent events. */
   readonly after: number
   /** Messages and calls that the client has: their texts, by id. */
@@ -71,6 +76,11 @@ export class Run {
 
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** Whether the turn is answered, cancelled or given up, as far as it was applied. */
+  get isTurnOver(): boolean {
+    return this.#turn.end !== undefined
   }
 
   begin(): AGUIEvent[] {
@@ -159,7 +169,8 @@ export class Run {
   #think({ envelope, text }: ThoughtEvent | HandOverEvent): AGUIEvent[] {
     const { id, kind } = envelope
     const isSaid = text !== '' && kind !== Kind.reasoningConclusion
-    return isSaid && this.#isNew(envelope, id) ? reasoningEvents(id, text) : []
+    if (!isSaid || !this.#isNew(envelope, id)) return []
+    return this.#options.thoughts === 'thinking' ? thinkingEvents(text) : reasoningEvents(id, text)
   }
 
   #call({ type, id, call }: CallEvent): AGUIEvent[] {
@@ -239,6 +250,16 @@ const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_END, messageId },
 ]
 
+/** The same for clients that know no other; version 1.0 of AG-UI has dropped the types. */
+const thinkingEvents = (delta: string): AGUIEvent[] =>
+  [
+    { type: 'THINKING_START' },
+    { type: 'THINKING_TEXT_MESSAGE_START' },
+    { type: 'THINKING_TEXT_MESSAGE_CONTENT', delta },
+    { type: 'THINKING_TEXT_MESSAGE_END' },
+    { type: 'THINKING_END' },
+  ] as unknown as AGUIEvent[]
+
 /** A call or a proposal of one, and why it is made. */
 function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUIEvent[] {
   const metadata = rationale === null ? {} : { rationale }
@@ -307,6 +328,12 @@ const startedEvent = ({ threadId, runId }: RunName): AGUIEvent => ({
   runId,
   protocolVersion: '1.0',
 })
+
+/** A run that asks no one. */
+export const emptyRunEvents = (name: RunName): AGUIEvent[] => [
+  startedEvent(name),
+  finishedEvent(name, { type: 'success' }),
+]
 
 const finishedEvent = ({ threadId, runId }: RunName, outcome: RunFinishedOutcome): AGUIEvent => ({
   type: EventType.RUN_FINISHED,

@@ -14,7 +14,8 @@ test.for<[body: unknown, says: string]>([
   [{ ...fit, threadId: '' }, 'threadId must be'],
   [{ ...fit, runId: 7 }, 'runId must be'],
   [{ ...fit, messages: {} }, 'messages must be an array'],
-  [{ ...fit, messages: [] }, 'messages has none of the role user'],
+  [{ ...fit, messages: [null] }, 'messages must have messages with a role'],
+  [{ ...fit, messages: [], resume: [cancelled('p')] }, 'messages has none of the role user'],
   [{ ...fit, messages: [{ role: 'user', content: 'x' }] }, 'The id of a message'],
   [{ ...fit, messages: [{ ...question, content: ' ' }] }, 'is empty'],
   [
@@ -100,13 +101,6 @@ test('pages of allowed origins may ask, others and other methods may not', async
   ])
   expect(await refusal(runs, 'ana', fit, headers)).toMatchObject({ status: 200 })
   expect((await fetch(runs)).status).toBe(405)
-})
-
-test('a message that was changed is another one, and needs another id', async () => {
-  const { runs } = await stage()
-  expect(await refusal(runs, 'ana', fit)).toMatchObject({ status: 200 })
-  const changed = { ...fit, messages: [{ ...question, content: 'please do not' }] }
-  expect(await refusal(runs, 'ana', changed)).toMatchObject({ status: 409, body: { code: 'duplicate_id' } })
 })
 
 test('chats by this way count like any other', async () => {

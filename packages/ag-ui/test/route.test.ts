@@ -17,7 +17,10 @@ test('the route is described with those of the gateway', async () => {
   const document = await fetchDocument(url)
   const { valid, errors } = await new Validator().validate(document as object as Record<string, unknown>)
   expect([errors ?? [], valid]).toEqual([[], true])
-  expect(document.paths['/spaces/{space}/ag-ui']?.post.parameters).toMatchObject([{ name: 'agent' }])
+  expect(document.paths['/spaces/{space}/ag-ui']?.post.parameters).toMatchObject([
+    { name: 'agent' },
+    { name: 'events' },
+  ])
   expect(document.components.schemas).toHaveProperty('run')
 })
 
@@ -30,6 +33,7 @@ test('its query is read as the others are, and other methods are refused', async
   expect(await ask('?agent=no%20name')).toEqual([400, null])
   expect(await ask('?agent=ben&agent=tool')).toEqual([400, null])
   expect(await ask('?nothing=1')).toEqual([400, null])
+  expect(await ask('?events=other')).toEqual([400, null])
   expect(await ask('', 'GET')).toEqual([405, 'POST, OPTIONS'])
 })
 

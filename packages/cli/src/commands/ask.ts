@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { SpaceClient } from '@meup/agent-sdk'
+import type { SpaceClient, WaitOptions } from '@meup/agent-sdk'
 import { keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
-import type { AnyEnvelope } from '@meup/protocol'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
+import { runInterruptible } from '../lib/interruption.js'
 import { parseTimeSpan } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
 
@@ -35,18 +36,31 @@ export function addAsk(program: Command): void {
       const writer = new AnswerWriter()
       const isLive = process.stdout.isTTY && !flags.json
       let answer: AnyEnvelope | undefined
-      space.on('envelope', (envelope) => {
+      let isAsked = false
+      const onEnvelope = (envelope: AnyEnvelope): void => {
         for (const event of answer === undefined ? turns.apply(envelope) : []) {
           if (event.type === 'answer') answer ??= envelope
           if (event.type === 'handedOver') printNotice(event.text)
           if (isLive) writer.write(event)
         }
-      })
+      }
+      const { frontDesk } = space.welcome.space
+      const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
+      const ask = async (signal: AbortSignal): Promise<string> => {
+        signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
+        const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
+        await whenHere(space, awaited, { timeoutMs, signal })
+        isAsked = true
+        return (await space.ask(question, { id, timeoutMs, signal, ...asked })).text
+      }
+      const takeBack = async (reason: string): Promise<void> => {
+        if (!isAsked) return
+        const cancel = { kind: Kind.chatCancel, correlationId: id, payload: { reason } }
+        await space.send({ ...cancel, ...(isPrivate && { to: names }) })
+      }
+      space.on('envelope', onEnvelope)
       try {
-        const { frontDesk } = space.welcome.space
-        await whenHere(space, names.length === 0 && frontDesk !== undefined ? [frontDesk] : names, timeoutMs)
-        const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
-        const { text } = await space.ask(question, { id, timeoutMs, ...asked })
+        const text = await runInterruptible(ask, takeBack)
         if (flags.json) printJson(answer)
         else if (isLive) writer.end(text)
         else printText(text)
@@ -57,14 +71,14 @@ export function addAsk(program: Command): void {
 }
 
 /** Agents answer what is asked while they are here. */
-async function whenHere(space: SpaceClient, ids: readonly string[], timeoutMs: number): Promise<void> {
+async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
   mustKnow(space, ids)
   const away = space.participants.flatMap(({ id, status }) =>
     ids.includes(id) && status === 'away' ? [id] : [],
   )
   if (away.length === 0) return
   printNotice(`waiting for ${away.join(', ')} to join`)
-  await space.whenPresent(away, { timeoutMs })
+  await space.whenPresent(away, options)
 }
 
 /** Writes one answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */

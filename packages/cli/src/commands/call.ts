@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
+import { runInterruptible } from '../lib/interruption.js'
 import { parseObject, parseSeconds } from '../lib/options.js'
 import { printJson, printNotice, printText } from '../lib/output.js'
 import { getResultText } from '../lib/result-text.js'
@@ -31,19 +33,20 @@ export function addCall(program: Command): void {
       if (owner === undefined)
         throw new UsageError(`name the tool as participant/tool, such as files/read_text_file, not ${tool}`)
       const space = await enterSpace(flags)
-      const interruption = new AbortController()
       const onElicitation = promptForms(space, tool.slice(0, tool.indexOf('/')))
-      process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
         mustKnow(space, [owner])
-        const { content, data } = await space.call(tool, args, {
-          ...times,
-          ...(flags.why && { why: flags.why }),
-          signal: interruption.signal,
-          ...(onElicitation && { onElicitation }),
-          onProgress: () => {}, // Asks for progress, which starts --timeout anew.
-          onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
-        })
+        const call = (signal: AbortSignal) =>
+          space.call(tool, args, {
+            ...times,
+            ...(flags.why && { why: flags.why }),
+            signal,
+            ...(onElicitation && { onElicitation }),
+            onProgress: () => {}, // Asks for progress, which starts --timeout anew.
+            onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
+          })
+        // The call cancels itself, in this turn of the event loop; what is sent before the end of a connection arrives.
+        const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...(data !== undefined && { structuredContent: data }) }
         if (flags.json) printJson(result)
         else printText(getResultText(result) || 'done; the tool gave back nothing')

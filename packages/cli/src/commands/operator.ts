@@ -73,7 +73,11 @@ export function addInit(program: Command): void {
     .option('--person <name>', 'your name in it (default: as you are logged in)')
     .option('--agent <name>', 'name of the agent (default: by the template)')
     .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
-    .option('--import <file>', 'a file with mcpServers, whose servers become participants')
+    .option(
+      '--import <file>',
+      'a file with MCP servers of another program, which become participants; may be repeated',
+      (file: string, before: readonly string[] = []) => [...before, file],
+    )
     .option(
       '--from <folder>',
       'where the packages of meup are as files, as pnpm packs in a clone writes them',

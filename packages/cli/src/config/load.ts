@@ -5,6 +5,7 @@ import { getRemedy } from '../failure/failure.js'
 import { type Config, toAuth, toGateway, toSpaceEntry } from './config.js'
 import { ConfigError } from './config-error.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
+import { readSecrets } from './secrets.js'
 import { toStorage } from './storage.js'
 import { isMapValue, validate } from './validate.js'
 import { expandVariables, type Finding, locate, plainValue, readYaml, type Source } from './yaml-source.js'
@@ -28,7 +29,8 @@ export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): 
 
 /** Like `loadConfig`, with the positions of the settings. */
 export function readConfig(path: string, env: NodeJS.ProcessEnv = process.env): ConfigFile {
-  return parseFile(readText(path), { file: path, env })
+  const secrets = readSecrets(dirname(resolve(path)))
+  return parseFile(readText(path), { file: path, env: { ...secrets, ...env } })
 }
 
 /** Like `loadConfig`, from a text. */

@@ -129,15 +129,16 @@ export function makeTokenFolder(directory: string, space = ''): void {
 export const createToken = (file: string): void => createOnce(file, freshToken(), 0o600)
 
 /** Replaces the token atomically: a reader sees either the old or the new one. */
-export const replaceToken = (file: string): void => replace(file, freshToken())
+export const replaceToken = (file: string): void => replaceFile(file, freshToken())
 
 /** Replaces the token by the marker of a revoked one. */
-export const revokeToken = (file: string): void => replace(file, `${revokedMarker}\n`)
+export const revokeToken = (file: string): void => replaceFile(file, `${revokedMarker}\n`)
 
 const freshToken = (): string => `${randomBytes(32).toString('base64url')}\n`
 
-function replace(file: string, content: string): void {
-  renameSync(writeDraft(file, content, 0o600), file)
+/** Writes a file atomically: a reader sees either the old content or the new one. */
+export function replaceFile(file: string, content: string, mode = 0o600): void {
+  renameSync(writeDraft(file, content, mode), file)
 }
 
 /** Links instead of renaming, because a link never overwrites: two concurrent starts read the same token. */

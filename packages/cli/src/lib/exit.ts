@@ -12,6 +12,17 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** A signal ended what the command waited for. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError'
+  readonly exitCode: number
+
+  constructor(exitCode: number, options?: ErrorOptions) {
+    super('interrupted', options)
+    this.exitCode = exitCode
+  }
+}
+
 const byProtocolCode: Partial<Record<string, number>> = {
   unauthorized: exitCodes.auth,
   forbidden: exitCodes.denied,
@@ -44,7 +55,7 @@ export function reportError(error: unknown): void {
 }
 
 export function getExitCode(error: unknown): number {
-  if (error instanceof Failure) return error.exitCode
+  if (error instanceof Failure || error instanceof InterruptedError) return error.exitCode
   const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
   if (isUsage) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error

@@ -1,5 +1,7 @@
-import { isCancel, select, text } from '@clack/prompts'
+import { isCancel, password, select, text } from '@clack/prompts'
+import { brief } from '@meup/folds'
 import { UsageError } from '../lib/exit.js'
+import type { InputDescription } from './import/server-file.js'
 import { localURL, type ProviderName, providers, type TemplateName, templates } from './templates.js'
 
 /** Questions of `meup init`, in a terminal. They are written to stderr: stdout has what to type next. */
@@ -48,6 +50,24 @@ export const askText = async (
       output,
     }),
   ).trim()
+
+/** Asks for a value of an imported file. Its descriptions are not ours, so they are cut and cleaned. */
+export async function askInput(
+  variable: string,
+  { description = variable, isPassword, default: proposed, options = [] }: InputDescription,
+): Promise<string> {
+  const message = `${brief(description, 200)} (${variable})`
+  if (options.length > 0)
+    return answer(
+      await select({
+        message,
+        options: options.map((value) => ({ value, label: brief(value, 100) })),
+        output,
+      }),
+    )
+  if (isPassword) return answer(await password({ message, output }))
+  return askText(message, proposed ?? '', () => undefined)
+}
 
 function answer<Value>(given: Value): Exclude<Value, symbol> {
   if (isCancel(given)) throw new UsageError('nothing was written')

@@ -4,13 +4,14 @@ import { onOneLine } from '@meup/folds'
 import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
+import { writeSecrets } from '../config/secrets.js'
 import { askConfirmation } from '../lib/confirm.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { findFreePort } from '../lib/ports.js'
 import { fillTemplate, listOthers } from './fill-template.js'
-import { type ImportedServers, importServers, noServers } from './import-servers.js'
-import { askProvider, askTemplate, askText } from './init-questions.js'
+import { type ImportedServers, importServers, noServers } from './import/import-servers.js'
+import { askInput, askProvider, askTemplate, askText } from './init-questions.js'
 import { deriveNames } from './space.js'
 import { addVersions, clone, linkPackages, missingArchives } from './template-packages.js'
 import {
@@ -35,8 +36,8 @@ export interface InitFlags {
   readonly person?: string
   readonly agent?: string
   readonly listen?: string
-  /** A file with `mcpServers`. */
-  readonly import?: string
+  /** Files with MCP servers. */
+  readonly import?: readonly string[]
   /** A folder with our packages as files. */
   readonly from?: string
   readonly yes?: boolean
@@ -55,14 +56,20 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
   const servers =
     flags.import === undefined
       ? noServers
-      : importServers(flags.import, [names.person, names.agent, ...listOthers(template)])
+      : importServers(flags.import, {
+          taken: [names.person, names.agent, ...listOthers(template)],
+          directory,
+        })
   await mustBeAgreed(servers.uses, { isAgreed: flags.yes === true, mayAsk })
+  const secrets = { ...servers.secrets, ...(await askInputs(servers.inputs, mayAsk)) }
 
   const { files: filled, packages } = createFiles(template, names, { model, servers, archives })
-  const variables = [...(model?.key ? [model.key] : []), ...Object.keys(servers.secrets)]
-  const env = { ...Object.fromEntries(variables.map((name) => [name, name])), ...process.env }
+  const unset = servers.variables.filter((name) => process.env[name] === undefined)
+  const variables = [...(model?.key ? [model.key] : []), ...unset]
+  const env = { ...Object.fromEntries(variables.map((name) => [name, name])), ...secrets, ...process.env }
   parseConfig(filled['space.yaml'] ?? '', { file: 'space.yaml', env })
   write(directory, filled)
+  writeSecrets(directory, secrets)
   const isLinked = clone !== undefined && flags.from === undefined
   if (isLinked) linkPackages(packages, directory)
   const tokens = changeTokens(loadConfig(join(directory, 'space.yaml'), env), 'create', {})
@@ -71,14 +78,24 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
   const commands = commandsFor(directory, isLinked)
   const { question } = templates[template]
   const imported = Object.keys(servers.participants)
-  const result = { directory, template, ...names, files, commands, question, imported, variables }
+  const kept = Object.keys(secrets)
+  const result = {
+    ...{ directory, template, ...names, files, commands, question, imported, variables },
+    secrets: kept,
+  }
   if (flags.json) return void printJson(result)
   for (const file of files) printNotice(`✓ ${join(relative(process.cwd(), directory), file)}`)
   if (imported.length > 0)
-    printNotice(`${names.person} may use the servers of ${flags.import}: ${imported.join(', ')}`)
+    printNotice(
+      `${names.person} may use the servers of ${flags.import?.join(' and ')}: ${imported.join(', ')}`,
+    )
   for (const notice of servers.notices) printNotice(`… ${notice}`)
+  if (kept.length > 0)
+    printNotice(`… secrets are not in space.yaml, but in .meup/secrets beside it: ${kept.join(', ')}`)
   if (variables.length > 0)
-    printNotice(`… secrets are not in space.yaml: set ${variables.join(', ')} in the environment first`)
+    printNotice(
+      `… not set here: ${variables.join(', ')}; set each in the environment of meup up, or write it into .meup/secrets/<name>`,
+    )
   if (isLinked && missingArchives(archives ?? '').length > 0)
     printNotice(`… run pnpm packs in ${clone} before you install further packages`)
   if (template === 'coder')
@@ -275,6 +292,27 @@ async function mustBeAgreed(
   if (leaking.length === 0) return
   const what = leaking.map(({ id, variables }) => `${id} gets ${variables.join(', ')}`).join('; ')
   throw new UsageError(`values of the environment would leave this machine: ${what}; --yes agrees to that`)
+}
+
+/** Asks what the files ask of their user. Without a terminal the environment has to have it. */
+async function askInputs(
+  inputs: ImportedServers['inputs'],
+  mayAsk: boolean,
+): Promise<Record<string, string>> {
+  const missing = Object.entries(inputs).filter(([variable]) => process.env[variable] === undefined)
+  const answers: Record<string, string> = {}
+  for (const [variable, input] of missing) {
+    const answer = mayAsk ? await askInput(variable, input) : input.default
+    if (answer !== undefined) answers[variable] = answer
+  }
+  const open = missing.filter(([variable]) => answers[variable] === undefined)
+  if (open.length === 0) return answers
+  const list = open.map(([variable, { description }]) => `${variable} (${description ?? variable})`)
+  throw new UsageError(
+    onOneLine(
+      `these values are asked for, and no one is at a terminal: ${list.join(', ')}; set them in the environment`,
+    ),
+  )
 }
 
 function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'][number]): string {

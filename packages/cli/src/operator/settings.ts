@@ -4,6 +4,7 @@ import { formatCapability } from '@meup/folds'
 import type { Capability, Rate } from '@meup/protocol'
 import type { Config, SpaceEntry } from '../config/config.js'
 import type { ConfigFile } from '../config/load.js'
+import { readSecrets } from '../config/secrets.js'
 import { formatStorage } from '../config/storage.js'
 import { findOrigin, type Path, readWrittenText, type Source } from '../config/yaml-source.js'
 import type { ConnectionFlags } from '../lib/connection.js'
@@ -109,9 +110,11 @@ const formatCapabilityList = (
 function formatOrigin({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
   const origin = findOrigin(source, path)
   if (origin === undefined) return 'default'
-  const variables = origin.variables.map((name) =>
-    env[name] === undefined ? `${name} is not set` : `environment ${name}`,
-  )
+  const secrets = readSecrets(config.directory)
+  const variables = origin.variables.map((name) => {
+    if (env[name] !== undefined) return `environment ${name}`
+    return name in secrets ? `.meup/secrets/${name}` : `${name} is not set`
+  })
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, SpaceEntry } from '../config/config.js'
+import { getSecretFolder } from '../config/secrets.js'
 import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, Tokens } from './start-gateway.js'
 
@@ -251,13 +252,14 @@ interface WatchEvents {
   failed(error: unknown): void
 }
 
-/** Watches the configuration file and the tokens. Resolves once no change can be missed. */
+/** Watches the configuration file, the tokens and the secrets. Resolves once no change can be missed. */
 async function watchFiles(
   { file, directory }: Config,
   { changed, failed }: WatchEvents,
 ): Promise<{ close(): Promise<void> }> {
   const { watch } = await import('chokidar')
-  const watcher = watch([file, join(directory, '.meup', 'tokens')], { ignoreInitial: true })
+  const folders = [join(directory, '.meup', 'tokens'), getSecretFolder(directory)]
+  const watcher = watch([file, ...folders], { ignoreInitial: true })
   let timer: NodeJS.Timeout | undefined
   watcher.on('all', () => {
     clearTimeout(timer)

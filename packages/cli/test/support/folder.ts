@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { type ConfigFile, parseFile } from '../../src/config/load.js'
 
 /** A folder for the rest of the test, with these files in it, each for its owner alone. */
-export function folderWith(files: Readonly<Record<string, string>> = {}): string {
+export function folderWith(files: Readonly<Record<string, string | Buffer>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(files)) {

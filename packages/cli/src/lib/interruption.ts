@@ -1,0 +1,55 @@
+import { constants } from 'node:os'
+import { ConnectionError } from '@meup/agent-sdk'
+import { formatError, InterruptedError } from './exit.js'
+import { printNotice } from './output.js'
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+type Signal = (typeof signals)[number]
+
+/** Milliseconds for taking back what was asked. */
+const takeBackMs = 2000
+
+/**
+ * Runs what others work for until it is done. On SIGINT, SIGTERM and SIGHUP its signal is aborted, and `takeBack` is awaited for up
+ * to two seconds before it rejects with `InterruptedError`; a second signal ends this process at once. `takeBack` is awaited after a
+ * timeout too.
+ */
+export async function runInterruptible<Value>(
+  act: (signal: AbortSignal) => Promise<Value>,
+  takeBack: (reason: string) => Promise<unknown>,
+): Promise<Value> {
+  const interruption = new AbortController()
+  let received: Signal | undefined
+  const interrupt = (signal: Signal): void => {
+    if (received !== undefined) process.exit(toExitCode(signal))
+    received = signal
+    // A gateway that does not answer keeps the connection open for longer.
+    setTimeout(() => process.exit(toExitCode(signal)), takeBackMs).unref()
+    interruption.abort('interrupted')
+  }
+  for (const signal of signals) process.on(signal, interrupt)
+  try {
+    return await act(interruption.signal)
+  } catch (error) {
+    const isLate = error instanceof ConnectionError && error.code === 'timeout'
+    if (received === undefined && !isLate) throw error
+    await waitFor(takeBack(received === undefined ? 'timeout' : 'interrupted'))
+    throw received === undefined ? error : new InterruptedError(toExitCode(received), { cause: error })
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt)
+  }
+}
+
+const toExitCode = (signal: Signal): number => 128 + constants.signals[signal]
+
+async function waitFor(done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, takeBackMs)
+  })
+  const reported = done.catch((error: unknown) =>
+    printNotice(`what was asked is not taken back, and may go on: ${formatError(error)}`),
+  )
+  await Promise.race([reported, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,209 @@
+import { basename, dirname, resolve } from 'node:path'
+import { brief, isObject, onOneLine } from '@meup/folds'
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
+import { parse as parseToml, TomlError } from 'smol-toml'
+import { UsageError } from '../../lib/exit.js'
+import { readTextFile } from './read-text.js'
+
+/** The servers in a configuration file of another program, as they stand there. */
+export interface ServerFile {
+  /** What relative paths and `${workspaceFolder}` refer to. */
+  readonly folder: string
+  readonly servers: readonly FoundServer[]
+  /** What `${input:id}` stands for, by id. */
+  readonly inputs: ReadonlyMap<string, InputDescription>
+  readonly notices: readonly string[]
+}
+
+interface FoundServer {
+  readonly name: string
+  readonly value: unknown
+  /** `file:line:column` of a value in it, or of the server if that has no place of its own. */
+  locate(...path: readonly string[]): string
+}
+
+/** An entry of `inputs` in a file of VS Code. */
+export interface InputDescription {
+  readonly description?: string
+  readonly isPassword: boolean
+  readonly default?: string
+  /** What to choose from. */
+  readonly options?: readonly string[]
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Keys = readonly string[]
+
+/** A parsed file. */
+interface Parsed {
+  readonly root: unknown
+  locate(keys: Keys): string
+}
+
+/** Reads a file by its content, not by its name. `directory`: the folder of the new space. Throws `UsageError`. */
+export function readServerFile(path: string, directory: string): ServerFile {
+  const text = readTextFile(path)
+  const isJson = /^\s*(?:\{|\/[/*])/.test(text)
+  const { root, locate } = isJson ? parseJson(text, path) : parseTomlFile(text, path)
+  const { places, inputs = [], notices = [] } = findPlaces(root, directory) ?? refuse(path, root)
+  const servers = places.flatMap((place) =>
+    Object.entries(getObject(root, place)).map(([name, value]) => ({
+      name,
+      value,
+      locate: (...keys: Keys) => locate([...place, name, ...keys]),
+    })),
+  )
+  if (servers.length === 0) throw new UsageError(`${path} has no servers to import`)
+  return { folder: getWorkspace(path), servers, inputs: readInputs(getList(root, inputs)), notices }
+}
+
+/** Programs keep the file of a workspace in a folder such as `.vscode` in it. */
+function getWorkspace(path: string): string {
+  const folder = dirname(resolve(path))
+  return basename(folder).startsWith('.') ? dirname(folder) : folder
+}
+
+function parseJson(text: string, path: string): Parsed {
+  const errors: ParseError[] = []
+  const tree = parseLimited(() => parseTree(text, errors, { allowTrailingComma: true }), path)
+  const [error] = errors
+  if (tree === undefined || error !== undefined) {
+    const reason = error === undefined ? 'no value' : printParseErrorCode(error.error)
+    const words = reason.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase()
+    throw new UsageError(
+      `${path}:${placeOf(text, error?.offset ?? 0)} is not JSON: ${words}; correct the file`,
+    )
+  }
+  return {
+    root: getNodeValue(tree),
+    locate: (keys) => `${path}:${placeOf(text, findNearest(tree, keys).offset)}`,
+  }
+}
+
+/** The node at these keys, or the nearest above it. */
+function findNearest(tree: Node, keys: Keys): Node {
+  for (let length = keys.length; length > 0; length--) {
+    const node = findNodeAtLocation(tree, keys.slice(0, length))
+    if (node !== undefined) return node.parent?.type === 'property' ? node.parent : node
+  }
+  return tree
+}
+
+/** `line:column`, from 1. */
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split(/\r\n|\n|\r/)
+  return `${before.length}:${(before.at(-1) ?? '').length + 1}`
+}
+
+function parseTomlFile(text: string, path: string): Parsed {
+  try {
+    const root = parseLimited(() => parseToml(text), path)
+    return { root, locate: (keys) => `${path}:${findTable(text, keys)}` }
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = ''] = error.message.replace('Invalid TOML document: ', '').split('\n')
+    const place = `${path}:${error.line}:${error.column}`
+    throw new UsageError(`${place} is neither JSON nor TOML: ${reason}; ${knownFormats}`)
+  }
+}
+
+/** The parser of TOML gives no places: the line of a table's name has to do. */
+function findTable(text: string, keys: Keys): string {
+  const names = keys.slice(0, 2).map((key) => `["']?${escapeRegExp(key)}["']?`)
+  const found = new RegExp(`^\\s*\\[\\s*${names.join('\\s*\\.\\s*')}\\s*\\]`, 'm').exec(text)
+  return placeOf(text, found === null ? 0 : text.indexOf('[', found.index))
+}
+
+/** Deep nesting ends the stack of a parser. */
+function parseLimited<Value>(parse: () => Value, path: string): Value {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new UsageError(`${path} is nested too deep to be read; name a file with MCP servers`)
+  }
+}
+
+interface Places {
+  /** Keys of the objects that have servers by name. */
+  readonly places: readonly Keys[]
+  /** Keys of the list of inputs. */
+  readonly inputs?: Keys
+  readonly notices?: readonly string[]
+}
+
+const knownFormats =
+  'these are read: mcpServers of Claude, Cursor, Windsurf, Gemini CLI and others, servers of VS Code, mcp of opencode, context_servers of Zed, and mcp_servers of Codex'
+
+function refuse(path: string, root: unknown): never {
+  const keys = isObject(root) ? Object.keys(root).slice(0, 8).join(', ') : ''
+  const found = isObject(root) ? (keys === '' ? 'an empty object' : brief(onOneLine(keys), 200)) : 'no object'
+  throw new UsageError(`${path} has no MCP servers in a form that is known, but ${found}; ${knownFormats}`)
+}
+
+function findPlaces(root: unknown, directory: string): Places | undefined {
+  if (!isObject(root)) return undefined
+  if (isObject(root.mcpServers) || hasProjects(root)) return findClaudePlaces(root, directory)
+  for (const key of ['context_servers', 'mcp_servers']) if (isObject(root[key])) return { places: [[key]] }
+  if (isObject(root.servers)) return { places: [['servers']], inputs: ['inputs'] }
+  const { mcp } = root
+  if (!isObject(mcp)) return undefined
+  if (isObject(mcp.servers)) return { places: [['mcp', 'servers']], inputs: ['mcp', 'inputs'] }
+  return Object.values(mcp).some(isServer) ? { places: [['mcp']] } : undefined
+}
+
+const isServer = (value: unknown): boolean => isObject(value) && ('command' in value || 'url' in value)
+
+const hasProjects = ({ projects }: Json): boolean =>
+  isObject(projects) && Object.values(projects).some((each) => isObject(each) && isObject(each.mcpServers))
+
+/** `~/.claude.json` has servers of the user, and of each project. */
+function findClaudePlaces(root: Json, directory: string): Places {
+  const ofUser: Keys[] = isObject(root.mcpServers) ? [['mcpServers']] : []
+  const projects = Object.keys(getObject(root, ['projects'])).filter(
+    (name) => Object.keys(getObject(root, ['projects', name, 'mcpServers'])).length > 0,
+  )
+  const chosen = projects.includes(directory) ? [directory] : projects
+  const places = [...ofUser, ...chosen.map((name) => ['projects', name, 'mcpServers'])]
+  if (chosen.length === 0 || chosen[0] === directory) return { places }
+  const notice = `the servers of all projects in it are added, since none of them is ${directory}: ${chosen.join(', ')}`
+  return { places, notices: [brief(onOneLine(notice), 500)] }
+}
+
+const getValue = (root: unknown, keys: Keys): unknown =>
+  keys.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), root)
+
+function getObject(root: unknown, keys: Keys): Json {
+  const value = getValue(root, keys)
+  return isObject(value) ? value : {}
+}
+
+function getList(root: unknown, keys: Keys): readonly unknown[] {
+  const value = keys.length === 0 ? undefined : getValue(root, keys)
+  return Array.isArray(value) ? value : []
+}
+
+function readInputs(inputs: readonly unknown[]): Map<string, InputDescription> {
+  return new Map(
+    inputs.filter(isObject).map(({ id, description, password, options, default: value }) => [
+      String(id),
+      {
+        isPassword: password === true,
+        ...(typeof description === 'string' && { description }),
+        ...(typeof value === 'string' && { default: value }),
+        ...(Array.isArray(options) && { options: options.map(readOption) }),
+      },
+    ]),
+  )
+}
+
+const readOption = (option: unknown): string => String(isObject(option) ? option.value : option)
+
+const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')

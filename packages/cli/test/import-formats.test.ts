@@ -1,0 +1,339 @@
+import { mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { UsageError } from '../src/lib/exit.js'
+import { importServers } from '../src/operator/import/import-servers.js'
+import { folderWith } from './support/folder.js'
+
+const of = (name: string): string => `\${${name}}`
+
+function read(files: Record<string, string | Buffer>, directory = '/srv') {
+  const folder = folderWith(files)
+  const paths = Object.keys(files).map((name) => join(folder, name))
+  const { participants, ...rest } = importServers(paths, { taken: ['ana'], directory })
+  return { folder, participants, ...rest }
+}
+
+/** The examples in the documentation of each program. */
+describe('files of other programs are read by their content', () => {
+  test('VS Code: mcp.json with inputs and comments', () => {
+    const { participants, inputs, variables, uses } = read({
+      '.vscode/mcp.json': `{
+  // 💡 Inputs are prompted on first server start, then stored securely by VS Code.
+  "inputs": [
+    {
+      "type": "promptString",
+      "id": "perplexity-key",
+      "description": "Perplexity API Key",
+      "password": true
+    }
+  ],
+  "servers": {
+    // https://github.com/ppl-ai/modelcontextprotocol/
+    "Perplexity": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "server-perplexity-ask"],
+      "env": {
+        "PERPLEXITY_API_KEY": "\${input:perplexity-key}"
+      }
+    },
+    "fetch": { "command": "uvx", "args": ["mcp-server-fetch"] },
+  },
+}`,
+    })
+    expect(participants).toEqual({
+      Perplexity: {
+        kind: 'mcp',
+        command: 'npx',
+        args: ['-y', 'server-perplexity-ask'],
+        env: { PERPLEXITY_API_KEY: of('PERPLEXITY_KEY') },
+      },
+      fetch: { kind: 'mcp', command: 'uvx', args: ['mcp-server-fetch'] },
+    })
+    expect(inputs).toEqual({ PERPLEXITY_KEY: { description: 'Perplexity API Key', isPassword: true } })
+    expect(variables).toEqual([])
+    expect(uses[0]).toMatchObject({ variables: ['PERPLEXITY_KEY'] })
+  })
+
+  test('VS Code: settings.json, with the folder of the workspace', () => {
+    const { participants, folder } = read({
+      '.vscode/settings.json': `{"editor.tabSize": 2, "mcp": {"servers": {
+        "fs": {"command": "npx", "args": ["-y", "server-fs", "\${workspaceFolder}/docs"], "cwd": "\${workspaceFolder}"},
+        "home": {"command": "node", "args": ["~/serve.js", "\${userHome}\${/}x"]}}}}`,
+    })
+    expect(participants).toMatchObject({
+      fs: { args: ['-y', 'server-fs', join(folder, 'docs')], cwd: folder },
+      home: { args: [join(homedir(), 'serve.js'), join(homedir(), 'x')] },
+    })
+  })
+
+  test('~/.claude.json: servers of the user, and of this project', () => {
+    const file = JSON.stringify({
+      numStartups: 3,
+      mcpServers: { airtable: { type: 'stdio', command: 'npx', args: ['-y', 'airtable-mcp-server'] } },
+      projects: {
+        '/home/ana/a': {
+          allowedTools: [],
+          mcpServers: { stripe: { type: 'http', url: 'https://mcp.stripe.com' } },
+        },
+        '/home/ana/b': { mcpServers: { other: { command: 'other' } } },
+        '/home/ana/c': { mcpServers: {} },
+      },
+    })
+    expect(read({ '.claude.json': file }, '/home/ana/a').participants).toEqual({
+      airtable: { kind: 'mcp', command: 'npx', args: ['-y', 'airtable-mcp-server'] },
+      stripe: { kind: 'mcp', url: 'https://mcp.stripe.com' },
+    })
+    const elsewhere = read({ '.claude.json': file }, '/home/ana/c')
+    expect(Object.keys(elsewhere.participants)).toEqual(['airtable', 'stripe', 'other'])
+    expect(elsewhere.notices).toEqual([
+      'the servers of all projects in it are added, since none of them is /home/ana/c: /home/ana/a, /home/ana/b',
+    ])
+  })
+
+  test('opencode', () => {
+    const { participants, variables, notices } = read({
+      'opencode.jsonc': `{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    "my-local-mcp-server": {
+      "type": "local",
+      // Or ["bun", "x", "my-mcp-command"]
+      "command": ["npx", "-y", "my-mcp-command"],
+      "enabled": true,
+      "environment": { "MY_ENV_VAR": "my_env_var_value" },
+    },
+    "my-remote-mcp": {
+      "type": "remote",
+      "url": "https://my-mcp-server.com",
+      "enabled": true,
+      "headers": { "Authorization": "Bearer {env:MY_API_KEY}" }
+    },
+    "jira": { "type": "remote", "url": "https://jira.example.com/mcp", "enabled": false },
+    "note": { "type": "remote", "url": "https://n.example/mcp", "headers": { "x": "{file:~/.note}" } }
+  }
+}`,
+    })
+    expect(participants).toEqual({
+      'my-local-mcp-server': {
+        kind: 'mcp',
+        command: 'npx',
+        args: ['-y', 'my-mcp-command'],
+        env: { MY_ENV_VAR: 'my_env_var_value' },
+      },
+      'my-remote-mcp': {
+        kind: 'mcp',
+        url: 'https://my-mcp-server.com',
+        headers: { Authorization: `Bearer ${of('MY_API_KEY')}` },
+      },
+    })
+    expect(variables).toEqual(['MY_API_KEY'])
+    expect(notices).toEqual([
+      expect.stringMatching(/opencode\.jsonc:17:72 jira is left out: it is disabled there$/),
+      expect.stringMatching(/opencode\.jsonc:18:78 note is left out: it uses \{file:~\/\.note\}/),
+    ])
+  })
+
+  test('Zed', () => {
+    const { participants, notices } = read({
+      'settings.json': `{
+  "theme": "One Dark",
+  "context_servers": {
+    "local-mcp-server": { "command": "some-command", "args": ["arg-1", "arg-2"], "env": {} },
+    "older": { "command": { "path": "old-command", "args": ["x"], "env": { "A": "b" } }, "settings": {} },
+    "remote-mcp-server": { "url": "https://mcp.example/mcp", "headers": { "Authorization": "Bearer <token>" } },
+    "of-extension": { "source": "extension", "enabled": true, "settings": {} }
+  }
+}`,
+    })
+    expect(participants).toEqual({
+      'local-mcp-server': { kind: 'mcp', command: 'some-command', args: ['arg-1', 'arg-2'] },
+      older: { kind: 'mcp', command: 'old-command', args: ['x'], env: { A: 'b' } },
+      'remote-mcp-server': {
+        kind: 'mcp',
+        url: 'https://mcp.example/mcp',
+        headers: { Authorization: of('REMOTE_MCP_SERVER_AUTHORIZATION') },
+      },
+    })
+    expect(notices).toContainEqual(expect.stringContaining('of-extension is left out: it has neither'))
+  })
+
+  test('Codex: config.toml', () => {
+    const { participants, variables, notices } = read({
+      'config.toml': `model = "gpt-5-codex"
+
+[mcp_servers.context7]
+command = "npx"
+args = ["-y", "@upstash/context7-mcp"]
+env_vars = ["LOCAL_TOKEN"]
+startup_timeout_sec = 20
+
+[mcp_servers.context7.env]
+MY_ENV_VAR = "MY_ENV_VALUE"
+
+[mcp_servers.figma]
+url = "https://mcp.figma.com/mcp"
+bearer_token_env_var = "FIGMA_OAUTH_TOKEN"
+http_headers = { "X-Figma-Region" = "us-east-1" }
+env_http_headers = { "X-Team" = "TEAM" }
+
+[mcp_servers.off]
+command = "off"
+enabled = false
+`,
+    })
+    expect(participants).toEqual({
+      context7: {
+        kind: 'mcp',
+        command: 'npx',
+        args: ['-y', '@upstash/context7-mcp'],
+        env: { LOCAL_TOKEN: of('LOCAL_TOKEN'), MY_ENV_VAR: 'MY_ENV_VALUE' },
+      },
+      figma: {
+        kind: 'mcp',
+        url: 'https://mcp.figma.com/mcp',
+        headers: {
+          'X-Figma-Region': 'us-east-1',
+          'X-Team': of('TEAM'),
+          Authorization: `Bearer ${of('FIGMA_OAUTH_TOKEN')}`,
+        },
+      },
+    })
+    expect(variables).toEqual(['LOCAL_TOKEN', 'TEAM', 'FIGMA_OAUTH_TOKEN'])
+    expect(notices).toEqual([
+      expect.stringMatching(/config\.toml:18:1 off is left out: it is disabled there$/),
+      'these settings are not used: startup_timeout_sec',
+    ])
+  })
+
+  test('Cursor, Windsurf and Gemini CLI', () => {
+    const { participants, notices } = read({
+      'settings.json': JSON.stringify({
+        mcp: { allowed: ['a'] },
+        mcpServers: {
+          a: {
+            command: 'python',
+            args: ['-m', 'my'],
+            env: { DATABASE_URL: '$DB_URL' },
+            timeout: 15_000,
+            trust: true,
+          },
+          b: { httpUrl: 'https://b.example/mcp', headers: { Authorization: `Bearer ${of('env:B_TOKEN')}` } },
+          c: { serverUrl: 'https://c.example/mcp', alwaysAllow: [], autoApprove: [] },
+        },
+      }),
+    })
+    expect(participants).toEqual({
+      a: { kind: 'mcp', command: 'python', args: ['-m', 'my'], env: { DATABASE_URL: of('DB_URL') } },
+      b: { kind: 'mcp', url: 'https://b.example/mcp', headers: { Authorization: `Bearer ${of('B_TOKEN')}` } },
+      c: { kind: 'mcp', url: 'https://c.example/mcp' },
+    })
+    expect(notices).toEqual(['these settings are not used: alwaysAllow, autoApprove, timeout, trust'])
+  })
+})
+
+const one = `{"mcpServers":{"a":{"command":"x","env":{"K":"v"}}}}`
+
+test.for<[encoding: string, bytes: Buffer]>([
+  ['UTF-8 with a byte order mark', Buffer.from(`\uFEFF${one}`)],
+  ['UTF-16LE', Buffer.from(`\uFEFF${one}`, 'utf16le')],
+  ['UTF-16BE', Buffer.from(`\uFEFF${one}`, 'utf16le').swap16()],
+])('%s is read', ([, bytes]) => {
+  expect(read({ 'mcp.json': bytes }).participants).toEqual({
+    a: { kind: 'mcp', command: 'x', env: { K: 'v' } },
+  })
+})
+
+describe('several files', () => {
+  test('two servers of one name get different ids, and the same server is added once', () => {
+    const { participants } = read({
+      'a.json': one,
+      'b.json': `{"servers":{"a":{"command":"y"}}}`,
+      'c.json': one,
+    })
+    expect(participants).toMatchObject({ a: { command: 'x' }, 'a-2': { command: 'y' } })
+    expect(Object.keys(participants)).toHaveLength(2)
+  })
+})
+
+describe('what other programs write otherwise', () => {
+  const usual = (server: object) => read({ 'mcp.json': JSON.stringify({ mcpServers: { a: server } }) })
+
+  test.for<[command: string, args: string[], words: string[]]>([
+    ['npx -y x', ['--port', '1'], ['npx', '-y', 'x', '--port', '1']],
+    [`uvx --from 'a b' "c d"`, [], ['uvx', '--from', 'a b', 'c d']],
+    ['cmd', ['/c', 'npx', '-y', 'x'], ['npx', '-y', 'x']],
+    ['cmd.exe', ['/C', 'npx'], ['npx']],
+    ['cmd /c npx -y x', [], ['npx', '-y', 'x']],
+    ['C:\\Program Files\\node.exe', ['x.js'], ['C:\\Program Files\\node.exe', 'x.js']],
+  ])('%s %j runs %j', ([command, args, [program = '', ...rest]]) => {
+    const { participants, notices } = usual({ command, args })
+    expect(participants.a).toEqual({ kind: 'mcp', command: program, ...(rest.length > 0 && { args: rest }) })
+    expect(notices.length > 0).toBe(program !== command)
+  })
+
+  test.for<[server: object, reason: RegExp]>([
+    [
+      { type: 'sse', url: 'https://a.example/sse' },
+      /mcp\.json:1:21 a is left out: it speaks HTTP with SSE, and only/,
+    ],
+    [{ url: 'https://a.example/sse/?k=1' }, /HTTP with SSE/],
+    [{ transport: 'sse', url: 'https://a.example/mcp' }, /HTTP with SSE/],
+    [{ type: 'ws', url: 'wss://a.example' }, /its type is ws/],
+    [{ url: 'wss://a.example' }, /mcp\.json:1:21 a is left out: url must be an address/],
+    [{ command: 'x', env: { 'MY-VAR': '1' } }, /mcp\.json:1:42 a is left out: env\.MY-VAR/],
+    [{ command: 'x', env: { A: of('config:y') } }, /mcp\.json:1:42 a is left out: it uses \$\{config:y\}/],
+    [{ command: 'x', args: [{}] }, /args must be a list of texts/],
+    [{ command: 'x | y' }, /needs a shell/],
+    [{ command: 7 }, /command must be text/],
+    [{ command: null }, /neither a command nor a url/],
+  ])('%j is left out, with its place', ([server, reason]) => {
+    expect(() => usual(server)).toThrow(reason)
+  })
+
+  test('names that no participant can have are changed', () => {
+    const { participants } = read({
+      'mcp.json': JSON.stringify({
+        mcpServers: { 'guest-book': { command: 'x' }, '@org/tool': { command: 'x' } },
+      }),
+    })
+    expect(Object.keys(participants)).toEqual(['mcp-guest-book', 'org-tool'])
+  })
+})
+
+test.for<[name: string, content: string | Buffer, reason: RegExp]>([
+  ['a brace alone', '{', /mcp\.json:1:2 is not JSON: close brace expected/],
+  ['a missing comma', '{\n  "a": 1\n  "mcpServers": {}\n}', /mcp\.json:3:3 is not JSON: comma expected/],
+  [
+    'neither JSON nor TOML',
+    'servers:\n  - a\n',
+    /mcp\.json:1:8 is neither JSON nor TOML: .*; these are read: mcp/,
+  ],
+  [
+    'another JSON file',
+    '{"name":"x","version":"1"}',
+    /in a form that is known, but name, version; these are read/,
+  ],
+  ['a list of servers', '{"mcpServers":[]}', /but mcpServers; these are read/],
+  ['no servers', '{"mcpServers":{}}', /mcp\.json has no servers to import/],
+  ['nothing', '', /mcp\.json is empty/],
+  ['white space', ' \n', /mcp\.json is empty/],
+  ['an image', Buffer.from('89504e470d0a1a0a0000000d', 'hex'), /not a text file in UTF-8 or UTF-16/],
+  ['zeros', Buffer.alloc(100), /not a text file/],
+  ['5 MiB', Buffer.alloc(5 * 2 ** 20, 'a'), /larger than 4 MiB/],
+  ['deep nesting', `{"mcpServers":${'['.repeat(200_000)}`, /nested too deep/],
+])('%s is refused with one sentence', ([, content, reason]) => {
+  const act = () => read({ 'mcp.json': content })
+  expect(act).toThrow(UsageError)
+  expect(act).toThrow(reason)
+})
+
+test('a folder and a missing file are refused', () => {
+  const folder = folderWith()
+  mkdirSync(join(folder, 'sub'))
+  const options = { taken: [], directory: '/srv' }
+  expect(() => importServers([join(folder, 'sub')], options)).toThrow(/is a folder; name the file in it/)
+  expect(() => importServers([join(folder, 'no.json')], options)).toThrow(/there is no .*no\.json/)
+})
