@@ -12,6 +12,7 @@ export const fixtures = {
   rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
   screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),
   sdkServer: fileURLToPath(new URL('../fixtures/sdk-server.mjs', import.meta.url)),
+  taskServer: fileURLToPath(new URL('../fixtures/task-server.mjs', import.meta.url)),
 }
 
 /** Whether a process still runs; one that has ended and was not collected does not. */
