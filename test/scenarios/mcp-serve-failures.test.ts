@@ -244,6 +244,32 @@ test('called wrongly, it says so', async () => {
   expect(await failing(...nowhere)).toEqual([3, expect.stringContaining('no gateway answers')])
 })
 
+test('lines that cannot be read are answered, and the next ones read', async () => {
+  const { cwd } = await openSpace()
+  const { process: child, said, ended } = spawnMeup(['mcp', 'serve', '--as', 'desktop'], cwd)
+  const clientInfo = { name: 'raw', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  child.stdin.write(`\uFEFF${JSON.stringify({ id: 'a', method: 'initialize', params })}\r\n\nhello\n`)
+  child.stdin.write(
+    `{"id":1,"method":"ping","pad":"${'x'.repeat(11_000_000)}"}\n{"id":2,"method":"ping","params":null}\n`,
+  )
+  const answers = () => said.stdout.split('\n').map((line) => (line === '' ? {} : JSON.parse(line)))
+  await vi.waitFor(
+    () => expect(answers()).toContainEqual(expect.objectContaining({ id: 2, result: {} })),
+    within,
+  )
+  for (const [id, code] of [
+    [null, -32700],
+    [1, -32600],
+  ])
+    expect(answers()).toContainEqual(
+      expect.objectContaining({ id, error: expect.objectContaining({ code }) }),
+    )
+  expect(answers()).toContainEqual(expect.objectContaining({ id: 'a', result: expect.anything() }))
+  child.stdin.end()
+  expect(await ended).toBe(0)
+})
+
 test('a participant who is put out takes its server with it', async () => {
   const space = await openSpace()
   const ana = await space.enter('ana')

@@ -48,6 +48,7 @@ async function openClient(space: McpSpace, as: string, over: 'stdio' | 'http' = 
   const begin = async (name: string, args: Record<string, unknown> = {}, ttl?: number): Promise<string> => {
     const stream = tasks.callToolStream({ name, arguments: args }, CallToolResultSchema, { task: { ttl } })
     const { value } = await stream.next()
+    if (value?.type === 'error') throw value.error
     if (value?.type !== 'taskCreated') return expect.unreachable(JSON.stringify(value))
     return value.task.taskId
   }
@@ -128,6 +129,21 @@ test('a task that may only be proposed says so, and is carried out once it is ap
   }, within)
   await ana.proposals.approve(id)
   expect(await result(id)).toMatchObject({ content: [{ type: 'text', text: 'sold' }] })
+})
+
+test('an approval waits as a task', async () => {
+  const space = await openSpace()
+  const ana = await space.enter('ana')
+  const asked = ana.ask('Buy a cake', { to: ['ben'] })
+  const { client, begin, result } = await openClient(space, 'desktop')
+  await vi.waitFor(() => expect(ana.proposals.list()).toHaveLength(1), within)
+  const { id: proposal = '' } = ana.proposals.list()[0] ?? {}
+  const decide = (decision: string) => begin('decide_proposal', { id: proposal, decision })
+  await expect(decide('reject')).rejects.toThrow('Only an approval can be a task')
+  await client.callTool({ name: 'show_proposal', arguments: { id: proposal } })
+  const id = await decide('approve')
+  expect(await result(id)).toMatchObject({ content: [{ type: 'text', text: 'sold' }] })
+  expect((await asked).text).toBe('buy: sold')
 })
 
 test('a cancelled task ends its work, and has no result', async () => {

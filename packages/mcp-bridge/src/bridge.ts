@@ -7,6 +7,7 @@ import { getErrorMessage } from './child/lines.js'
 import { LogLevels } from './log-levels.js'
 import { limitLines } from './log-limit.js'
 import type { OnElicitation } from './relay/calls.js'
+import { ServerTasks } from './relay/server-tasks.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
 /** Characters of a notification in the log. */
@@ -51,9 +52,11 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   }
   const callers = new Callers()
   const levels = new LogLevels(relay.server)
+  const tasks = new ServerTasks(relay)
   const resources = new ResourceSubscriptions()
   const announcements = new Announcements(space, log)
   announce = (payload) => {
+    if (payload.method === 'notifications/tools/list_changed') tasks.onListChanged()
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
       // One envelope each: the gateway refuses an envelope to a participant who has left.
@@ -92,7 +95,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
       const local = levels.answer(from, payload) ?? resources.answer(from, payload)
       const response =
         local ??
-        (await relay.request(levels.prepare(from, payload), {
+        (await tasks.request(levels.prepare(from, payload), {
           signal,
           onNotification: notify,
           onElicitation: (params, taken) => ask(call, params, taken),

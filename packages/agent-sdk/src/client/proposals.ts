@@ -22,6 +22,8 @@ import { setLongTimeout, type WaitOptions } from './wait.js'
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
   /** The reason for the approval; default: none is given [MEUP-13.11]. */
   readonly why?: string
+  /** Id of the request that carries it out; default: a new one. */
+  readonly requestId?: string
 }
 
 export interface Rejection {
@@ -181,8 +183,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     if (this.mayApprove(id)) await this.#attendance.whenHere(this.get(id)?.to, options)
   }
 
-  #carryOut(proposal: string, { why, onElicitation, ...waiting }: ApproveOptions) {
-    const id = freshId()
+  #carryOut(proposal: string, { requestId: id = freshId(), why, onElicitation, ...waiting }: ApproveOptions) {
     const { to } = this.get(proposal) ?? {}
     const response = this.#requests.waitForResponse({ id, token: id, to: to ?? [], onElicitation }, waiting)
     const fail = (error: Error): void => this.#requests.fail(id, error)

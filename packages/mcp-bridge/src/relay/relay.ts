@@ -69,6 +69,7 @@ const notAnnounced = [
   'notifications/progress',
   'notifications/cancelled',
   'notifications/subscriptions/acknowledged',
+  'notifications/tasks/status',
 ]
 
 /** JSON-RPC's code for a message that is no request. */

@@ -10,9 +10,11 @@ import {
 import type { Start } from './calls.js'
 import { canElicit } from './elicitation.js'
 import type { Era, ResumeState, SpaceService } from './service.js'
+import type { TaskStart, Work } from './tasks.js'
 import {
   createLogForwarder,
   createProgressReporter,
+  failureResult,
   type Outcome,
   relayedResult,
   type ToUri,
@@ -66,6 +68,33 @@ export async function followCall(
   } finally {
     mcpReq.signal.removeEventListener('abort', cancel)
     call.listener = undefined
+  }
+}
+
+interface Beginning {
+  readonly start: TaskStart
+  readonly toUri?: ToUri
+}
+
+/** Makes a call whose result waits for its client, who may be gone meanwhile. */
+export function beginTask(
+  server: McpServer,
+  { calls }: SpaceService,
+  { start: { onStatus }, toUri }: Beginning,
+  context: ServerContext,
+  start: Start,
+): Work {
+  const call = calls.begin(start)
+  call.mayAsk = canElicit(server, context)
+  call.listener = {
+    onProgress: ({ message }) => onStatus({ message }),
+    onNotification: () => {}, // The request on which log messages were sent is answered.
+    onQuestion: (isOpen) => onStatus({ isInputRequired: isOpen }),
+  }
+  return {
+    result: call.result.then((result) => relayedResult(result, toUri)).catch(failureResult),
+    cancel: () => call.cancel(),
+    next: () => call.next(),
   }
 }
 

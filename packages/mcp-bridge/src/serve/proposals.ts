@@ -9,8 +9,9 @@ import {
 } from '@modelcontextprotocol/server'
 import type { ClientApprovals } from './client-approvals.js'
 import { canElicit, defaultReason, readDecision } from './elicitation.js'
-import { followCall } from './follow-call.js'
+import { beginTask, followCall } from './follow-call.js'
 import type { Era, SpaceService } from './service.js'
+import type { TaskStart, Work } from './tasks.js'
 import {
   addTool,
   dataResult,
@@ -90,7 +91,7 @@ export function addProposals(
     const left = part.programEnded ? [proposerEndedText(approvals.view(id).source.from)] : []
     return textResult([...left, part.text], { id, ...part })
   })
-  addTool(tools, 'decide_proposal', deciding, async (args, context) => {
+  const decide = async (args: DecideArgs, context: ServerContext): Promise<Outcome> => {
     const { id, decision, reason = defaultReason } = args
     const decisions = getApprovals(context)
     const approve = (): Promise<Outcome> => approveFor(server, service, decisions, { ...args, era }, context)
@@ -110,8 +111,24 @@ export function addProposals(
     if (decided === undefined)
       return textResult([`${id} stays open: the user has not decided`], { id, state: 'open' })
     return decided.decision === 'approve' ? approve() : reject(service, id, decided.reason)
-  })
+  }
+  const begin = (
+    { id, decision, why, ...args }: DecideArgs,
+    start: TaskStart,
+    context: ServerContext,
+  ): Work => {
+    if (decision !== 'approve') throw notApproved()
+    const timeoutMs = args.timeout_seconds === undefined ? start.timeoutMs : 1000 * args.timeout_seconds
+    const terms = { requestId: start.id, timeoutMs, ...(why !== undefined && { why }) }
+    return beginTask(server, service, { start }, context, ({ signal, onElicitation }) =>
+      getApprovals(context).approve(id, { ...terms, signal, onElicitation }),
+    )
+  }
+  addTool(tools, 'decide_proposal', deciding, decide, begin)
 }
+
+const notApproved = (): ProtocolError =>
+  new ProtocolError('invalid_request', 'Only an approval can be a task: say so, or call it without one.')
 
 const undecided = (): ProtocolError =>
   new ProtocolError('invalid_request', 'say the decision: this client cannot ask its user')

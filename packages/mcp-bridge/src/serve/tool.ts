@@ -51,7 +51,7 @@ interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<Outcome>
   /** Begins the same as a task. Absent: it is done at once. Throws for wrong arguments. */
-  begin?(args: unknown, start: TaskStart): Promise<Work>
+  begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<Work>
 }
 
 /** The tools of the space itself, by name. */
@@ -63,7 +63,7 @@ export function addTool<Args>(
   name: string,
   { definition, schema }: Described<Args>,
   handle: (args: Args, context: ServerContext) => Promise<Outcome>,
-  begin?: (args: Args, start: TaskStart) => Work,
+  begin?: (args: Args, start: TaskStart, context: ServerContext) => Work,
 ): void {
   const read = async (args: unknown): Promise<Args> => {
     const checked = await schema['~standard'].validate(args ?? {})
@@ -81,7 +81,7 @@ export function addTool<Args>(
   tools.set(name, {
     definition: { name, ...definition },
     call,
-    ...(begin && { begin: async (args, start) => begin(await read(args), start) }),
+    ...(begin && { begin: async (args, ...about) => begin(await read(args), ...about) }),
   })
 }
 

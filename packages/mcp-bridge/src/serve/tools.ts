@@ -7,12 +7,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { readExactArguments } from './client-messages.js'
-import { canElicit } from './elicitation.js'
-import { followCall } from './follow-call.js'
+import { beginTask, followCall } from './follow-call.js'
 import { sendTaskStatus } from './serve-tasks.js'
 import type { Era, SpaceService } from './service.js'
 import type { TaskStart, Work } from './tasks.js'
-import { failureResult, type Outcome, type OwnTools, relayedResult, type ToUri } from './tool.js'
+import { failureResult, formatError, type Outcome, type OwnTools, type ToUri } from './tool.js'
 
 /** Milliseconds that a tool may take without progress: clients give calls up by themselves. */
 const callTimeoutMs = 3_600_000
@@ -60,7 +59,7 @@ export function serveTools(
       return async (start) => beginOffered(server, service, offered, context, start)
     }
     const { begin: beginOwn } = ownTool
-    if (beginOwn !== undefined) return (start) => beginOwn(args, start)
+    if (beginOwn !== undefined) return (start) => beginOwn(args, start, context).catch(refuseArguments)
     throw new McpError(ProtocolErrorCode.MethodNotFound, `${name} is done at once: call it without a task`)
   }
   server.server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -80,6 +79,11 @@ export function serveTools(
     // The SDK holds it against the schema of results, which have content.
     return { content: [], task: task.state }
   })
+}
+
+/** A task that cannot begin has no result to say why. */
+function refuseArguments(error: unknown): never {
+  throw new McpError(ProtocolErrorCode.InvalidParams, formatError(error))
 }
 
 type Begin = (start: TaskStart) => Promise<Work>
@@ -121,31 +125,21 @@ async function callOffered(
 /** Begins a call whose result waits for its client, who may be gone meanwhile. */
 function beginOffered(
   server: McpServer,
-  { space, calls, uris }: SpaceService,
+  service: SpaceService,
   { tool: { participant, name }, args }: OfferedCall,
   context: ServerContext,
-  { id, timeoutMs, onStatus }: TaskStart,
+  start: TaskStart,
 ): Work {
+  const { id, timeoutMs } = start
+  const { uris } = service
   const why = context.mcpReq._meta?.[whyKey]
-  const call = calls.begin((options) =>
-    space.request(
+  const toUri: ToUri = (uri) => uris.offered(participant, uri)
+  return beginTask(server, service, { start, toUri }, context, (options) =>
+    service.space.request(
       participant,
       'tools/call',
       { name, arguments: args },
       { ...options, id, timeoutMs, approvalMs: timeoutMs, ...(typeof why === 'string' && { why }) },
     ),
   )
-  call.mayAsk = canElicit(server, context)
-  call.listener = {
-    onProgress: ({ message }) => onStatus({ message }),
-    onNotification: () => {}, // The request on which log messages were sent is answered.
-    onQuestion: (isOpen) => onStatus({ isInputRequired: isOpen }),
-  }
-  return {
-    result: call.result
-      .then((result) => relayedResult(result, (uri) => uris.offered(participant, uri)))
-      .catch(failureResult),
-    cancel: () => call.cancel(),
-    next: () => call.next(),
-  }
 }

@@ -13,6 +13,7 @@ export const fixtures = {
   screenServer: fileURLToPath(new URL('../fixtures/screen-server.mjs', import.meta.url)),
   scriptedServer: fileURLToPath(new URL('../fixtures/scripted-server.mjs', import.meta.url)),
   sdkServer: fileURLToPath(new URL('../fixtures/sdk-server.mjs', import.meta.url)),
+  taskServer: fileURLToPath(new URL('../fixtures/task-server.mjs', import.meta.url)),
 }
 
 /** Whether a process still runs; one that has ended and was not collected does not. */

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject, Pages } from '@meup/folds'
+import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import { getErrorMessage } from '../child/lines.js'
+import { type CallOptions, failure, RelayError, withRequestId } from './calls.js'
+import type { McpRelay } from './relay.js'
+
+/** How long a server keeps a task, how often it is asked at most and at least, and how long for a result, in milliseconds. */
+const [ttlMs, minPollMs, maxPollMs, resultTimeoutMs] = [24 * 60 * 60 * 1000, 100, 60_000, 24 * 60 * 60 * 1000]
+/** Pages of the list of tools that are read. */
+const maxPages = 20
+
+/** Calls tools that need a task with one, and waits for its end: their callers see an ordinary call. */
+export class ServerTasks {
+  readonly #relay: McpRelay
+  /** Names of the tools that need a task, once the list was read. */
+  #needed: Promise<ReadonlySet<string>> | undefined
+
+  constructor(relay: McpRelay) {
+    this.#relay = relay
+  }
+
+  /** Like `McpRelay.request`. What the server says of a task is progress of the call. */
+  async request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload> {
+    const isCall = payload.method === 'tools/call' && hasTasks(this.#relay)
+    if (!isCall || !(await this.#listNeeded()).has(payload.params?.name))
+      return this.#relay.request(payload, options)
+    const params = { ...payload.params, task: { ttl: ttlMs } }
+    // What is given up meanwhile can be cancelled once the server has named it.
+    const { signal: _, ...creating } = options
+    const created = await this.#relay.request({ ...payload, params }, creating)
+    const task = readTask(created.result?.task)
+    if (task === undefined) return created
+    return withRequestId(payload, await this.#follow(payload, task, options))
+  }
+
+  /** The server has changed its list of tools. */
+  onListChanged(): void {
+    this.#needed = undefined
+  }
+
+  #listNeeded(): Promise<ReadonlySet<unknown>> {
+    this.#needed ??= this.#readNeeded()
+    return this.#needed
+  }
+
+  async #readNeeded(): Promise<ReadonlySet<string>> {
+    const names = new Set<string>()
+    const pages = new Pages()
+    let params: Record<string, unknown> | undefined = {}
+    for (let page = 0; page < maxPages && params !== undefined; page++) {
+      const { result } = await this.#relay.request({ jsonrpc: '2.0', method: 'tools/list', params })
+      if (result === undefined) {
+        this.#needed = undefined // It is asked again at the next call.
+        break
+      }
+      for (const tool of Array.isArray(result.tools) ? result.tools : []) {
+        const { name, execution } = Object(tool) as { name?: unknown; execution?: { taskSupport?: unknown } }
+        if (typeof name === 'string' && execution?.taskSupport === 'required') names.add(name)
+      }
+      params = pages.next(result)
+    }
+    return names
+  }
+
+  async #follow(
+    payload: McpRequestPayload,
+    created: Task,
+    options: CallOptions,
+  ): Promise<McpResponsePayload> {
+    const { taskId } = created
+    const { signal } = options
+    const ask = (method: string, more: CallOptions = {}): Promise<McpResponsePayload> =>
+      this.#relay.request({ jsonrpc: '2.0', method, params: { taskId } }, { ...options, ...more })
+    try {
+      const report = createReport(payload, options)
+      for (let task = created; ; ) {
+        report(task.statusMessage)
+        // A server asks what it needs while it is asked for the result.
+        if (task.status !== 'working') break
+        await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
+        const response = await ask('tasks/get')
+        const read = readTask(response.result)
+        if (read === undefined)
+          return response.error ? response : failure(RelayError.noOutcome, `the task ${taskId} has no status`)
+        task = read
+        if (task.status === 'cancelled')
+          return failure(
+            RelayError.cancelled,
+            `the server cancelled the task: ${task.statusMessage ?? taskId}`,
+          )
+      }
+      const response = await ask('tasks/result', { timeoutMs: resultTimeoutMs })
+      if (signal?.aborted) await this.#cancel(taskId)
+      return response
+    } catch (error) {
+      if (!signal?.aborted) throw error
+      await this.#cancel(taskId)
+      return failure(RelayError.cancelled, `the call was cancelled: ${getErrorMessage(signal.reason)}`)
+    }
+  }
+
+  async #cancel(taskId: string): Promise<void> {
+    // Nobody waits for it any more, whatever the server answers.
+    await this.#relay.request({ jsonrpc: '2.0', method: 'tasks/cancel', params: { taskId } })
+  }
+}
+
+function hasTasks({ server }: McpRelay): boolean {
+  const { tasks } = server.capabilities as { readonly tasks?: { requests?: { tools?: { call?: unknown } } } }
+  return isObject(tasks?.requests?.tools?.call)
+}
+
+interface Task {
+  readonly taskId: string
+  readonly status: string
+  readonly statusMessage: string | undefined
+  readonly pollInterval: unknown
+}
+
+function readTask(value: unknown): Task | undefined {
+  const { taskId, status, statusMessage, pollInterval } = Object(value) as Record<string, unknown>
+  if (typeof taskId !== 'string' || typeof status !== 'string') return undefined
+  const message = typeof statusMessage === 'string' ? statusMessage : undefined
+  return { taskId, status, statusMessage: message, pollInterval }
+}
+
+const clamp = (ms: unknown): number =>
+  Math.min(Math.max(typeof ms === 'number' ? ms : 1000, minPollMs), maxPollMs)
+
+/** Reports another message of the status than before, if the caller wants progress. */
+function createReport({ params }: McpRequestPayload, { onNotification }: CallOptions) {
+  const { progressToken } = Object(params?._meta) as { readonly progressToken?: unknown }
+  let [progress, last]: [number, string | undefined] = [0, undefined]
+  return (message: string | undefined): void => {
+    if (progressToken === undefined || message === undefined || message === last) return
+    last = message
+    const report = { progressToken, progress: ++progress, message }
+    onNotification?.({ jsonrpc: '2.0', method: 'notifications/progress', params: report })
+  }
+}
