@@ -9,6 +9,7 @@ import {
   readResult,
   redact,
   type Style,
+  shortenArguments,
   shownToolName,
 } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
@@ -50,7 +51,13 @@ function formatArguments(value: unknown): string {
   const text = (each: unknown): string => (typeof each === 'string' ? each : JSON.stringify(each))
   const [only] = members
   const isOne = members.length === 1 && only !== undefined && typeof only[1] === 'string'
-  const shown = isOne ? text(only[1]) : members.map(([name, each]) => `${name}=${text(each)}`).join(' ')
+  const short = shortenArguments(value)
+  const shown =
+    short !== undefined
+      ? short
+      : isOne
+        ? text(only[1])
+        : members.map(([name, each]) => `${name}=${text(each)}`).join(' ')
   const line = brief(onOneLine(shown), maxArgumentChars)
   // Nothing in it passes for a reason or an outcome.
   return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line

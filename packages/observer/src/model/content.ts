@@ -243,7 +243,8 @@ function readChange({ params }: Fields): Change | undefined {
     const files = args.diffs as readonly Fields[]
     const [file, ...more] = files.map(({ path }) => nameText(String(path)))
     const name = more.length === 0 ? (file ?? '') : countText(files.length, 'file')
-    const { sentence, lines } = describeLines(verbOf(tool), name, whole, [])
+    const verb = files.every(isDeletion) ? 'delete' : verbOf(tool)
+    const { sentence, lines } = describeLines(verb, name, whole, [])
     const hasOnly = Object.keys(others).length === 0 && Object.keys(args).length === 1
     const arePlain = files.every((each) => Object.keys(each).every((field) => diffFields.has(field)))
     return { sentence, lines, isAll: hasOnly && arePlain && !isElided(lines) && !hasUnseen(args) }
@@ -323,17 +324,22 @@ function findChange(
   return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
 }
 
-const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText'])
+const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', 'deleted'])
+
+/** Whether there is no file any more. */
+const isDeletion = ({ deleted, newText }: Fields): boolean => deleted === true && newText === ''
 
 /** Files as they were and as they are, each below its path; `undefined`: these are no such diffs. */
 function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
   const compare = createComparison()
   const files = diffs.map((diff): DiffLine[] | undefined => {
-    const { path, oldText = '', newText } = isObject(diff) ? diff : {}
+    const { path, oldText = '', newText, deleted } = isObject(diff) ? diff : {}
+    if (deleted !== undefined && !isDeletion({ deleted, newText })) return undefined
     if (typeof path !== 'string' || typeof oldText !== 'string' || typeof newText !== 'string')
       return undefined
-    return [{ sign: '@', text: printable(path) }, ...compare(oldText, newText)]
+    const head = deleted === undefined ? printable(path) : `${printable(path)} (deleted)`
+    return [{ sign: '@', text: head }, ...compare(oldText, newText)]
   })
   return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }
