@@ -6,6 +6,7 @@
  */
 
 export { dialWs } from './adapters/ws.js'
+export { audienceOf } from './agent/delegation.js'
 export type { LiveText } from './agent/deltas.js'
 export { quoteFurtherLines } from './agent/frame-message.js'
 export type { RunAgentOptions } from './agent/run-agent.js'
