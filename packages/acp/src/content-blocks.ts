@@ -117,7 +117,7 @@ function formatSize(base64: string): string {
 }
 
 /** A link of Markdown, which ends where it is to end. */
-export function linkTo(name: string, uri: string): string {
+function linkTo(name: string, uri: string): string {
   const shown = cut(onOneLine(name), maxNameChars).replace(/[[\]\\]/g, '\\$&')
   const target = uri
     .replace(/[\s<>]/g, encodeURIComponent)
