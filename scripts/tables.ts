@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import { agUi } from '@meup/ag-ui'
+import { agentHabits } from '../packages/acp/test/habits.js'
 import { describeRows } from '../packages/agent-sdk/test/model/matrix.js'
 import { type FailureRow, failures } from '../packages/cli/src/failure/failures.js'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
@@ -79,6 +80,11 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           agent.tools.map(code).join(' '),
           agent.limits,
         ]),
+      ),
+    habits: () =>
+      markdownTable(
+        ['an agent sends', 'here'],
+        Object.values(agentHabits).map(({ sends, here }) => [sends, here]),
       ),
   },
   'docs/mcp-server.md': {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { joinCodingAgent } from '@meup/acp'
 import { connect } from '@meup/agent-sdk'
@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../support/cli.js'
 import { codingAgent, withAgent } from '../support/coding-agents/agents.js'
 import { type AgentName, testedAgents } from '../support/coding-agents/install.js'
-import { type ModelRule, shell } from '../support/coding-agents/script.js'
+import { edit, type ModelRule, read, shell } from '../support/coding-agents/script.js'
 
 /** What each calls its shell, and where it says which command it runs. */
 const shells: Record<AgentName, readonly [tool: string, field: string]> = {
@@ -33,6 +33,26 @@ const model: ModelRule[] = [
   { when: () => true, text: 'That is all.' },
 ]
 
+/** A space with ana, who may do and read anything, and a coder that may do this. */
+async function openSpace(coder: readonly Capability[]) {
+  const config = testSpaceConfig({ participants: { ana: ['*', 'observe.targeted'], coder } })
+  const tokens = { ana: testToken('ana'), coder: testToken('coder') }
+  const gateway = await createGateway({
+    spaces: [config],
+    store: memoryStore(),
+    authenticator: tokenAuthenticator({ [config.name]: tokens }),
+  })
+  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const where = { url, space: config.name }
+  const ana = await connect({ ...where, token: tokens.ana })
+  onTestFinished(() => ana.close())
+  const log: AnyEnvelope[] = []
+  ana.on('envelope', (envelope) => log.push(envelope))
+  const connectCoder = () => connect({ ...where, token: tokens.coder })
+  return { ana, log, url, space: config.name, token: tokens.ana, connectCoder }
+}
+
 describe.for(testedAgents)('%s in a space', (name) => {
   test(
     'thinks visibly, and does what the space allows, and nothing else',
@@ -43,27 +63,13 @@ describe.for(testedAgents)('%s in a space', (name) => {
         ...['chat', 'reasoning.*', Kind.mcpProposal, Kind.participantStatus],
         { tool: `coder/${tool}`, arguments: { [field]: 'echo done > allowed.txt' } },
       ]
-      const config = testSpaceConfig({ participants: { ana: ['*', 'observe.targeted'], coder } })
-      const tokens = { ana: testToken('ana'), coder: testToken('coder') }
-      const gateway = await createGateway({
-        spaces: [config],
-        store: memoryStore(),
-        authenticator: tokenAuthenticator({ [config.name]: tokens }),
-      })
-      const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
-      onTestFinished(close)
-      const where = { url, space: config.name }
-      const ana = await connect({ ...where, token: tokens.ana })
-      onTestFinished(() => ana.close())
-      const log: AnyEnvelope[] = []
-      ana.on('envelope', (envelope) => log.push(envelope))
-
+      const { ana, log, url, space, token, connectCoder } = await openSpace(coder)
       const cwd = temporaryFolder()
       const agent = await joinCodingAgent({
         ...(await codingAgent(name, { model, home: temporaryFolder(), cwd })),
         cwd,
         approvalMs: 5000,
-        connect: () => connect({ ...where, token: tokens.coder }),
+        connect: connectCoder,
       })
       onTestFinished(() => agent.close())
       const has = (thing: string): boolean => existsSync(join(cwd, `${thing}.txt`))
@@ -100,9 +106,9 @@ describe.for(testedAgents)('%s in a space', (name) => {
         ['coder', tool],
         ['ana', tool],
       ])
-      const headers = { authorization: `Bearer ${tokens.ana}` }
+      const headers = { authorization: `Bearer ${token}` }
       const read = async (path: string): Promise<string> =>
-        (await fetch(`${url}/spaces/${config.name}/${path}`, { headers })).text()
+        (await fetch(`${url}/spaces/${space}/${path}`, { headers })).text()
       const markdown = await read('audit/export?format=markdown')
       const contents = [
         'Make approved.',
@@ -111,10 +117,56 @@ describe.for(testedAgents)('%s in a space', (name) => {
         'not on a Thursday',
       ]
       for (const each of contents) expect(markdown).toContain(each)
-      const { turns } = JSON.parse(await read(`turns?thread_id=${config.name}/coder`))
+      const { turns } = JSON.parse(await read(`turns?thread_id=${space}/coder`))
       expect(turns).toHaveLength(5)
       const { steps } = JSON.parse(await read('audit?phase=execute'))
       expect(steps).toHaveLength(2)
     }),
   )
 })
+
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const edits: ModelRule[] = [
+  {
+    when: ({ toolResults }) => toolResults.at(-1)?.includes('before') === true,
+    tool: edit('there.txt', 'before', 'after'),
+  },
+  { when: ({ toolResults }) => toolResults.at(-1)?.includes('Edit applied') === true, tool: read('dot.png') },
+  { when: ({ lastUserText }) => lastUserText.includes('Change it.'), tool: read('there.txt') },
+  { when: () => true, text: 'All is changed.' },
+]
+
+test(
+  'opencode has an edit approved as a change, and shows a picture as one',
+  { timeout: 300_000 },
+  withAgent('opencode', async () => {
+    const capabilities: Capability[] = [
+      ...['chat', 'reasoning.*', Kind.mcpProposal, Kind.participantStatus],
+      { tool: 'coder/read' },
+    ]
+    const { ana, log, connectCoder } = await openSpace(capabilities)
+    const cwd = temporaryFolder({ 'there.txt': 'one\nbefore\ntwo\n' })
+    writeFileSync(join(cwd, 'dot.png'), Buffer.from(pixel, 'base64'))
+    const agent = await joinCodingAgent({
+      ...(await codingAgent('opencode', { model: edits, home: temporaryFolder(), cwd })),
+      cwd,
+      connect: connectCoder,
+    })
+    onTestFinished(() => agent.close())
+    ana.proposals.on('proposal', ({ id }) => void ana.proposals.approve(id, { timeoutMs: 60_000 }))
+    const asked = await ana.ask('Change it.', { to: ['coder'], timeoutMs: 120_000 })
+    expect(asked.text).toContain('All is changed.')
+    expect(readFileSync(join(cwd, 'there.txt'), 'utf8')).toBe('one\nafter\ntwo\n')
+    const proposal = log.find(({ kind }) => kind === Kind.mcpProposal)
+    expect(Object(proposal?.payload).params).toMatchObject({
+      name: 'edit',
+      _meta: { kind: 'edit' },
+      arguments: { diffs: [{ oldText: 'one\nbefore\ntwo\n', newText: 'one\nafter\ntwo\n' }] },
+    })
+    const results = log.filter(({ kind }) => kind === Kind.mcpResponse)
+    const pictures = results.flatMap(({ payload }) => Object(payload).result?.content ?? [])
+    expect(pictures).toContainEqual({ type: 'image', mimeType: 'image/png', data: pixel })
+  }),
+)

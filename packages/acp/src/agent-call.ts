@@ -1,9 +1,12 @@
 import { cut, isObject } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
 import type { CallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
+import { type Block, countChars, describeMedia } from './content-blocks.js'
 
 /** Characters of the texts, and of the diffs, in a result. */
 const maxResultChars = 1024 * 1024
+/** Bytes of a result without `maxBytes`, and of an envelope beside its result. */
+const [defaultResultBytes, envelopeBytes] = [4 * 1024 * 1024, 8 * 1024]
 /** Characters of what a command has put out so far. */
 const maxOutputChars = 256 * 1024
 
@@ -20,7 +23,7 @@ export class AgentCall {
   #rawInput: unknown
   #inputChars = 0
   #locations: readonly Location[] = []
-  #texts: readonly string[] = []
+  #content: readonly Block[] = []
   #diffs: readonly FileDiff[] = []
   /** What came piece by piece. */
   #output = ''
@@ -36,7 +39,7 @@ export class AgentCall {
 
   /** Takes over what a message says. What it leaves out stays. */
   update(fields: CallFields): void {
-    const { title, kind, rawInput, rawOutput, locations, texts = [], diffs = [], status, meta } = fields
+    const { title, kind, rawInput, rawOutput, locations, content = [], diffs = [], status, meta } = fields
     if (title) this.#title = title
     if (kind) this.#kind = kind
     if (isFilled(rawInput)) {
@@ -45,10 +48,11 @@ export class AgentCall {
     }
     if (locations) this.#locations = locations
     if (diffs.length > 0) this.#diffs = diffs
-    if (texts.length > 0) this.#texts = [cut(texts.join('\n'), maxResultChars)]
+    if (content.length > 0) this.#content = joinTexts(content)
     this.#readTerminal(meta)
     if (typeof rawOutput === 'string') this.#rawText = cut(rawOutput, maxResultChars)
-    this.#exitCode ??= findExitCode(rawOutput, 0) ?? readExitCode(texts[0])
+    this.#exitCode ??=
+      findExitCode(rawOutput, 0) ?? readExitCode(content[0]?.type === 'text' ? content[0].text : '')
     if (status === 'in_progress') this.#hasBegun = true
     // One agent goes back to `pending` while it asks.
     if (status && order.indexOf(status) > order.indexOf(this.#status)) this.#status = status
@@ -58,7 +62,7 @@ export class AgentCall {
   release(): void {
     this.#rawInput = undefined
     this.#inputChars = 0
-    this.#texts = []
+    this.#content = []
     this.#diffs = []
     this.#locations = []
     this.#output = ''
@@ -86,15 +90,10 @@ export class AgentCall {
 
   /** Characters that are kept of it. */
   get chars(): number {
-    const texts = [
-      this.#title ?? '',
-      this.#output,
-      this.#rawText,
-      ...this.#texts,
-      ...this.#locations.map(({ path }) => path),
-    ]
+    const texts = [this.#title ?? '', this.#output, this.#rawText, ...this.#locations.map(({ path }) => path)]
     const diffs = this.#diffs.flatMap(({ path, oldText, newText }) => [path, oldText, newText])
-    return [...texts, ...diffs].reduce((sum, { length }) => sum + length, this.#inputChars)
+    const chars = this.#content.reduce((sum, block) => sum + countChars(block), this.#inputChars)
+    return [...texts, ...diffs].reduce((sum, { length }) => sum + length, chars)
   }
 
   get title(): string {
@@ -120,20 +119,22 @@ export class AgentCall {
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
-  /** `ending`: why it says no more, where it has not said how it ended. */
-  getResult(ending?: string): McpResponsePayload {
-    const said = this.#texts.length > 0 ? this.#texts.join('\n') : this.#output || this.#rawText
-    const status = this.isOver ? this.#status : 'unknown'
-    const shown = [said, ...(ending === undefined ? [] : [`(${ending})`])].filter((each) => each !== '')
+  /** `ending`: why it says no more, where it has not said how it ended. `maxBytes`: of a result in this space. */
+  getResult(ending?: string, maxBytes = defaultResultBytes): McpResponsePayload {
+    const said = this.#output || this.#rawText
+    const blocks = this.#content.length > 0 ? this.#content : said === '' ? [] : [toTextBlock(said)]
+    const all = joinTexts([...blocks, ...(ending === undefined ? [] : [toTextBlock(`(${ending})`)])])
+    const structuredContent = {
+      status: this.isOver ? this.#status : 'unknown',
+      ...(this.#exitCode !== undefined && { exitCode: this.#exitCode }),
+      ...(this.#locations.length > 0 && { locations: this.#locations }),
+      ...(this.#diffs.length > 0 && { diffs: limitDiffs(this.#diffs) }),
+    }
+    const left = maxBytes - envelopeBytes - countBytes(structuredContent)
     return {
       result: {
-        content: [{ type: 'text', text: cut(shown.join('\n'), maxResultChars) }],
-        structuredContent: {
-          status,
-          ...(this.#exitCode !== undefined && { exitCode: this.#exitCode }),
-          ...(this.#locations.length > 0 && { locations: this.#locations }),
-          ...(this.#diffs.length > 0 && { diffs: limitDiffs(this.#diffs) }),
-        },
+        content: all.length === 0 ? [toTextBlock('')] : limitBlocks(all, left),
+        structuredContent,
         ...(this.#status !== 'completed' && { isError: true }),
       },
     }
@@ -149,6 +150,36 @@ export class AgentCall {
 
 export const isFilled = (value: unknown): boolean =>
   value !== undefined && value !== null && !(isObject(value) && Object.keys(value).length === 0)
+
+const toTextBlock = (text: string): Block => ({ type: 'text', text })
+
+/** Texts that follow each other as one. */
+function joinTexts(blocks: readonly Block[]): readonly Block[] {
+  const joined: Block[] = []
+  for (const block of blocks) {
+    const before = joined.at(-1)
+    if (block.type !== 'text' || before?.type !== 'text') joined.push(block)
+    else joined[joined.length - 1] = toTextBlock(`${before.text}\n${block.text}`)
+  }
+  return joined.map((block) => (block.type === 'text' ? toTextBlock(cut(block.text, maxResultChars)) : block))
+}
+
+/** What a result has no room for is named in its place. */
+function limitBlocks(blocks: readonly Block[], maxBytes: number): readonly Block[] {
+  const texts = blocks.filter(({ type }) => type === 'text')
+  let left = maxBytes - texts.reduce((sum, text) => sum + countBytes(text), 0)
+  return joinTexts(
+    blocks.map((block) => {
+      if (block.type === 'text') return block
+      const bytes = countBytes(block)
+      if (bytes > left) return toTextBlock(describeMedia(block, 'left out: it is too large for the log'))
+      left -= bytes
+      return block
+    }),
+  )
+}
+
+const countBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value))
 
 /** A result that is too large names the files that it leaves out. */
 function limitDiffs(diffs: readonly FileDiff[]): object[] {

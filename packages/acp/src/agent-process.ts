@@ -7,7 +7,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
 import { FaultLog, readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
-import { type AgentUpdate, readUpdate } from './agent-updates.js'
+import { type OnSkipped, readUpdate, type SessionUpdate, UnreadableError } from './agent-updates.js'
 import { getMessage } from './approvals.js'
 import { createStream, readPaced } from './message-stream.js'
 
@@ -30,9 +30,9 @@ export interface AgentCommand {
 }
 
 interface Handlers {
-  onUpdate(sessionId: string, update: AgentUpdate): void
+  onUpdate(update: SessionUpdate): void
   /** `params`: as the agent gives them. */
-  onPermission(params: unknown): Promise<RequestPermissionResponse>
+  onPermission(params: unknown, onSkipped: OnSkipped): Promise<RequestPermissionResponse>
   /** Lines of its stderr, and about what is odd in what it does. */
   log(line: string): void
 }
@@ -72,13 +72,16 @@ export async function startAgent(
     log(line)
   }).catch((error: unknown) => log(`its stderr cannot be read any more: ${getMessage(error)}`))
   const faults = new FaultLog(log, 'agent')
-  const onUnreadable = (method: string, error: unknown): void =>
-    faults.report({ problem: 'it cannot be read', text: `${method}: ${getMessage(error)}` })
+  const onUnreadable = (method: string, error: unknown): void => {
+    const problem = 'it cannot be read'
+    const kind = error instanceof UnreadableError ? `${problem}: ${method} ${error.path}` : problem
+    faults.report({ problem, text: `${method}: ${getMessage(error)}`, kind })
+  }
+  const onSkipped: OnSkipped = (fault) => faults.report(fault)
   const stream = createStream(stdin, stdout, {
     onUpdate(params) {
       try {
-        const { sessionId, update } = readUpdate(params)
-        handlers.onUpdate(sessionId, update)
+        handlers.onUpdate(readUpdate(params, onSkipped))
       } catch (error) {
         onUnreadable('session/update', error)
       }
@@ -90,7 +93,7 @@ export async function startAgent(
       methods.client.session.requestPermission,
       (params: unknown) => params,
       ({ params }) =>
-        handlers.onPermission(params).catch((error: unknown) => {
+        handlers.onPermission(params, onSkipped).catch((error: unknown) => {
           onUnreadable('session/request_permission', error)
           return { outcome: { outcome: 'cancelled' as const } }
         }),

@@ -1,7 +1,12 @@
-import { cut, isObject } from '@meup/folds'
+import { cut, isObject, onOneLine } from '@meup/folds'
+import { type Block, readBlock, readBlocks, toMarkdown } from './content-blocks.js'
 
 /** Entries of a plan that are shown, and characters of one. */
 const [maxPlanEntries, maxEntryChars] = [100, 1000]
+/** Commands of an agent, and characters of one's description. */
+const [maxCommands, maxDescriptionChars] = [200, 100]
+/** Texts of `_meta` in which a session is looked for, and how deep. */
+const [maxMetaTexts, maxMetaDepth] = [50, 3]
 /** Characters of a value in an error. */
 const maxShownChars = 200
 
@@ -30,7 +35,8 @@ export interface CallFields {
   readonly rawInput?: unknown
   readonly rawOutput?: unknown
   readonly locations?: readonly Location[]
-  readonly texts?: readonly string[]
+  /** Texts, pictures, links and files. */
+  readonly content?: readonly Block[]
   readonly diffs?: readonly FileDiff[]
   readonly meta: Readonly<Record<string, unknown>>
 }
@@ -40,12 +46,21 @@ export interface PlanEntry {
   readonly status: string
 }
 
+export interface Command {
+  /** Without its slash. */
+  readonly name: string
+  readonly description: string
+}
+
 /** A session update, as far as it matters to a space. */
 export type AgentUpdate =
   | { readonly type: 'text' | 'thought'; readonly text: string; readonly messageId?: string }
   | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
   | { readonly type: 'call'; readonly fields: CallFields }
   | { readonly type: 'mode'; readonly mode: string }
+  | { readonly type: 'commands'; readonly commands: readonly Command[] }
+  /** This session has begun another one. */
+  | { readonly type: 'subagent'; readonly sessionId: string }
   /** Agents are newer than any list of what they may say. */
   | { readonly type: 'other' }
 
@@ -57,74 +72,124 @@ export interface Option {
 
 export interface PermissionRequest {
   readonly sessionId: string
+  /** Texts of its `_meta`, of which one may be the id of the session that this one belongs to. */
+  readonly related: readonly string[]
   readonly call: CallFields
   readonly options: readonly Option[]
 }
 
 /** A message lacks what it is about. Names the field, and what stands there. */
-class UnreadableError extends Error {
+export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
-  constructor(path: string, value: unknown) {
+  constructor(
+    readonly path: string,
+    value: unknown,
+  ) {
     super(`${path} is ${show(value)}`)
   }
 }
 
+/** Called with each part of a message that is left out. `kind`: the same for all parts of this kind. */
+export type OnSkipped = (fault: {
+  readonly problem: string
+  readonly text: string
+  readonly kind: string
+}) => void
+
+export interface SessionUpdate {
+  readonly sessionId: string
+  /** As in `PermissionRequest`. */
+  readonly related: readonly string[]
+  readonly update: AgentUpdate
+}
+
 /** Reads `params` of `session/update`. Throws an `UnreadableError` if they do not say what they are about. */
-export function readUpdate(params: unknown): { readonly sessionId: string; readonly update: AgentUpdate } {
+export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): SessionUpdate {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, update } = params
   if (typeof sessionId !== 'string') throw new UnreadableError('params.sessionId', sessionId)
   if (!isObject(update)) throw new UnreadableError('params.update', update)
   if (typeof update.sessionUpdate !== 'string')
     throw new UnreadableError('params.update.sessionUpdate', update.sessionUpdate)
-  return { sessionId, update: readKind(update.sessionUpdate, update) }
+  const related = [...listTexts(params._meta), ...listTexts(update._meta)]
+  return { sessionId, related, update: readKind(update.sessionUpdate, update, onSkipped) }
 }
 
 /** Reads `params` of `session/request_permission`, in the same way. */
-export function readPermission(params: unknown): PermissionRequest {
+export function readPermission(params: unknown, onSkipped: OnSkipped = () => {}): PermissionRequest {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, toolCall, options } = params
   if (!isObject(toolCall)) throw new UnreadableError('params.toolCall', toolCall)
+  const read = readList('params.options', onSkipped, (each): Option[] | undefined => {
+    if (!isObject(each) || typeof each.optionId !== 'string') return undefined
+    const { optionId, kind, name } = each
+    return [{ id: optionId, kind: toText(kind) ?? '', name: toText(name) || optionId }]
+  })
   return {
     sessionId: typeof sessionId === 'string' ? sessionId : '',
-    call: readCall(toolCall, 'params.toolCall'),
-    options: toArray(options).flatMap((each) => {
-      if (!isObject(each) || typeof each.optionId !== 'string') return []
-      const { optionId, kind, name } = each
-      return { id: optionId, kind: toText(kind) ?? '', name: toText(name) ?? optionId }
-    }),
+    related: [...listTexts(params._meta), ...listTexts(toolCall._meta)],
+    call: readCall(toolCall, 'params.toolCall', onSkipped),
+    options: read(options),
   }
 }
 
-function readKind(kind: string, update: Readonly<Record<string, unknown>>): AgentUpdate {
+/** Kinds that say nothing that a space shows. */
+const silentKinds: ReadonlySet<string> = new Set([
+  'user_message_chunk',
+  'config_option_update',
+  'session_info_update',
+  'usage_update',
+])
+
+function readKind(
+  kind: string,
+  update: Readonly<Record<string, unknown>>,
+  onSkipped: OnSkipped,
+): AgentUpdate {
   switch (kind) {
     case 'agent_message_chunk':
     case 'agent_thought_chunk': {
-      const text = readText(update.content)
-      if (text === undefined) throw new UnreadableError('params.update.content', update.content)
+      const blocks = readBlocks(update.content, reportItems('params.update.content', onSkipped))
+      if (blocks === undefined) throw new UnreadableError('params.update.content', update.content)
       const messageId = toText(update.messageId)
       const type = kind === 'agent_message_chunk' ? 'text' : 'thought'
+      const text = blocks.map(toMarkdown).join('')
       return { type, text, ...(messageId !== undefined && { messageId }) }
     }
-    case 'plan':
+    case 'plan': {
       if (!Array.isArray(update.entries)) throw new UnreadableError('params.update.entries', update.entries)
-      return { type: 'plan', entries: update.entries.slice(0, maxPlanEntries).flatMap(readEntry) }
+      const read = readList('params.update.entries', onSkipped, readEntry)
+      return { type: 'plan', entries: read(update.entries.slice(0, maxPlanEntries)) }
+    }
     case 'tool_call':
     case 'tool_call_update':
-      return { type: 'call', fields: readCall(update, 'params.update') }
+      return { type: 'call', fields: readCall(update, 'params.update', onSkipped) }
     case 'current_mode_update': {
       const mode = toText(update.currentModeId)
       return mode === undefined ? { type: 'other' } : { type: 'mode', mode }
     }
+    case 'available_commands_update': {
+      const read = readList('params.update.availableCommands', onSkipped, readCommand)
+      return { type: 'commands', commands: read(update.availableCommands).slice(0, maxCommands) }
+    }
+    case 'subagent_update':
+      if (typeof update.sessionId !== 'string')
+        throw new UnreadableError('params.update.sessionId', update.sessionId)
+      return { type: 'subagent', sessionId: update.sessionId }
     default:
+      if (!silentKinds.has(kind)) {
+        const problem = 'its kind is not known'
+        onSkipped({ problem, text: show(kind), kind: `${problem}: ${show(kind)}` })
+      }
       return { type: 'other' }
   }
 }
 
-function readCall(fields: Readonly<Record<string, unknown>>, path: string): CallFields {
+function readCall(fields: Readonly<Record<string, unknown>>, path: string, onSkipped: OnSkipped): CallFields {
   const { toolCallId, name, title, kind, status, rawInput, rawOutput, locations, content, _meta } = fields
   const id = typeof toolCallId === 'number' ? String(toolCallId) : toolCallId
   if (typeof id !== 'string') throw new UnreadableError(`${path}.toolCallId`, toolCallId)
+  const parts = content == null ? undefined : readList(`${path}.content`, onSkipped, readPart)(content)
   const optional = {
     name: toText(name),
     title: toText(title),
@@ -132,52 +197,81 @@ function readCall(fields: Readonly<Record<string, unknown>>, path: string): Call
     status: isStatus(status) ? status : undefined,
     rawInput: rawInput ?? undefined,
     rawOutput: rawOutput ?? undefined,
-    locations: locations == null ? undefined : toArray(locations).flatMap(readLocation),
-    texts: content == null ? undefined : toArray(content).flatMap(readContentText),
-    diffs: content == null ? undefined : toArray(content).flatMap(readDiff),
+    locations:
+      locations == null ? undefined : readList(`${path}.locations`, onSkipped, readLocation)(locations),
+    content: parts?.flatMap((part) => ('type' in part ? [part] : [])),
+    diffs: parts?.flatMap((part) => ('path' in part ? [part] : [])),
   }
   const present = Object.entries(optional).filter(([, value]) => value !== undefined)
   return { id, meta: isObject(_meta) ? _meta : {}, ...Object.fromEntries(present) }
 }
 
+/** Reads each of a list, in which one thing stands for a list of it; what cannot be read is left out. */
+const readList =
+  <Item>(path: string, onSkipped: OnSkipped, read: (value: unknown) => readonly Item[] | undefined) =>
+  (list: unknown): Item[] => {
+    const report = reportItems(path, onSkipped)
+    return toArray(list).flatMap((each, index) => {
+      const items = read(each)
+      if (items === undefined) report(index, each)
+      return items ?? []
+    })
+  }
+
+const reportItems =
+  (path: string, onSkipped: OnSkipped) =>
+  (index: number, value: unknown): void => {
+    const problem = 'a part of it cannot be read'
+    onSkipped({ problem, text: `${path}[${index}] is ${show(value)}`, kind: `${problem}: ${path}` })
+  }
+
 const statuses = ['pending', 'in_progress', 'completed', 'failed']
 const isStatus = (value: unknown): value is CallStatus => statuses.includes(value as string)
 
-/** The text of a block, of several, or a text itself; `''` for a picture and the like. */
-function readText(content: unknown): string | undefined {
-  if (typeof content === 'string') return content
-  if (Array.isArray(content)) {
-    const texts = content.map(readText).filter((each) => each !== undefined)
-    return texts.length > 0 ? texts.join('') : undefined
-  }
-  if (!isObject(content)) return undefined
-  if (typeof content.text === 'string') return content.text
-  return typeof content.type === 'string' && content.type !== 'text' ? '' : undefined
+/** A change of a file, or a block; nothing of a terminal, which is shown in its own way. */
+function readPart(each: unknown): readonly (Block | FileDiff)[] | undefined {
+  if (isObject(each) && each.type === 'terminal') return []
+  if (isObject(each) && each.type === 'diff') return readDiff(each)
+  const block = readBlock(isObject(each) && each.content !== undefined ? each.content : each)
+  return block && (block.type === 'text' && block.text === '' ? [] : [block])
 }
 
-function readContentText(each: unknown): string[] {
-  if (isObject(each) && (each.type === 'diff' || each.type === 'terminal')) return []
-  const text = readText(isObject(each) && each.content !== undefined ? each.content : each)
-  return text ? [text] : []
-}
-
-function readDiff(each: unknown): FileDiff[] {
-  if (!isObject(each) || each.type !== 'diff' || typeof each.path !== 'string') return []
-  const { path, oldText, newText } = each
+function readDiff({
+  path,
+  oldText,
+  newText,
+}: Readonly<Record<string, unknown>>): readonly FileDiff[] | undefined {
+  if (typeof path !== 'string') return undefined
   const diff = { path, oldText: toText(oldText) ?? '', newText: toText(newText) ?? '' }
   return [newText == null ? { ...diff, deleted: true } : diff]
 }
 
-function readLocation(each: unknown): Location[] {
-  if (!isObject(each) || typeof each.path !== 'string') return []
+function readLocation(each: unknown): readonly Location[] | undefined {
+  if (!isObject(each) || typeof each.path !== 'string') return undefined
   const { path, line } = each
   return [{ path, ...(typeof line === 'number' && { line }) }]
 }
 
-function readEntry(each: unknown): PlanEntry[] {
+function readEntry(each: unknown): readonly PlanEntry[] | undefined {
   const { content, status } = isObject(each) ? each : { content: each, status: undefined }
-  if (typeof content !== 'string') return []
+  if (typeof content !== 'string') return undefined
   return [{ content: cut(content, maxEntryChars), status: toText(status) ?? 'pending' }]
+}
+
+function readCommand(each: unknown): readonly Command[] | undefined {
+  const { name, description } = isObject(each) ? each : { name: each, description: undefined }
+  if (typeof name !== 'string') return undefined
+  const about = cut(onOneLine(toText(description) ?? ''), maxDescriptionChars)
+  return [{ name: name.replace(/^\//, ''), description: about }]
+}
+
+/** The texts in a `_meta`: agents say in their own ways which session another one belongs to. */
+function listTexts(value: unknown, depth = 0): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (!isObject(value) || depth >= maxMetaDepth) return []
+  return Object.values(value)
+    .flatMap((each) => listTexts(each, depth + 1))
+    .slice(0, maxMetaTexts)
 }
 
 const toText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

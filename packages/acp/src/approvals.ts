@@ -7,7 +7,7 @@ import { correlations, Kind, type McpRequestPayload, type McpResponsePayload } f
 export interface OwnCall {
   readonly name: string
   readonly arguments: object
-  /** For the agent's own records; no approval is bound to it. */
+  /** For the agent's own records: no approval is bound to it, so a proposal has only its `kind`. */
   readonly meta: object
   readonly context: string
   readonly rationale?: string
@@ -17,15 +17,27 @@ export interface OwnCall {
 
 export type Decision =
   | { readonly state: 'allowed' }
-  | { readonly state: 'rejected'; readonly reason: string }
+  /** `message`: what its decider said. */
+  | { readonly state: 'rejected'; readonly reason: string; readonly message?: string }
   /** Nobody decided, or nobody has to any more. */
   | { readonly state: 'cancelled' }
 
+/** A way to allow a call. */
+interface Choice {
+  readonly id: string
+  readonly name: string
+}
+
 interface Open {
   readonly call: OwnCall
+  /** Whoever decides it chooses by that: no grant does. */
+  readonly isChoice: boolean
   readonly proposal: Proposal
   settle(decision: Decision): void
 }
+
+/** Ways to allow one call that are proposed: people choose between them. */
+const maxChoices = 8
 
 /**
  * Has the space decide what the agent may do: by its capabilities, otherwise by whoever may make the call [MEUP-4.17]. What is
@@ -63,6 +75,43 @@ export class Approvals {
     return this.#propose(call, signal)
   }
 
+  /** Proposes each way to allow a call. The first that is approved is chosen, and the others are withdrawn. */
+  choose(
+    call: OwnCall,
+    choices: readonly Choice[],
+    signal: AbortSignal,
+  ): Promise<Decision & { readonly option?: string }> {
+    const names = choices.map(({ name }) => name).join(', ')
+    if (choices.length > maxChoices) {
+      const reason = `a choice between ${choices.length} ways, and at most ${maxChoices} are proposed: ${names}`
+      return Promise.resolve({ state: 'rejected', reason })
+    }
+    const chosen = new AbortController()
+    const over = AbortSignal.any([signal, chosen.signal])
+    const note = `Approve one of: ${names}`
+    const rationale = call.rationale === undefined ? note : `${call.rationale}\n${note}`
+    return new Promise((resolve) => {
+      let left = choices.length
+      let rejected: Decision | undefined
+      for (const { id, name } of choices) {
+        const each = { ...call, rationale, arguments: { ...call.arguments, choice: name } }
+        this.#propose(each, over, true).then(
+          (decision) => {
+            left--
+            if (decision.state === 'allowed') {
+              resolve({ ...decision, option: id })
+              chosen.abort()
+            } else {
+              if (decision.state === 'rejected') rejected ??= decision
+              if (left === 0) resolve(rejected ?? decision)
+            }
+          },
+          (error: unknown) => resolve({ state: 'rejected', reason: getMessage(error) }),
+        )
+      }
+    })
+  }
+
   /** Logs a call that is under way. Rejects with `capability_violation`, which is logged too, where it may not be. */
   async record(call: OwnCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
@@ -98,14 +147,14 @@ export class Approvals {
     )
   }
 
-  async #propose(call: OwnCall, signal: AbortSignal): Promise<Decision> {
+  async #propose(call: OwnCall, signal: AbortSignal, isChoice = false): Promise<Decision> {
     const { context, rationale } = call
     let proposal: Proposal
     try {
       proposal = await this.#space.propose({
         to: this.#space.id,
         method: 'tools/call',
-        params: this.#createParams(call),
+        params: this.#createProposal(call),
         expiresAt: new Date(this.#space.gatewayTime() + this.#approvalMs).toISOString(),
         context,
         ...(rationale !== undefined && { rationale }),
@@ -122,14 +171,15 @@ export class Approvals {
         signal.removeEventListener('abort', withdraw)
         if (this.#open.delete(proposal.id)) resolve(decision)
       }
-      this.#open.set(proposal.id, { call, proposal, settle })
+      this.#open.set(proposal.id, { call, isChoice, proposal, settle })
       if (signal.aborted) withdraw()
       else signal.addEventListener('abort', withdraw)
       proposal.outcome.then(
         (outcome) => {
           if (outcome.state === 'rejected') {
             const { by, reason, message } = outcome
-            settle({ state: 'rejected', reason: `rejected by ${by}: ${message ?? reason}` })
+            const why = `rejected by ${by}: ${message ?? reason}`
+            settle({ state: 'rejected', reason: why, ...(message !== undefined && { message }) })
           } else if (outcome.state !== 'approved') settle({ state: 'cancelled' })
         },
         () => settle({ state: 'cancelled' }),
@@ -139,8 +189,8 @@ export class Approvals {
 
   /** A grant may cover what somebody was still to decide. */
   #allowOpen(): void {
-    for (const [id, { call, settle }] of this.#open) {
-      if (!this.#space.can(this.#createRequest(call, '', id))) continue
+    for (const [id, { call, isChoice, settle }] of this.#open) {
+      if (isChoice || !this.#space.can(this.#createRequest(call, '', id))) continue
       this.record(call, id).then(
         () => settle({ state: 'allowed' }),
         () => {}, // It was decided meanwhile.
@@ -166,6 +216,12 @@ export class Approvals {
       ...(rationale !== undefined && { rationale }),
       ...(correlationId !== undefined && { correlationId }),
     }
+  }
+
+  /** Only what people are to decide, and the kind of the call. */
+  #createProposal({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {
+    const { kind } = meta as { readonly kind?: string }
+    return { name, arguments: args, ...(kind !== undefined && { _meta: { kind } }) }
   }
 
   #createParams({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {

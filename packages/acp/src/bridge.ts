@@ -2,11 +2,18 @@ import { resolve } from 'node:path'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { ConnectionError, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import { abortTurn } from '@meup/agent-sdk/internal'
-import { cut } from '@meup/folds'
+import { Bounded, cut } from '@meup/folds'
 import { Kind, type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import { type AgentCommand, type AgentProcess, startAgent } from './agent-process.js'
-import { type AgentUpdate, type PermissionRequest, readPermission } from './agent-updates.js'
+import {
+  type AgentUpdate,
+  type Command,
+  type OnSkipped,
+  type PermissionRequest,
+  readPermission,
+  type SessionUpdate,
+} from './agent-updates.js'
 import { findAgent, type KnownAgent } from './agents.js'
 import { Approvals, getMessage } from './approvals.js'
 import type { Prompt } from './prompt.js'
@@ -20,6 +27,10 @@ const defaultStartTimeoutMs = 120_000
 const maxSessions = 32
 /** Unknown sessions that the operator has been warned of. */
 const maxUnknown = 100
+/** Sessions of sub-agents that are remembered. */
+const maxOwners = 1000
+/** The run of a sub-agent, where several prompts run. */
+const unknownParent = 'A sub-agent asks. Which prompt it belongs to is not known.'
 /** Characters of a name that an agent gives. */
 const maxShownChars = 100
 /** Milliseconds that prompts have to end at a stop. */
@@ -74,6 +85,9 @@ class Bridge implements CodingAgent {
   readonly #forgotten = new Set<string>()
   /** Ids of sessions that were not opened here, and that the operator was told of. */
   readonly #unknown = new Set<string>()
+  /** The sessions that sub-agents work for, by the ids of their own. */
+  readonly #owners = new Bounded<Session>(maxOwners)
+  #commands: readonly Command[] = []
   #process: Promise<AgentProcess> | undefined
   /** Gives up on an agent that is starting. */
   #starting = new AbortController()
@@ -165,6 +179,7 @@ class Bridge implements CodingAgent {
       startTimeoutMs: this.#command.startTimeoutMs,
       getProcess: () => this.#getProcess(),
       restart: (why) => this.#restart(why),
+      getCommands: () => this.#commands,
       onState: (state) => {
         this.#state = { ...this.#state, ...state }
       },
@@ -187,46 +202,92 @@ class Bridge implements CodingAgent {
     return [...this.#sessions.values()].find((session) => session.isOpenAs(id))
   }
 
-  get #prompts(): Prompt[] {
-    return [...this.#sessions.values()].flatMap(({ prompt }) => prompt ?? [])
+  get #prompting(): Session[] {
+    return [...this.#sessions.values()].filter(({ prompt }) => prompt !== undefined)
   }
 
-  /** A session that was opened by the agent itself, such as a sub-agent's, belongs to the prompt that runs, if only one does. */
-  #onUpdate(sessionId: string, update: AgentUpdate): void {
+  #onUpdate({ sessionId, related, update }: SessionUpdate): void {
+    if (update.type === 'commands') {
+      this.#commands = update.commands
+      return
+    }
     const session = this.#find(sessionId)
-    const [prompt, ...others] = this.#prompts
+    const owner = session ?? this.#findOwner(sessionId, related)
+    if (update.type === 'subagent') {
+      if (owner !== undefined) this.#owners.set(update.sessionId, owner)
+      return
+    }
     if (session !== undefined) session.onUpdate(update)
     else if (update.type === 'mode' || update.type === 'other' || this.#forgotten.has(sessionId)) return
-    else if (prompt !== undefined && others.length === 0) prompt.onUpdate(update, true)
-    else this.#reportUnknown(sessionId, `a ${update.type} was skipped`)
+    else if (owner !== undefined) owner.onUpdate(update, true)
+    else this.#onStrayUpdate(sessionId, update)
   }
 
-  /** In the same way: its permission is decided like one of that prompt. */
-  async #onPermission(params: unknown): Promise<RequestPermissionResponse> {
-    const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
+  async #onPermission(params: unknown, onSkipped: OnSkipped): Promise<RequestPermissionResponse> {
     let request: PermissionRequest
     try {
-      request = readPermission(params)
+      request = readPermission(params, onSkipped)
     } catch (error) {
-      for (const prompt of this.#prompts)
-        prompt.report(`a permission cannot be read, and was not given: ${getMessage(error)}`)
+      for (const { prompt } of this.#prompting)
+        prompt?.report(`a permission cannot be read, and was not given: ${getMessage(error)}`)
       throw error
     }
-    const session = this.#find(request.sessionId)
-    if (session !== undefined) return session.onPermission(request)
-    const [prompt, ...others] = this.#prompts
-    if (prompt !== undefined && others.length === 0) return prompt.onPermission(request)
-    const what = `a permission for ${cut(request.call.title ?? request.call.id, maxShownChars)} was not given`
-    for (const each of [prompt, ...others])
-      each?.report(`${what}: it is asked in another session, and several prompts run`)
-    this.#reportUnknown(request.sessionId, what)
-    return cancelled
+    const { sessionId, related } = request
+    const owner = this.#find(sessionId) ?? this.#findOwner(sessionId, related)
+    return owner === undefined ? this.#onStrayPermission(request) : owner.onPermission(request)
+  }
+
+  /**
+   * The session that a sub-agent works for, which asks in one of its own: the agent says which, or only one has a prompt when it
+   * comes up first.
+   */
+  #findOwner(sessionId: string, related: readonly string[]): Session | undefined {
+    const known = this.#owners.get(sessionId)
+    if (known !== undefined) return known
+    const named = related.flatMap((id) => this.#find(id) ?? this.#owners.get(id) ?? [])
+    const prompting = this.#prompting
+    const owner = named[0] ?? (prompting.length === 1 ? prompting[0] : undefined)
+    if (owner !== undefined && !this.#forgotten.has(sessionId)) this.#owners.set(sessionId, owner)
+    return owner
+  }
+
+  /** A run for a sub-agent of which nobody knows whom it works for: all who may read it may read each prompt that runs. */
+  #openStray(): Promise<Prompt> | undefined {
+    const prompting = this.#prompting
+    const narrowest = prompting.find((one) =>
+      prompting.every((other) => isWithin(one.audience, other.audience)),
+    )
+    return narrowest?.prompt?.nest(unknownParent)
+  }
+
+  #onStrayUpdate(sessionId: string, update: AgentUpdate): void {
+    const opened = this.#openStray()
+    if (opened === undefined) {
+      this.#reportUnknown(sessionId, `a ${update.type} was skipped`)
+      return
+    }
+    opened
+      .then((prompt) => prompt.onUpdate(update, true))
+      .catch((error: unknown) => this.#log(`what a sub-agent does is missing: ${getMessage(error)}`))
+  }
+
+  async #onStrayPermission(request: PermissionRequest): Promise<RequestPermissionResponse> {
+    const opened = this.#openStray()
+    if (opened !== undefined) return (await opened).onPermission(request)
+    const { title = request.call.id } = request.call
+    // What it is about may be private to one of them.
+    for (const { prompt } of this.#prompting)
+      prompt?.report(
+        'a permission was not given: a sub-agent asks for it, and several private prompts run, of which it may belong to any',
+      )
+    this.#reportUnknown(request.sessionId, `a permission for ${cut(title, maxShownChars)} was not given`)
+    return { outcome: { outcome: 'cancelled' } }
   }
 
   #reportUnknown(sessionId: string, what: string): void {
     if (this.#unknown.has(sessionId) || this.#unknown.size >= maxUnknown) return
     this.#unknown.add(sessionId)
-    const running = `${this.#prompts.length} prompts run`
+    const running = `${this.#prompting.length} prompts run`
     this.#log(
       `it speaks of a session ${JSON.stringify(cut(sessionId, maxShownChars))} that was not opened here: ${what}; ${running}`,
     )
@@ -248,9 +309,11 @@ class Bridge implements CodingAgent {
     this.#starting = new AbortController()
     this.#forgotten.clear()
     this.#unknown.clear()
+    for (const [id] of this.#owners.snapshot()) this.#owners.delete(id)
+    this.#commands = []
     const handlers = {
-      onUpdate: (sessionId: string, update: AgentUpdate) => this.#onUpdate(sessionId, update),
-      onPermission: (params: unknown) => this.#onPermission(params),
+      onUpdate: (update: SessionUpdate) => this.#onUpdate(update),
+      onPermission: (params: unknown, onSkipped: OnSkipped) => this.#onPermission(params, onSkipped),
       log: this.#log,
     }
     const started = await startAgent(this.#command, handlers, this.#starting.signal)
@@ -336,3 +399,7 @@ class Bridge implements CodingAgent {
     return method === 'tools/list' ? { result: { tools: [] } } : undefined
   }
 }
+
+/** Whether all who are in one audience are in the other; `undefined`: everyone. */
+const isWithin = (one: readonly string[] | undefined, other: readonly string[] | undefined): boolean =>
+  other === undefined || (one?.every((id) => other.includes(id)) ?? false)

@@ -7,15 +7,14 @@ import type { Choose } from './prompt.js'
 /** Milliseconds that the asker has to choose. */
 const answerTimeoutMs = 240_000
 
-/** Has the asker of a turn choose, where they are here and the agent may ask them [MEUP-3.26]. */
+/** Has the asker of a turn choose, if they are here and the agent may ask them [MEUP-3.26]. */
 export function askForChoice(space: SpaceClient, turn: Turn, context: string): Choose {
   return async (question, options, signal) => {
     const { from, trigger } = turn
     const method = 'elicitation/create'
     const draft = { kind: Kind.mcpRequest, to: [from], context, payload: { jsonrpc: '2.0', method } }
-    if (!space.can(draft)) return { failure: `no capability to ask ${from} (${method})` }
-    if (!space.participants.some(({ id, status }) => id === from && status === 'present'))
-      return { failure: `${from} is away` }
+    const isHere = space.participants.some(({ id, status }) => id === from && status === 'present')
+    if (!isHere || !space.can(draft)) return undefined
     const names = options.map(({ name }) => name)
     const choice = { type: 'string', title: 'Choice', enum: options.map(({ id }) => id), enumNames: names }
     const form = { type: 'object', properties: { choice }, required: ['choice'] }

@@ -1,21 +1,27 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk'
 import { frameMessage, type Turn } from '@meup/agent-sdk'
 import { quoteFurtherLines } from '@meup/agent-sdk/internal'
-import { cut, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
+import { cut, getNamed, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
+
+type Asked = Pick<Turn, 'from' | 'text' | 'trigger'>
 
 interface PromptParts {
-  readonly turn: Pick<Turn, 'from' | 'text' | 'trigger'>
-  /** Notes that precede the message in the prompt. */
+  readonly turn: Asked
+  /** Notes that precede the message in the prompt; not for a command. */
   readonly notes: readonly string[]
   readonly takesImages: boolean
+  /** A command of the agent that the message is. */
+  readonly command?: string | undefined
 }
 
 /** A chat as a prompt of ACP: what was said, by whom, and what the sender attached to it. */
-export function createPrompt({ turn, notes, takesImages }: PromptParts): ContentBlock[] {
+export function createPrompt({ turn, notes, takesImages, command }: PromptParts): ContentBlock[] {
   const { from, text, trigger } = turn
-  const isAlone = trigger.to !== undefined
-  // A command counts only as the first thing that an agent reads. In a session of their own nobody else speaks.
-  const said = isAlone && isCommand.test(text) ? quoteFurtherLines(text) : frameMessage({ from, text })
+  // A command counts only as the first thing that an agent reads.
+  const lines =
+    command === undefined
+      ? [...notes.map(quoteFurtherLines), frameMessage({ from, text })]
+      : [quoteFurtherLines(command)]
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
   /** The beginning of an attachment that people see; the agent reads no more than that. */
@@ -30,11 +36,23 @@ export function createPrompt({ turn, notes, takesImages }: PromptParts): Content
       frameMessage({ from, text: shown === text ? text : `(${nameOf(block)} left out${shown})` }),
     )
   })
-  return [textBlock([...notes.map(quoteFurtherLines), said].join('\n')), ...attached]
+  return [textBlock(lines.join('\n')), ...attached]
 }
 
 /** `/compact`, `/review src`; no path. */
-const isCommand = /^\/[\w:.-]+(?:\s|$)/
+const commandPattern = /^\/([\w:.-]+)(?:\s|$)/
+
+/** The command of an agent that a chat is which asks it by name: `/compact` or `@coder /compact`. */
+export function readCommand(
+  { text, trigger }: Pick<Asked, 'text' | 'trigger'>,
+  self: string,
+): { readonly name: string; readonly text: string } | undefined {
+  if (getNamed(trigger)?.includes(self) !== true) return undefined
+  const mention = `@${self}`
+  const rest = text.startsWith(mention) ? text.slice(mention.length).replace(/^[,:]?\s+/, '') : text
+  const [, name] = commandPattern.exec(rest) ?? []
+  return name === undefined ? undefined : { name, text: rest }
+}
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text })
 

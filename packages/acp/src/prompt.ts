@@ -10,7 +10,11 @@ import type { AgentUpdate, CallFields, CallStatus, Option, PermissionRequest } f
 import { type KnownAgent, nameTool } from './agents.js'
 import { AnswerText } from './answer-text.js'
 import { type Approvals, type Decision, failed, getMessage, isDenied, type OwnCall } from './approvals.js'
+import { type Block, toMarkdown } from './content-blocks.js'
+import { LateText } from './late-text.js'
+import { cancelled, findRejection, select, toChoices } from './permission-options.js'
 import { RunLog } from './run-log.js'
+import { Settling } from './settling.js'
 import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
 
 /** Characters of a reason that is taken from what was said, and of what is said of a call that was not allowed. */
@@ -21,15 +25,13 @@ const maxRejections = 20
 const [askMs, askLateMs] = [1000, 5000]
 /** Calls that are not over, those that are remembered, and characters that are kept of all. */
 const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
-/** Milliseconds without text after which an answer is whole, with text and without any; and how long that is waited for. */
-const [quietMs, silentMs, maxSettleMs] = [60, 500, 1000]
 
-/** Has somebody choose one of the options. `failure`: why nobody did. */
+/** Has the asker choose one of the options. `failure`: why they did not; `undefined`: they cannot be asked. */
 export type Choose = (
   question: string,
   options: readonly Option[],
   signal: AbortSignal,
-) => Promise<Option | { readonly failure: string }>
+) => Promise<Option | { readonly failure: string } | undefined>
 
 export interface PromptParts {
   readonly run: Reasoning
@@ -40,7 +42,10 @@ export interface PromptParts {
   readonly agent: KnownAgent | undefined
   /** Bytes of an answer, as JSON. */
   readonly maxAnswerBytes: number
+  readonly maxResultBytes: number
   readonly choose: Choose
+  /** Sends what it wrote behind its answer, as a further message of its turn. */
+  readonly sendLate: (text: string) => Promise<unknown>
   /** It ran a tool that it may not, and did not ask. Never rejects. */
   readonly onUnasked: (call: AgentCall) => void
   /** It said more than is taken: it is to be stopped. Called once. */
@@ -76,18 +81,29 @@ export class Prompt {
   #said = ''
   /** Characters that are kept of calls. */
   #callChars = 0
+  readonly #settling: Settling
+  readonly #late: LateText
+  /** Of the last thought. */
+  #thoughtId: string | undefined
+  #hasThought = false
   #rejections: readonly string[] = []
   #excess: string | undefined
+  #nested: Promise<Prompt> | undefined
+  #part: Prompt | undefined
   #isCancelled = false
   #isOver = false
-  /** Text has come. */
-  #onText = (): void => {}
 
   constructor(parts: PromptParts) {
     this.#parts = parts
     this.#text = new AnswerText(parts.maxAnswerBytes)
     const onExcess = (what: string): void => this.#exceed(what)
     this.#log = new RunLog({ run: parts.run, log: parts.log, onExcess })
+    this.#late = new LateText({ maxBytes: parts.maxAnswerBytes, send: parts.sendLate, log: parts.log })
+    this.#settling = new Settling(() => ({
+      isEmpty: this.#text.isEmpty,
+      hasOpenCalls: this.#hasOpenCalls,
+      isCancelled: this.#isCancelled,
+    }))
   }
 
   /** Why calls were rejected, for the next prompt. */
@@ -102,18 +118,32 @@ export class Prompt {
 
   /** Whether a tool still runs, as far as the agent says. */
   get hasRunning(): boolean {
-    return [...this.#calls.values()].some(({ state, call }) => state === 'logged' && !call.isOver)
+    const isRunning = ({ state, call }: Tracked): boolean => state === 'logged' && !call.isOver
+    return this.#part?.hasRunning === true || [...this.#calls.values()].some(isRunning)
+  }
+
+  /** Whether it has said or done anything. */
+  get hasOutput(): boolean {
+    return this.#hasThought || !this.#text.isEmpty || this.#calls.size > 0
+  }
+
+  /** Whether a call goes on that was not refused. */
+  get #hasOpenCalls(): boolean {
+    const isOpen = ({ state, call }: Tracked): boolean =>
+      !call.isOver && (state === 'logged' || (state === 'seen' && call.hasBegun))
+    return [...this.#calls.values()].some(isOpen)
   }
 
   /** Takes what the agent says, also what comes after its answer. `isNested`: another session says it, such as a sub-agent's. */
   onUpdate(update: AgentUpdate, isNested = false): void {
+    this.#settling.onUpdate()
     switch (update.type) {
       case 'thought':
-        this.#think(update.text)
+        this.#think(update.text, update.messageId)
         return
       case 'text':
-        if (isNested || this.#isOver) this.#think(update.text)
-        else this.#write(update.text, update.messageId)
+        if (isNested || !this.#takesText(update.text, update.messageId))
+          this.#think(update.text, update.messageId)
         return
       case 'plan':
         if (!isNested && this.#excess === undefined) this.#log.plan(update.entries)
@@ -129,7 +159,7 @@ export class Prompt {
     const tracked = this.#track(fields, true)
     if (tracked === undefined) return cancelled
     clearTimeout(tracked.timer)
-    const once = options.filter(({ kind }) => kind === 'allow_once')
+    const once = toChoices(options)
     const [first] = once
     if (first === undefined) {
       const offered = cut(options.map(({ kind }) => kind).join(', '), maxReasonChars) || 'nothing'
@@ -139,8 +169,19 @@ export class Prompt {
     }
     const answer = await this.#decide(tracked, once)
     if (answer.state === 'allowed') return select(answer.option ?? first.id)
-    const reject = options.find(({ kind }) => kind === 'reject_once')
-    return answer.state === 'rejected' && reject !== undefined ? select(reject.id) : cancelled
+    const reject = answer.state === 'rejected' ? findRejection(options, answer.message) : undefined
+    return reject === undefined ? cancelled : select(reject.id)
+  }
+
+  /** A part in a run of its own: for a sub-agent of which it is not known which prompt it works for. Ends with this prompt. */
+  nest(message: string): Promise<Prompt> {
+    this.#nested ??= this.#parts.run.reason(message).then((run) => {
+      const nested = new Prompt({ ...this.#parts, run })
+      if (this.#isCancelled || this.#isOver) nested.cancel()
+      this.#part = nested
+      return nested
+    })
+    return this.#nested
   }
 
   /** Something of this run that everybody is to know. */
@@ -152,16 +193,18 @@ export class Prompt {
   cancel(): void {
     this.#isCancelled = true
     for (const { over } of this.#calls.values()) over.abort()
+    this.#settling.onUpdate()
+    this.#part?.cancel()
   }
 
-  /** The agent says that it is done. Resolves once it is quiet: the end of its text may come behind that. */
-  async settle(): Promise<void> {
-    const lateAt = Date.now() + maxSettleMs
-    for (;;) {
-      const quiet = this.#text.isEmpty ? silentMs : quietMs
-      const waitMs = Math.min(quiet, lateAt - Date.now())
-      if (waitMs <= 0 || this.#isCancelled || !(await this.#comesText(waitMs))) return
-    }
+  /** The agent says that it is done. Resolves once it is quiet. */
+  settle(): Promise<void> {
+    return this.#settling.wait()
+  }
+
+  /** The agent goes on with the next prompt, or ends: what it has said of this one is all. */
+  flushLate(): void {
+    this.#late.flush()
   }
 
   /** The prompt has ended. Returns the text of its answer, which may be none. `ending`: why calls have no result. */
@@ -173,30 +216,40 @@ export class Prompt {
       if (tracked.state === 'seen' && tracked.call.hasBegun) await this.#logUnasked(tracked)
       this.#end(tracked, ending)
     }
+    await this.#endNested(ending)
     await this.#log.close()
     return this.#text.toString()
   }
 
-  #think(text: string): void {
-    if (this.#excess === undefined) this.#log.push(text)
+  async #endNested(ending: string): Promise<void> {
+    try {
+      const nested = await this.#nested
+      if (nested === undefined) return
+      await nested.finish(ending)
+      this.#rejections = [...this.#rejections, ...nested.rejections].slice(-maxRejections)
+      await nested.#parts.run.conclude()
+    } catch (error) {
+      this.#log.onError(error)
+    }
   }
 
-  #write(text: string, messageId: string | undefined): void {
+  /** A thought with another id is another paragraph. */
+  #think(text: string, messageId: string | undefined): void {
     if (this.#excess !== undefined) return
+    const isNext = this.#hasThought && messageId !== undefined && messageId !== this.#thoughtId
+    this.#thoughtId = messageId ?? this.#thoughtId
+    this.#hasThought = true
+    this.#log.push(isNext ? `\n\n${text}` : text)
+  }
+
+  /** `false`: it is no part of an answer. */
+  #takesText(text: string, messageId: string | undefined): boolean {
+    if (this.#excess !== undefined) return true
+    if (this.#isOver) return !this.#isCancelled && this.#late.push(text, messageId)
     const taken = this.#text.add(text, messageId)
     this.#parts.live.push(taken)
     if (this.#text.isFull) this.#exceed(`it wrote more than ${this.#text.length} characters`)
-    this.#onText()
-  }
-
-  #comesText(ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), ms)
-      this.#onText = () => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-    })
+    return true
   }
 
   #exceed(what: string): void {
@@ -284,7 +337,7 @@ export class Prompt {
 
   /** The call has its result, and nothing more is kept of it. */
   #end({ call, resolve }: Tracked, ending: string | undefined): void {
-    resolve(call.getResult(ending))
+    resolve(call.getResult(ending, this.#parts.maxResultBytes))
     this.#callChars -= call.chars
     call.release()
     this.#callChars += call.chars
@@ -334,6 +387,7 @@ export class Prompt {
   ): Promise<Answer> {
     const chosen = await this.#parts.choose(cut(`${own.name}: ${title}`, maxToldChars), options, signal)
     if (signal.aborted) return { state: 'cancelled' }
+    if (chosen === undefined) return this.#parts.approvals.choose(own, options, signal)
     if ('failure' in chosen) {
       const names = cut(options.map(({ name }) => name).join(', '), maxToldChars)
       return { state: 'rejected', reason: `a choice between ${names}, which nobody made: ${chosen.failure}` }
@@ -356,9 +410,9 @@ export class Prompt {
     }
     tracked.state = 'logged'
     const own = this.#createOwn(tracked)
-    const { content } = call.getResult().result as { content: readonly { text: string }[] }
+    const { content } = call.getResult().result as { content: readonly Block[] }
     const what = `${call.name} ${cut(stringifyExact(call.arguments), maxToldChars)}`
-    const came = content.map(({ text }) => cut(text, maxToldChars)).join('\n')
+    const came = content.map((block) => cut(toMarkdown(block), maxToldChars)).join('\n')
     const isRun = !call.failedUnrun
     if (call.isOver) this.#end(tracked, undefined)
     if (!isRun) return this.#log.report(`failed before it ran: ${what}\n${came}`.trim())
@@ -382,11 +436,5 @@ export class Prompt {
     }
   }
 }
-
-const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
-
-const select = (optionId: string): RequestPermissionResponse => ({
-  outcome: { outcome: 'selected', optionId },
-})
 
 const isFinal = (status: CallStatus): boolean => status === 'completed' || status === 'failed'

@@ -1,28 +1,31 @@
 import {
-  type ContentBlock,
   methods,
   type NewSessionRequest,
   type NewSessionResponse,
-  type PromptCapabilities,
   type PromptResponse,
-  type StopReason,
 } from '@agentclientprotocol/sdk'
-import type { SpaceClient, Turn } from '@meup/agent-sdk'
+import type { Reasoning, SpaceClient, Turn } from '@meup/agent-sdk'
+import { audienceOf, type LiveText } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { settlesWithin } from '@meup/mcp-bridge'
+import { Kind } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import type { AgentProcess } from './agent-process.js'
-import type { AgentUpdate } from './agent-updates.js'
+import type { AgentUpdate, Command } from './agent-updates.js'
 import { findAgent } from './agents.js'
+import { getAnswer, readUsage } from './answer.js'
 import { type Approvals, getMessage } from './approvals.js'
 import { askForChoice } from './choices.js'
-import { createPrompt } from './create-prompt.js'
+import { createPrompt, readCommand } from './create-prompt.js'
 import { Prompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
 
 /** Bytes of an envelope beside the text of an answer. */
 const envelopeBytes = 8 * 1024
+/** What an agent reads first, and what the space reads, where a session is lost. */
+const lostNote = 'You were started again, and what was said before is lost.'
+const lostReport = 'lost its session: it begins anew, without memory of what was said before'
 
 /** What an agent says of a session that it opens. */
 type SessionState = Partial<NewSessionResponse>
@@ -45,6 +48,8 @@ export interface SessionParts {
   getProcess(): Promise<AgentProcess>
   /** Kills it with everything that it has started. The next `getProcess` starts it again. */
   restart(why: string): Promise<void>
+  /** What the agent takes as commands; empty: it has not said. */
+  getCommands(): readonly Command[]
   onState(state: AgentState): void
   /** `run`: in which it did. */
   onUnasked(call: AgentCall, turn: Turn, run: string): void
@@ -62,7 +67,12 @@ export class Session {
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
   /** What the agent reads first, at the next prompt. */
   #notes: string[] = []
+  #audience: readonly string[] | undefined
   #isLoading = false
+  /** The agent says that it knows this session from before, and nothing has shown it yet. */
+  #isUnproven = false
+  /** What was said before is lost, and the space does not know yet. */
+  #isLost = false
   #isPrompting = false
   #queue = Promise.resolve()
   #waiting = 0
@@ -95,10 +105,16 @@ export class Session {
     return this.#isPrompting ? this.#prompt : undefined
   }
 
-  onUpdate(update: AgentUpdate): void {
+  /** Whom the prompt that the agent answers is for; `undefined`: everyone. */
+  get audience(): readonly string[] | undefined {
+    return this.#audience
+  }
+
+  /** `isNested`: a sub-agent says it, in a session of its own. */
+  onUpdate(update: AgentUpdate, isNested = false): void {
     if (update.type === 'mode') this.#parts.onState({ mode: update.mode })
     // What a session replays was said before.
-    if (!this.#isLoading) this.#prompt?.onUpdate(update)
+    if (!this.#isLoading) this.#prompt?.onUpdate(update, isNested)
   }
 
   onPermission: Prompt['onPermission'] = (request) =>
@@ -117,6 +133,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
+    this.#prompt?.flushLate()
     this.#prompt?.cancel()
     await this.#tools?.close()
   }
@@ -140,8 +157,9 @@ export class Session {
     })
     const before = this.#id
     let state = before === undefined ? undefined : await this.#load(process, before)
+    this.#isUnproven = state !== undefined
     if (state === undefined) {
-      if (before !== undefined) this.#notes.push('You were started again, and what was said before is lost.')
+      if (before !== undefined) this.#lose()
       state = await this.#openNew(process)
     }
     // It may have ended meanwhile; then there is no session.
@@ -149,6 +167,11 @@ export class Session {
     this.#process = process
     await this.#setMode(process, state)
     return process
+  }
+
+  #lose(): void {
+    this.#notes.push(lostNote)
+    this.#isLost = true
   }
 
   /** `undefined`: the agent cannot, or does not know it any more. */
@@ -226,36 +249,22 @@ export class Session {
     const stopper = new Stopper(turn.signal, this.#parts)
     try {
       const process = await this.#open()
-      const { agent, info } = process
+      const command = this.#readCommand(turn)
+      if (command?.unknown !== undefined) {
+        live.close()
+        return void (await turn.reply(command.unknown))
+      }
       let text = ''
       await turn.reason(undefined, async (run) => {
-        const { approvals, space, log, onUnasked } = this.#parts
-        this.#arrivals.clear()
-        const prompt = new Prompt({
-          ...{ run, live, approvals, log, arrivals: this.#arrivals },
-          agent: findAgent(info.agentInfo?.name),
-          maxAnswerBytes: space.welcome.limits.maxEnvelopeBytes - envelopeBytes,
-          choose: askForChoice(space, turn, run.context),
-          onUnasked: (call) => onUnasked(call, turn, run.context),
-          onExcess: (what) => {
-            log(`it is stopped: ${what}`)
-            stopper.stop()
-          },
-        })
-        this.#prompt = prompt
-        this.#isPrompting = true
-        this.#run = () => (run.isClosed ? undefined : run)
-        stopper.follow(prompt, () =>
-          agent.notify(methods.agent.session.cancel, { sessionId: this.#id ?? '' }),
-        )
+        const prompt = this.#begin(turn, run, live, process, stopper)
         let response: Partial<PromptResponse> = {}
         try {
-          const result: unknown = await agent.request(methods.agent.session.prompt, {
-            sessionId: this.#id ?? '',
-            prompt: this.#createContent(turn, info.agentCapabilities?.promptCapabilities ?? {}),
-          })
-          response = isObject(result) ? result : {}
+          response = await this.#send(process, prompt, turn, command?.text)
           if (response.stopReason !== 'cancelled') await prompt.settle()
+          if (response.stopReason === 'refusal' && this.#isUnproven && !prompt.hasOutput) {
+            response = await this.#sendAnew(process, prompt, turn, command?.text)
+            if (response.stopReason !== 'cancelled') await prompt.settle()
+          }
         } catch (error) {
           if (prompt.excess === undefined) {
             await prompt.finish('the agent did not say how it ended')
@@ -266,9 +275,10 @@ export class Session {
           this.#isPrompting = false
           stopper.close()
         }
+        this.#isUnproven = false
         text = await prompt.finish('the agent did not say how it ended')
         this.#notes.push(...prompt.rejections)
-        text = getAnswer(text, response.stopReason, prompt)
+        text = getAnswer(text, response.stopReason, prompt, command?.name)
         await run.conclude(undefined, {
           metadata: {
             ...(response.stopReason && { stopReason: response.stopReason }),
@@ -284,38 +294,101 @@ export class Session {
     }
   }
 
-  #createContent(turn: Turn, accepted: PromptCapabilities): ContentBlock[] {
-    return createPrompt({ turn, notes: this.#notes.splice(0), takesImages: accepted.image === true })
+  #begin(turn: Turn, run: Reasoning, live: LiveText, process: AgentProcess, stopper: Stopper): Prompt {
+    const { approvals, space, log, onUnasked } = this.#parts
+    const { maxEnvelopeBytes, maxResultBytes } = space.welcome.limits
+    const { trigger } = turn
+    const audience = audienceOf(trigger, space.id)
+    this.#arrivals.clear()
+    // What comes from now on belongs to this prompt.
+    this.#prompt?.flushLate()
+    const prompt = new Prompt({
+      ...{ run, live, approvals, log, arrivals: this.#arrivals },
+      agent: findAgent(process.info.agentInfo?.name),
+      maxAnswerBytes: maxEnvelopeBytes - envelopeBytes,
+      maxResultBytes: maxResultBytes ?? maxEnvelopeBytes,
+      choose: askForChoice(space, turn, run.context),
+      sendLate: (message) =>
+        space.sendWhenAllowed({
+          ...{ kind: Kind.chat, ...audience, correlationId: trigger.id },
+          payload: { message, format: 'markdown' },
+        }),
+      onUnasked: (call) => onUnasked(call, turn, run.context),
+      onExcess: (what) => {
+        log(`it is stopped: ${what}`)
+        stopper.stop()
+      },
+    })
+    this.#prompt = prompt
+    this.#audience = audience.to
+    this.#isPrompting = true
+    this.#run = () => (run.isClosed ? undefined : run)
+    stopper.follow(prompt, () =>
+      process.agent.notify(methods.agent.session.cancel, { sessionId: this.#id ?? '' }),
+    )
+    return prompt
+  }
+
+  /** Sends a prompt. A session that the agent does not know any more is begun anew, once. */
+  async #send(
+    process: AgentProcess,
+    prompt: Prompt,
+    turn: Turn,
+    command: string | undefined,
+  ): Promise<Partial<PromptResponse>> {
+    try {
+      return await this.#sendOnce(process, prompt, turn, command)
+    } catch (error) {
+      if (!process.isConnected || prompt.hasOutput || !saysLost.test(getMessage(error))) throw error
+      return this.#sendAnew(process, prompt, turn, command)
+    }
+  }
+
+  async #sendAnew(
+    process: AgentProcess,
+    prompt: Prompt,
+    turn: Turn,
+    command: string | undefined,
+  ): Promise<Partial<PromptResponse>> {
+    this.#lose()
+    await this.#setMode(process, await this.#openNew(process))
+    return this.#sendOnce(process, prompt, turn, command)
+  }
+
+  async #sendOnce(
+    { agent, info }: AgentProcess,
+    prompt: Prompt,
+    turn: Turn,
+    command: string | undefined,
+  ): Promise<Partial<PromptResponse>> {
+    if (this.#isLost) prompt.report(`${this.#parts.space.id} ${lostReport}`)
+    this.#isLost = false
+    // A command is the first thing that an agent reads: notes wait.
+    const notes = command === undefined ? this.#notes.splice(0) : []
+    const takesImages = info.agentCapabilities?.promptCapabilities?.image === true
+    const result: unknown = await agent.request(methods.agent.session.prompt, {
+      sessionId: this.#id ?? '',
+      prompt: createPrompt({ turn, notes, takesImages, command }),
+    })
+    return isObject(result) ? result : {}
+  }
+
+  /** `unknown`: what to answer, as the agent has no such command. */
+  #readCommand(
+    turn: Turn,
+  ): { readonly name: string; readonly text: string; readonly unknown?: string } | undefined {
+    const command = readCommand(turn, this.#parts.space.id)
+    const commands = this.#parts.getCommands()
+    if (command === undefined || commands.length === 0) return command
+    if (commands.some(({ name }) => name === command.name)) return command
+    const list = commands.map(({ name, description }) => `/${name}${description && `: ${description}`}`)
+    return { ...command, unknown: [`I have no command /${command.name}. I have:`, ...list].join('\n- ') }
   }
 }
 
-const endings: Readonly<Partial<Record<StopReason, string>>> = {
-  max_tokens: 'the model reached its limit of tokens',
-  max_turn_requests: 'the agent reached its limit of requests to the model',
-  refusal: 'the agent refused to go on',
-}
-
-/** What a prompt came to. Throws where that is nothing. */
-function getAnswer(
-  text: string,
-  stopReason: StopReason | null | undefined,
-  { rejections, excess }: Prompt,
-): string {
-  const ending = excess === undefined ? endings[stopReason ?? 'end_turn'] : `${excess}, and was stopped`
-  if (ending !== undefined) return text === '' ? `There is no answer: ${ending}.` : `${text}\n\n(${ending})`
-  const last = rejections.at(-1)
-  if (text !== '' && (stopReason !== 'cancelled' || last !== undefined)) return text
-  if (last !== undefined) return `I did not go on: ${last}.`
-  throw new Error(stopReason === 'cancelled' ? 'the agent cancelled it' : 'the agent gave no answer')
-}
-
-function readUsage(response: object): object {
-  const { usage } = response as { readonly usage?: unknown }
-  if (!isObject(usage)) return {}
-  const { inputTokens, outputTokens } = usage
-  if (typeof inputTokens !== 'number' || typeof outputTokens !== 'number') return {}
-  return { tokens: { input: inputTokens, output: outputTokens } }
-}
+/** What agents say of a session that they do not know. */
+const saysLost =
+  /\bsession\b.*\b(?:not found|unknown|does not exist|doesn't exist|not exist|expired|invalid)\b|\b(?:unknown|no such|invalid) session\b/is
 
 /** Agents give it as an option of the session, or as they did before there were any. */
 function readModel({ configOptions, ...rest }: SessionState): string | undefined {

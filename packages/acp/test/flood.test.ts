@@ -42,7 +42,8 @@ describe('what is kept of an agent is bounded', () => {
     const call = new AgentCall('c1', 'bash')
     const meta = { terminal_output_delta: { data: 'x'.repeat(100_000) } }
     for (let at = 0; at < 10; at++) call.update({ id: 'c1', meta })
-    for (let at = 0; at < 3; at++) call.update({ id: 'c1', meta: {}, texts: ['x'.repeat(2_000_000)] })
+    const content = [{ type: 'text', text: 'x'.repeat(2_000_000) }] as const
+    for (let at = 0; at < 3; at++) call.update({ id: 'c1', meta: {}, content })
     expect(call.chars).toBeLessThan(1_500_000)
     call.release()
     expect(call.chars).toBeLessThan(10)

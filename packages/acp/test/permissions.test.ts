@@ -174,13 +174,104 @@ describe('several ways to allow a call once are a choice', () => {
   const question = { toolCallId: 'c1', title: 'Which environment?', rawInput: { command: 'deploy' } }
   const mayAsk = { kind: Kind.mcpRequest, payload: { method: 'elicitation/create' } } as const
 
-  test('that nobody makes: it is rejected, also with the capability, and the run shows the choices', async () => {
-    const { ask, notes, seen } = await startCoder({ capabilities: [...usual, own] })
-    await ask(['ask', question, options], ['text', 'Then not.'])
+  const usable = { capabilities: [...usual, own] }
+  /** The proposals of this question, by their choices. */
+  const proposed = async ({ seen }: Coder, ...choices: string[]) =>
+    Promise.all(
+      choices.map((choice) =>
+        seen(Kind.mcpProposal, ({ payload }) => Object(payload).params.arguments.choice === choice),
+      ),
+    )
+
+  test('that is proposed, one by one, where the asker cannot be asked: also with the capability nothing is chosen', async () => {
+    const coder = await startCoder(usable)
+    const asked = coder.ask(
+      ['ask', question, options],
+      ['progress', { toolCallId: 'c1', status: 'completed' }],
+      ['text', 'Done.'],
+    )
+    const [, staging] = await proposed(coder, 'Production', 'Staging')
+    expect(staging).toMatchObject({ rationale: 'Approve one of: Production, Staging' })
+    await coder.ana.proposals.approve(staging?.id ?? '')
+    expect(await asked).toBe('Done.')
+    const outcome = { outcome: 'selected', optionId: 'stage' }
+    expect(coder.notes()).toContainEqual({ asked: 'c1', outcome })
+    expect(listCalls(coder.log)).toMatchObject([
+      { by: 'ana', params: { arguments: { command: 'deploy', choice: 'Staging' } } },
+    ])
+    await coder.seen(Kind.mcpWithdraw)
+    expect(coder.ana.proposals.list()).toEqual([])
+  })
+
+  test('that a grant does not make, and that is rejected where each way is', async () => {
+    const coder = await startCoder()
+    const asked = coder.ask(['ask', question, options], ['text', 'Then not.'])
+    const proposals = await proposed(coder, 'Production', 'Staging')
+    await coder.ana.grant('coder', [own])
+    for (const { id } of proposals) await coder.ana.proposals.reject(id, { reason: 'policy' })
+    expect(await asked).toBe('Then not.')
+    expect(coder.notes()).toContainEqual(rejected)
+  })
+
+  test('of which ways with one name are told apart, and the same way twice is one', async () => {
+    const coder = await startCoder()
+    const yes = { kind: 'allow_once', name: 'Yes' }
+    const ways = [
+      { ...yes, optionId: 'a' },
+      { ...yes, optionId: 'b' },
+      { ...yes, optionId: 'a' },
+    ]
+    const asked = coder.ask(['ask', question, ways], ['text', 'Done.'])
+    const [second] = await proposed(coder, 'Yes (b)', 'Yes (a)')
+    await coder.ana.proposals.approve(second?.id ?? '')
+    expect(await asked).toBe('Done.')
+    expect(coder.notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'selected', optionId: 'b' } })
+  })
+
+  test('of which more than eight are rejected', async () => {
+    const { ask, notes, seen } = await startCoder(usable)
+    const many = Array.from({ length: 9 }, (_, at) => ({
+      optionId: `${at}`,
+      kind: 'allow_once',
+      name: `n${at}`,
+    }))
+    await ask(
+      ['ask', question, [...many, { optionId: 'no', kind: 'reject_once', name: 'No' }]],
+      ['text', 'So.'],
+    )
     expect(notes()).toContainEqual(rejected)
     expect(await seen(Kind.reasoningThought)).toMatchObject({
-      payload: { phase: 'error', message: expect.stringContaining('Production, Staging') },
+      payload: { phase: 'error', message: expect.stringContaining('n0, n1') },
     })
+  })
+
+  test.each([
+    ['one with one for always', [options[0], { optionId: 'a', kind: 'allow_always', name: 'Always' }]],
+    ['one with one of an unknown kind', [{ optionId: 'x', kind: 'allow_session', name: 'X' }, options[0]]],
+  ])('but %s is none', async (_, ways) => {
+    const { ask, notes } = await startCoder(usable)
+    await ask(
+      ['ask', question, ways],
+      ['progress', { toolCallId: 'c1', status: 'completed' }],
+      ['text', 'Ok.'],
+    )
+    expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'selected', optionId: 'prod' } })
+  })
+
+  const refusals = [
+    { optionId: 'yes', kind: 'allow_once', name: 'Yes' },
+    { optionId: 'no', kind: 'reject_once', name: 'No' },
+    { optionId: 'stage', kind: 'reject_once', name: 'No, use staging' },
+  ]
+  test.each<[message: string, outcome: object]>([
+    ['no, use staging', { outcome: 'selected', optionId: 'stage' }],
+    ['No', { outcome: 'selected', optionId: 'no' }],
+    ['not today', { outcome: 'cancelled' }],
+  ])('of several ways to reject the one is chosen that is named: %j', async (message, outcome) => {
+    const { ana, ask, notes } = await startCoder()
+    ana.proposals.on('proposal', ({ id }) => void ana.proposals.reject(id, { reason: 'policy', message }))
+    await ask(['ask', question, refusals], ['text', 'Then not.'])
+    expect(notes()).toContainEqual({ asked: 'c1', outcome })
   })
 
   test('that the asker makes, and that the space decides as it was made', async () => {
@@ -230,23 +321,80 @@ describe('a session that nobody opened', () => {
     expect(await seen(Kind.reasoningThought)).toMatchObject({ payload: { message: 'I have looked.' } })
   })
 
-  test('is given no permission where several prompts run; the runs and the operator are told', async () => {
-    const { ana, seen, notes, lines } = await startCoder({ capabilities: [...usual, own] })
-    const other = ana.ask('[["work",20000]]')
+  test('is decided in a run of its own where several prompts run: of those who may read all of them', async () => {
+    const { ana, log, seen, notes } = await startCoder()
+    const other = ana.chat('[["work",20000]]')
+    await seen(Kind.reasoningStart)
+    const steps = [
+      [
+        'elsewhere',
+        'sub-agent',
+        [
+          ['ask', question],
+          ['progress', { toolCallId: 'c1', status: 'completed' }],
+        ],
+      ],
+      ['text', 'Done.'],
+    ]
+    const asked = ana.ask(JSON.stringify(steps), { to: ['coder'] })
+    const { id, context } = await seen(Kind.mcpProposal)
+    await ana.proposals.approve(id)
+    expect((await asked).text).toBe('Done.')
+    expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'selected', optionId: 'yes' } })
+    const start = log.find((each) => each.kind === Kind.reasoningStart && context?.endsWith(`/${each.id}`))
+    expect(start?.payload).toMatchObject({ message: expect.stringContaining('A sub-agent asks') })
+    expect(listCalls(log)).toMatchObject([{ by: 'ana' }])
+    await other
+  })
+
+  test('is given no permission where several private prompts run; the runs and the operator are told, but not of what', async () => {
+    const { space, ana, seen, notes, lines, log } = await startCoder({
+      capabilities: [...usual, own],
+      participants: { bob: ['*'] },
+    })
+    const bob = await space.join('bob')
+    await bob.chat('[["work",20000]]', { to: ['coder'] })
     await seen(Kind.reasoningStart)
     const asked = ana.ask(
       JSON.stringify([
         ['elsewhere', 'sub-agent', [['ask', question]]],
         ['text', 'Then not.'],
       ]),
-      {
-        to: ['coder'],
-      },
+      { to: ['coder'] },
     )
     expect((await asked).text).toBe('Then not.')
     expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'cancelled' } })
-    await seen(Kind.reasoningThought, ({ payload }) => Object(payload).phase === 'error')
+    const errors = log.filter(({ payload }) => Object(payload).phase === 'error')
+    expect(errors.length).toBeGreaterThan(0)
+    expect(JSON.stringify(errors)).not.toContain('ls')
     expect(lines.join('\n')).toContain('sub-agent')
-    other.catch(() => {})
+  })
+
+  test.each<[how: string, first: readonly unknown[][], meta: object]>([
+    ['its messages name the session', [], { _meta: { agent: { parentID: 's1' } } }],
+    ['the session names it', [['update', { sessionUpdate: 'subagent_update', sessionId: 'sub-agent' }]], {}],
+  ])('works for the prompt of the session that is known, where %s', async (_, first, meta) => {
+    const { ana, log, seen } = await startCoder({ capabilities: [...usual, own] })
+    const call = { ...question, ...meta }
+    const steps = [
+      ...first,
+      [
+        'elsewhere',
+        'sub-agent',
+        [
+          ['ask', call],
+          ['progress', { toolCallId: 'c1', status: 'completed' }],
+        ],
+      ],
+      ['text', 'Done.'],
+    ]
+    await ana.chat('[["work",20000]]', { to: ['coder'] })
+    await seen(Kind.reasoningStart)
+    // The session of the space is the first one.
+    const { text } = await ana.ask(JSON.stringify(steps))
+    expect(text).toBe('Done.')
+    const run = log.find(({ kind, to }) => kind === Kind.reasoningStart && to === undefined)
+    const [request] = log.filter(({ kind, to }) => kind === Kind.mcpRequest && to?.includes('coder'))
+    expect(request?.context).toBe(run?.id)
   })
 })

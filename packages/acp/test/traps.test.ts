@@ -72,21 +72,6 @@ describe('what coding agents do', () => {
     expect(await seen(Kind.reasoningThought)).toMatchObject({ payload: { phase: 'error' } })
   })
 
-  test('what comes after the answer is a late thought, and what nobody knows is ignored', async () => {
-    const { ask, seen } = await startCoder()
-    await ask(
-      ['update', { sessionUpdate: 'something_new', value: 1 }],
-      ['later', 1000, 'One more thing.'],
-      ['text', 'Done.'],
-    )
-    const { seq } = await seen(Kind.reasoningConclusion)
-    const late = await seen(
-      Kind.reasoningThought,
-      ({ payload }) => Object(payload).message === 'One more thing.',
-    )
-    expect(late.seq).toBeGreaterThan(seq ?? 0)
-  })
-
   test('junk on stdout is told once and skipped; unknown requests are refused', async () => {
     const { ask, lines } = await startCoder()
     expect(await ask(['junk', 'Loading…'], ['junk', '{"a":1}'], ['request', 'fs/read_text_file'])).toBe(

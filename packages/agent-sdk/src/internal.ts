@@ -7,6 +7,7 @@
 
 export { dialWs } from './adapters/ws.js'
 export { Answers, Patience } from './agent/answers.js'
+export { audienceOf } from './agent/delegation.js'
 export type { LiveText } from './agent/deltas.js'
 export { quoteFurtherLines } from './agent/frame-message.js'
 export { respond } from './agent/respond.js'

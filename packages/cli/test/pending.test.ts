@@ -43,6 +43,16 @@ test('what is asked for is a change, a few arguments, or JSON; secrets are maske
   expect(onlooker.card('e2')).toEqual(['    order     4711', '    password  [redacted]'])
 })
 
+test('a change beside other arguments is shown as a change, above all that is asked for', async () => {
+  const pending = await waiting()
+  const diffs = [{ path: 'a.txt', oldText: 'one', newText: 'two' }]
+  const proposal = proposes(1, 'edit', { filepath: 'a.txt', diffs })
+  pending.onEnvelope(proposal)
+  const card = pending.card(proposal.id)
+  expect(card.slice(0, 4)).toEqual(['    edit a.txt, 1 line', '     a.txt', '    -one', '    +two'])
+  expect(card.join('\n')).toContain('"filepath": "a.txt"')
+})
+
 test('y and n are for the one that waits longest, once all of it was shown, to who may decide it', async () => {
   const pending = await waiting()
   for (const id of [1, 2]) pending.onEnvelope(proposes(id, 'refund', { order: id }))

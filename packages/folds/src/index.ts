@@ -43,6 +43,7 @@ export {
   proposerEndedText,
 } from './mcp/program-ended.js'
 export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
+export { shortenArguments } from './mcp/short-arguments.js'
 export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './redact.js'

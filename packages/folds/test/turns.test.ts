@@ -50,6 +50,18 @@ describe('a turn', () => {
     )
   })
 
+  test('is answered by the first answer, whatever its agent adds', () => {
+    const [more, other] = ['One more thing.', 'The end.'].map((text, at) => ({
+      ...answer,
+      id: `more${at}`,
+      payload: { message: text },
+    }))
+    const { records } = foldTurns([...whole, ...(more ? [more] : []), ...(other ? [other] : [])])
+    const turns = records.filter(({ agent }) => agent === 'agent')
+    expect(turns).toHaveLength(1)
+    expect(turns[0]).toMatchObject({ state: 'completed', answer: { text: 'The latest updates include...' } })
+  })
+
   test('without tools has no reasoning', () => {
     expect(foldTurn([question, opening, thought('agent', 'Easy', inRun), answer])).toMatchObject({
       state: 'completed',

@@ -189,6 +189,24 @@ describe('what coding agents change', () => {
     })
   })
 
+  test('is a deletion where there is no file any more', () => {
+    const gone = { path: 'a.txt', oldText: 'one\n', newText: '', deleted: true }
+    const params = (...diffs: object[]) => ({ name: 'edit', arguments: { diffs } })
+    expect(describeChange({ method: 'tools/call', params: params(gone) })).toEqual({
+      sentence: 'delete a.txt, 1 line',
+      lines: [
+        { sign: '@', text: 'a.txt (deleted)' },
+        { sign: '-', text: 'one' },
+      ],
+      isAll: true,
+    })
+    expect(describeChange({ method: 'tools/call', params: params(gone, ...diffs) })?.sentence).toBe(
+      'edit 3 files, 2 lines',
+    )
+    const kept = { ...gone, newText: 'two' }
+    expect(describeChange({ method: 'tools/call', params: params(kept) })).toBeUndefined()
+  })
+
   test('is shown in the result', () => {
     const result = {
       content: [{ type: 'text', text: 'Edited.' }],

@@ -44,6 +44,17 @@ test.for([
   expect(summarize(payload).needed).toContain('exact')
 })
 
+test('the kind of a call says nothing that is to be seen', () => {
+  const edit = { name: 'edit', arguments: { diffs: [{ path: 'a', oldText: 'b', newText: 'c' }] } }
+  const needed = (params: object) => summarize({ method: 'tools/call', params }).needed
+  expect(needed({ ...edit, _meta: { kind: 'edit' } })).toEqual(['change'])
+  expect(needed({ name: 'bash', arguments: { command: 'npm test' }, _meta: { kind: 'execute' } })).toEqual([
+    'settings',
+  ])
+  for (const _meta of [{ kind: 'rm -rf' }, { kind: 'edit', as: 'root' }, { as: 'root' }, 'edit', {}])
+    expect(needed({ ...edit, _meta })).toContain('exact')
+})
+
 test('a card that is cut is not whole until all of it is asked for', () => {
   const payload = call('run', { comment: { text: '-'.repeat(16_000) } })
   const exact = { method: payload.method, params: payload.params }

@@ -1,5 +1,6 @@
 import type { ContentBlock, PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import { defaultGuard, guarded, isObject, printable } from '@meup/folds'
+import { nameOf, quoteFile } from '../content-blocks.js'
 
 /** What a prompt says, as one text: files that the client has read follow it, others are named by their links. */
 export function readPrompt(blocks: readonly ContentBlock[]): string {
@@ -16,13 +17,8 @@ function describeBlock(block: ContentBlock): string {
 
 function quoteResource(block: ContentBlock): string[] {
   if (block.type !== 'resource' || !('text' in block.resource)) return []
-  const { uri, text } = block.resource
-  const runs = text.match(/`+/g) ?? []
-  const fence = '`'.repeat(Math.max(2, ...runs.map(({ length }) => length)) + 1)
-  return [`${nameOf(uri)}:\n${fence}\n${text.trimEnd()}\n${fence}`]
+  return [quoteFile(block.resource.uri, block.resource.text)]
 }
-
-const nameOf = (uri: string): string => uri.split('/').at(-1) || uri
 
 export type Chunk = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk'
 

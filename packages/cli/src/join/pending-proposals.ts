@@ -225,9 +225,14 @@ interface ExactLines {
 
 function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   const { change, settings, isAll } = summarize({ ...payload })
+  const { sentence: what, lines = [] } = change ?? { sentence: '' }
+  const changed = lines.map(({ sign, text }) => `${sign === '@' ? ' ' : sign}${text}`)
   if (!isAll) {
     const { text, isWhole } = exactText(call)
-    return { lines: text.split('\n'), isExact: isWhole }
+    return {
+      lines: [...(change === undefined ? [] : [what, ...changed]), ...text.split('\n')],
+      isExact: isWhole,
+    }
   }
   const terms = formatTerms(call)
   if (settings !== undefined) {
@@ -237,8 +242,6 @@ function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
       isExact: true,
     }
   }
-  const { sentence: what, lines = [] } = change ?? { sentence: '' }
-  const changed = lines.map(({ sign, text }) => `${sign === '@' ? ' ' : sign}${text}`)
   return { lines: [what, ...changed, ...terms], isExact: true }
 }
 

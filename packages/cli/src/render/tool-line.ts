@@ -9,6 +9,7 @@ import {
   readResult,
   redact,
   type Style,
+  shortenArguments,
   shownToolName,
 } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
@@ -52,9 +53,8 @@ function formatArguments(value: unknown): string {
     typeof each === 'string' ? each : (getNumberText(value, name) ?? String(stringifyExact(each)))
   const [only] = members
   const isOne = members.length === 1 && only !== undefined && typeof only[1] === 'string'
-  const shown = isOne
-    ? String(only[1])
-    : members.map(([name, each]) => `${name}=${text(name, each)}`).join(' ')
+  const listed = (): string => members.map(([name, each]) => `${name}=${text(name, each)}`).join(' ')
+  const shown = shortenArguments(value) ?? (isOne ? String(only[1]) : listed())
   const line = brief(onOneLine(shown), maxArgumentChars)
   // Nothing in it passes for a reason or an outcome.
   return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line

@@ -235,6 +235,20 @@ export function describeChange(payload: Fields): Change | undefined {
   return changes.get(payload)
 }
 
+/** Kinds of calls, as coding agents name them beside what is called. */
+const callKinds: ReadonlySet<unknown> = new Set(
+  'read edit delete move search execute think fetch switch_mode other'.split(' '),
+)
+
+/** Whether nothing of this is to be seen: a call has no more than its kind beside its name and its arguments. */
+function saysNothing({ _meta, ...others }: Fields): boolean {
+  if (Object.keys(others).length > 0) return false
+  return (
+    _meta === undefined ||
+    (isObject(_meta) && Object.keys(_meta).join() === 'kind' && callKinds.has(_meta.kind))
+  )
+}
+
 function readChange({ params }: Fields): Change | undefined {
   if (!isObject(params)) return undefined
   const { name: tool, arguments: args, ...others } = params
@@ -244,8 +258,9 @@ function readChange({ params }: Fields): Change | undefined {
     const files = args.diffs as readonly Fields[]
     const [file, ...more] = files.map(({ path }) => nameText(String(path)))
     const name = more.length === 0 ? (file ?? '') : countText(files.length, 'file')
-    const { sentence, lines } = describeLines(verbOf(tool), name, whole, [])
-    const hasOnly = Object.keys(others).length === 0 && Object.keys(args).length === 1
+    const verb = files.every(isDeletion) ? 'delete' : verbOf(tool)
+    const { sentence, lines } = describeLines(verb, name, whole, [])
+    const hasOnly = saysNothing(others) && Object.keys(args).length === 1
     const arePlain = files.every((each) => Object.keys(each).every((field) => diffFields.has(field)))
     return { sentence, lines, isAll: hasOnly && arePlain && !isElided(lines) && !hasUnseen(args) }
   }
@@ -256,7 +271,7 @@ function readChange({ params }: Fields): Change | undefined {
   if (found === undefined) return undefined
   const shown: ReadonlySet<string> = new Set([path[0], ...found.fields])
   const isAll =
-    Object.keys(others).length === 0 &&
+    saysNothing(others) &&
     Object.keys(args).every((name) => shown.has(name)) &&
     [tool, path[1], fields.target?.[1] ?? ''].every((text) => nameText(text) === text) &&
     !isElided(found.lines) &&
@@ -274,7 +289,7 @@ export type Settings = readonly (readonly [name: string, text: string])[]
 export function readSettings({ params }: Fields): Settings | undefined {
   if (!isObject(params)) return undefined
   const { name, arguments: args, ...others } = params
-  if (typeof name !== 'string' || !isObject(args) || Object.keys(others).length > 0) return undefined
+  if (typeof name !== 'string' || !isObject(args) || !saysNothing(others)) return undefined
   const settings = Object.entries(args)
   const isPlain = settings.every(([name, value]) => isPlainName(name) && isPlainValue(value))
   if (!isPlain || settings.length === 0 || settings.length > maxSettings) return undefined
@@ -324,17 +339,22 @@ function findChange(
   return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
 }
 
-const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText'])
+const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', 'deleted'])
+
+/** Whether there is no file any more. */
+const isDeletion = ({ deleted, newText }: Fields): boolean => deleted === true && newText === ''
 
 /** Files as they were and as they are, each below its path; `undefined`: these are no such diffs. */
 function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
   const compare = createComparison()
   const files = diffs.map((diff): DiffLine[] | undefined => {
-    const { path, oldText = '', newText } = isObject(diff) ? diff : {}
+    const { path, oldText = '', newText, deleted } = isObject(diff) ? diff : {}
+    if (deleted !== undefined && !isDeletion({ deleted, newText })) return undefined
     if (typeof path !== 'string' || typeof oldText !== 'string' || typeof newText !== 'string')
       return undefined
-    return [{ sign: '@', text: printable(path) }, ...compare(oldText, newText)]
+    const head = deleted === undefined ? printable(path) : `${printable(path)} (deleted)`
+    return [{ sign: '@', text: head }, ...compare(oldText, newText)]
   })
   return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }

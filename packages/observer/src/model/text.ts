@@ -11,6 +11,7 @@ import {
   payloadText,
   printable,
   redact,
+  shortenArguments,
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
@@ -63,6 +64,8 @@ export function parametersText({ payload }: Envelope): string {
   if (isElicitation(payload) && isObject(params))
     return onOneLine(cut(String(params.message), maxParametersChars))
   const { value } = redact(getParameters(payload), noRedaction)
+  const short = shortenArguments(value)
+  if (short !== undefined) return onOneLine(cut(short, maxParametersChars))
   const text = inlineJson(value, maxParametersChars)
   return text === '{}' ? '' : onOneLine(text)
 }

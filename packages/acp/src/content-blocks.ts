@@ -1,0 +1,141 @@
+import { cut, isObject, onOneLine } from '@meup/folds'
+
+/** What a message or a result consists of, as MCP has it. */
+export type Block =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | {
+      readonly type: 'resource_link'
+      readonly uri: string
+      readonly name: string
+      readonly mimeType?: string
+    }
+  | { readonly type: 'resource'; readonly resource: Resource }
+
+interface Resource {
+  readonly uri: string
+  readonly mimeType?: string
+  readonly text?: string
+  /** Base64. */
+  readonly blob?: string
+}
+
+/** Characters of a name that is shown. */
+const maxNameChars = 200
+
+/** Reads a block, several, or a text itself; `undefined`: none of it can be read. `onSkipped`: called with each that cannot. */
+export function readBlocks(
+  content: unknown,
+  onSkipped: (index: number, value: unknown) => void = () => {},
+): readonly Block[] | undefined {
+  if (!Array.isArray(content)) {
+    const block = readBlock(content)
+    return block && [block]
+  }
+  const blocks = content.map((each: unknown, index) => {
+    const block = readBlock(each)
+    if (block === undefined) onSkipped(index, each)
+    return block
+  })
+  const readable = blocks.filter((block) => block !== undefined)
+  return readable.length === 0 && content.length > 0 ? undefined : readable
+}
+
+export function readBlock(block: unknown): Block | undefined {
+  if (typeof block === 'string') return { type: 'text', text: block }
+  if (!isObject(block)) return undefined
+  const { type, text, data, mimeType, uri, name, title, resource, source } = block
+  if (typeof text === 'string') return { type: 'text', text }
+  if (type === 'image' || type === 'audio') {
+    // Some agents hand on what their model reads.
+    const own = isObject(source) ? { data: source.data, mimeType: source.media_type } : { data, mimeType }
+    return typeof own.data === 'string'
+      ? { type, data: own.data, mimeType: toText(own.mimeType) ?? `${type}/*` }
+      : undefined
+  }
+  if (type === 'resource_link' && typeof uri === 'string') {
+    const called = [title, name].find((each) => typeof each === 'string' && each !== '')
+    return { type, uri, name: toText(called) ?? nameOf(uri), ...withMimeType(mimeType) }
+  }
+  return type === 'resource' && isObject(resource) ? readResource(resource) : undefined
+}
+
+function readResource(resource: Readonly<Record<string, unknown>>): Block | undefined {
+  const { uri, text, blob, mimeType } = resource
+  const about = { uri: toText(uri) ?? '', ...withMimeType(mimeType) }
+  if (typeof text === 'string') return { type: 'resource', resource: { ...about, text } }
+  return typeof blob === 'string' ? { type: 'resource', resource: { ...about, blob } } : undefined
+}
+
+/** Characters that are kept of a block. */
+export function countChars(block: Block): number {
+  switch (block.type) {
+    case 'text':
+      return block.text.length
+    case 'resource_link':
+      return block.uri.length + block.name.length
+    case 'resource':
+      return block.resource.uri.length + (block.resource.text ?? block.resource.blob ?? '').length
+    default:
+      return block.data.length
+  }
+}
+
+/** A block in a text of Markdown: a picture is a line that says what is not there. */
+export function toMarkdown(block: Block): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'resource_link':
+      return linkTo(block.name, block.uri)
+    case 'resource': {
+      const { uri, text } = block.resource
+      return text === undefined ? `\n${describeMedia(block)}\n` : `\n${quoteFile(uri, text)}\n`
+    }
+    default:
+      return `\n${describeMedia(block)}\n`
+  }
+}
+
+/** `[image: image/png, 123 KB]`, for what is not text. */
+export function describeMedia(block: Block, why?: string): string {
+  const [type, mimeType, data] =
+    block.type === 'resource'
+      ? ['file', block.resource.mimeType, block.resource.blob ?? block.resource.text ?? '']
+      : block.type === 'image' || block.type === 'audio'
+        ? [block.type, block.mimeType, block.data]
+        : ['text', undefined, '']
+  const facts = [mimeType && cut(onOneLine(mimeType), maxNameChars), formatSize(data), why]
+  return `[${type}: ${facts.filter(Boolean).join(', ')}]`
+}
+
+/** The size of what is given as base64. */
+function formatSize(base64: string): string {
+  const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** A link of Markdown, which ends where it is to end. */
+function linkTo(name: string, uri: string): string {
+  const shown = cut(onOneLine(name), maxNameChars).replace(/[[\]\\]/g, '\\$&')
+  const target = uri
+    .replace(/[\s<>]/g, encodeURIComponent)
+    .replaceAll('(', '%28')
+    .replaceAll(')', '%29')
+  return `[${shown}](${target})`
+}
+
+/** The text of a file, below its name. */
+export function quoteFile(uri: string, text: string): string {
+  const runs = text.match(/`+/g) ?? []
+  const fence = '`'.repeat(Math.max(2, ...runs.map(({ length }) => length)) + 1)
+  return `${nameOf(uri)}:\n${fence}\n${text.trimEnd()}\n${fence}`
+}
+
+export const nameOf = (uri: string): string => uri.split('/').at(-1) || uri
+
+const toText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const withMimeType = (mimeType: unknown): { readonly mimeType?: string } =>
+  typeof mimeType === 'string' ? { mimeType } : {}

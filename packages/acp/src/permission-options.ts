@@ -1,0 +1,26 @@
+import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type { Option } from './agent-updates.js'
+
+export const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
+
+/** Ways to allow a call once, each by a name of its own. */
+export function toChoices(options: readonly Option[]): readonly Option[] {
+  const once = options.filter(({ kind, id }, index) => {
+    return kind === 'allow_once' && options.findIndex((each) => each.id === id) === index
+  })
+  const isUnique = ({ name }: Option): boolean => once.filter((each) => each.name === name).length === 1
+  return once.map((option) =>
+    isUnique(option) ? option : { ...option, name: `${option.name} (${option.id})` },
+  )
+}
+
+/** The way to reject a call: of several the one that the rejection names, since each may have the agent do something else. */
+export function findRejection(options: readonly Option[], message = ''): Option | undefined {
+  const ways = options.filter(({ kind }) => kind === 'reject_once')
+  const named = ways.find(({ name }) => name.toLowerCase() === message.trim().toLowerCase())
+  return named ?? (ways.length === 1 ? ways[0] : undefined)
+}
+
+export const select = (optionId: string): RequestPermissionResponse => ({
+  outcome: { outcome: 'selected', optionId },
+})
