@@ -72,6 +72,21 @@ test('one that does not answer is waited for once, however often it comes anew',
   expect(asked.filter((id) => id === 'eve')).toHaveLength(31)
 })
 
+test('one that leaves while it is asked, and comes again, is asked once a second', async () => {
+  const asked: number[] = []
+  const ask = () => {
+    asked.push(performance.now())
+    return Promise.reject(new ConnectionError('participant_away', 'eve has left'))
+  }
+  const answers = new Answers({ ask, none: 0, onError: () => {} })
+  for (let times = 0; times < 100; times++) {
+    answers.expire('eve')
+    expect(await answers.read(['eve'], new Patience(askMs))).toEqual([0])
+    await vi.advanceTimersByTimeAsync(50)
+  }
+  expect(asked.length).toBe(5)
+})
+
 test('one that did not answer is asked again when it sends something, ever more rarely', async () => {
   const delays: Record<string, number> = { eve: Number.POSITIVE_INFINITY }
   const { answers, asked, late, read } = participants(delays)

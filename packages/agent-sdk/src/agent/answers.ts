@@ -83,9 +83,11 @@ export class Answers<Value> {
   /** What to wait for, if there is anything. */
   #refresh(id: string): Promise<void> | undefined {
     const known = this.#known.get(id) ?? this.#add(id)
-    if (known.isStale) this.#begin(id, known)
-    const { pending, hasAnswered, askedAt, backoffUntil } = known
     const now = performance.now()
+    // One that leaves when it is asked, and comes again, is asked once a second.
+    if (known.isStale && (known.silences === 0 || now >= known.askedAt + minIntervalMs))
+      this.#begin(id, known)
+    const { pending, hasAnswered, askedAt, backoffUntil } = known
     if (now < backoffUntil) return undefined
     return pending && hasAnswered
       ? new Patience(refreshMs + Math.max(0, askedAt - now)).wait([pending])

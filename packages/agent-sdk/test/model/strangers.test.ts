@@ -191,10 +191,12 @@ test('a participant that never lists its tools, and comes again and again, is wa
   await bot.whenPresent(['eve'])
   const begin = performance.now()
   for (let turn = 0; turn < 5; turn++) await ana.ask('Go', { to: ['bot'] })
-  expect(performance.now() - begin).toBeLessThan(12_000)
+  const ms = performance.now() - begin
+  expect(ms).toBeLessThan(12_000)
   const asked = heard.all.filter(
     ({ kind, to, payload }) =>
       kind === Kind.mcpRequest && to?.includes('eve') && !payload.method.startsWith('notifications/'),
   )
-  expect(asked.length).toBeLessThanOrEqual(2)
+  // Once as the agent begins, and then once a second.
+  expect(asked.length).toBeLessThanOrEqual(2 + ms / 1000)
 })
