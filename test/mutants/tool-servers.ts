@@ -15,7 +15,7 @@ export const toolServers: readonly Mutant[] = [
   {
     package: mcpBridge,
     function: 'readResponse',
-    replace: "hasNothing && jsonrpc !== '2.0'",
+    replace: "jsonrpc !== '2.0' && (hasNothing || isLogLine(value))",
     by: 'false',
     tests: ['packages/mcp-bridge/test/read-message.test.ts'],
   },

@@ -111,8 +111,10 @@ const shown: Record<keyof typeof serverHabits, () => Promise<void>> = {
     const client = await openClient(url, 'legacy')
     const { tools } = await client.listTools()
     const [a, b] = ['a', 'b'].map((name) => tools.find((tool) => tool.name === `library__${name}`))
-    expect(a).toEqual({ name: 'library__a', inputSchema: { type: 'object' } })
+    const execution = { taskSupport: 'optional' }
+    expect(a).toEqual({ name: 'library__a', inputSchema: { type: 'object' }, execution })
     expect(b).toEqual({
+      execution,
       ...{ name: 'library__b', title: 'B', annotations: { readOnlyHint: true } },
       inputSchema: {
         type: 'object',

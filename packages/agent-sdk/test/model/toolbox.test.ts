@@ -150,7 +150,10 @@ test.for([
   ['one of each name', Array.from({ length: 5000 }, () => ({ name: 'x' })), 1, 0],
   [
     '256 KiB of them',
-    Array.from({ length: 9 }, (_, n) => ({ name: `x${n}`, description: 'x'.repeat(60_000) })),
+    Array.from({ length: 9 }, (_, n) => ({
+      name: `x${n}`,
+      inputSchema: { type: 'object', properties: { x: { enum: ['x'.repeat(60_000)] } } },
+    })),
     4,
     1,
   ],
