@@ -73,6 +73,12 @@ test('every tool of the official "everything" server is called through a space, 
     const given = { ...argumentsOf[name] }
     const expected = await client.callTool({ name, arguments: given })
     const found = await desktop.call(`everything__${name}`, given)
+    if (name === 'simulate-research-query') {
+      // It runs as a task alone: a client without tasks is refused, and the space waits for the task.
+      expect([expected.isError, found.isError]).toEqual([true, undefined])
+      expect(found.content[0]?.text).toContain('# Research Report: spaces')
+      continue
+    }
     expect(found.isError).toBe(expected.isError)
     if (name === 'get-env') {
       // It is started with less in its environment.

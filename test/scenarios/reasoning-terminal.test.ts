@@ -32,7 +32,7 @@ verifies(
 bot  ● memory_search query=recent project updates limit=5 — searched memory for 'recent project
 bot    updates' ✓ 3 documents found
 bot    ▸ Found 3 documents
-bot  ● shell git log --oneline -10 — ran git log to check recent commits ✓ 142 B
+bot  ● shell $ git log --oneline -10 — ran git log to check recent commits ✓ 142 B
 bot    ▸ ${'x'.repeat(79)}…
 bot ∎ done
 ${wireframe(1)}`)
@@ -51,7 +51,7 @@ verifies(
     await ben.ask('what time is it?')
     await ana.sees('→ success')
     const shown = markup(ana.coloured())
-    expect(shown).toMatch(/bot⟨⟩ {2}⟨2;90⟩● ⟨36⟩shell⟨2;90⟩ date — .* ✓ 142 B\n/)
+    expect(shown).toMatch(/bot⟨⟩ {2}⟨2;90⟩● ⟨36⟩shell⟨2;90⟩ \$ date — .* ✓ 142 B\n/)
     expect(shown, 'the block names nobody').toContain(`bot⟨⟩: It is late.
 
 ⟨2;90⟩  ┄ Reasoning (turn 1)

@@ -18,6 +18,8 @@ export interface ExactText {
   readonly text: string
   /** Whether it is all that is approved. Otherwise the proposal may be rejected here, and not approved. */
   readonly isWhole: boolean
+  /** UTF-16 units of all of it, as JSON without blanks. */
+  readonly chars: number
 }
 
 /**
@@ -33,9 +35,14 @@ export function exactText(call: ProposedCall, maxChars = Number.POSITIVE_INFINIT
     ...(usesLeft > 1 && { uses: usesLeft }),
     ...(typeof expiresAt === 'string' && { expiresAt }),
   }
-  const text = indentJson(stringifyExact({ ...terms, params } as object), maxChars)
-  if (text.length <= maxChars) return { text, isWhole: isExactlyParsed(params) }
-  return { text: head(text, maxChars), isWhole: false }
+  const json = stringifyExact({ ...terms, params } as object)
+  const text = indentJson(json, maxChars)
+  const isCut = text.length > maxChars
+  return {
+    text: isCut ? head(text, maxChars) : text,
+    isWhole: !isCut && isExactlyParsed(params),
+    chars: json.length,
+  }
 }
 
 /** Characters of the reason and of the name of the tool that stand beside an exact text. */

@@ -46,6 +46,8 @@ export function summarize(payload: Readonly<Record<string, unknown>>): ProposalS
 export interface CardContent extends ProposalSummary {
   /** What is sent, as JSON with all that would not be seen spelled out. */
   readonly exact: string
+  /** UTF-16 units of all that is sent. */
+  readonly chars: number
   /** Whether change and JSON are as long as they are: what is cut cannot be approved. */
   readonly isWhole: boolean
   /** Whether a part is cut until its reader asks for all of it. */
@@ -60,9 +62,9 @@ export function describeCard(
 ): CardContent {
   const summary = summarize(payload)
   const { change, isAll } = summary
-  const { text, isWhole: fits } = exactText(call, showsAll ? Number.POSITIVE_INFINITY : maxExactChars)
+  const { text: exact, isWhole: fits, chars } = exactText(call, showsAll ? undefined : maxExactChars)
   const changeFits = showsAll || change === undefined || fitsCard(change)
-  return { ...summary, exact: text, isWhole: (fits || isAll) && changeFits, isCut: !fits || !changeFits }
+  return { ...summary, exact, chars, isWhole: (fits || isAll) && changeFits, isCut: !fits || !changeFits }
 }
 
 /** Proposals whose parts are remembered. */

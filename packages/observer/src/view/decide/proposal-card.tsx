@@ -138,7 +138,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       )}
       {card.isCut && !isWhole && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all of it: {sizeText(exact.length)}
+          Show all of it: {sizeText(card.chars)}
           {change !== undefined && `, ${countText(change.lines.length, 'line')}`}
         </button>
       )}
