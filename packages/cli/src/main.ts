@@ -12,6 +12,7 @@ import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addOpen } from './commands/open.js'
 import {
+  addAdd,
   addBackup,
   addDoctor,
   addInit,
@@ -48,6 +49,7 @@ const program = new Command('meup')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'meup: ')) })
 
 addInit(program)
+addAdd(program)
 addRunCommands(program)
 addRestart(program)
 addJoin(program)
