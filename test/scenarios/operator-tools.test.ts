@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
 
 const within = { timeout: 40_000, interval: 25 }
 const config = `
@@ -178,40 +178,6 @@ test('completion is a script that bash takes, and offers what there is', async (
   const typed = `COMP_WORDS=(meup token r); COMP_CWORD=2; _meup; echo "\${COMPREPLY[@]}"`
   expect(await bash(`source ./meup.bash; ${typed}`, cwd)).toMatchObject({ stdout: 'rotate revoke\n' })
   expect((await meup(['completion', 'tcsh'], { cwd })).code).toBe(2)
-})
-
-test('a reader that has seen enough ends watch quietly', async () => {
-  const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
-  const ana = await connect({ as: 'ana', directory: cwd })
-  onTestFinished(() => ana.close())
-  const watching = bash(`${commandLine('watch --json --from 1')} | head -1; exit \${PIPESTATUS[0]}`, cwd)
-  let over = false
-  void watching.then(() => {
-    over = true
-  })
-  // Only a further line tells it that nobody reads any more.
-  await vi.waitFor(async () => {
-    await ana.chat('anybody?')
-    expect(over).toBe(true)
-  }, within)
-  const { code, stdout, stderr } = await watching
-  expect([code, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toMatchObject({ seq: 1, kind: 'system.space' })
-})
-
-test('a gateway goes on when nobody reads any more what it says', async () => {
-  const cwd = temporaryFolder({ 'space.yaml': config })
-  const gateway = spawnMeup(['gateway'], cwd)
-  await vi.waitFor(() => expect(gateway.said.stderr).toContain('listening'), within)
-  gateway.process.stderr.destroy()
-  gateway.process.kill('SIGHUP') // It answers that nothing has changed.
-  const ana = await connect({ as: 'ana', directory: cwd })
-  await ana.chat('still there?')
-  await ana.close()
-  gateway.process.kill('SIGTERM')
-  expect(await gateway.ended).toBe(0)
-  expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
 })
 
 test.runIf(existsSync('/usr/bin/script'))('up ends with the terminal that it was started in', async () => {

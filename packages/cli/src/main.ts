@@ -12,6 +12,7 @@ import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addOpen } from './commands/open.js'
 import {
+  addAdd,
   addBackup,
   addDoctor,
   addInit,
@@ -29,6 +30,7 @@ import { addSend } from './commands/send.js'
 import { addTranscript } from './commands/transcript.js'
 import { addJoin, addWatch } from './commands/watch.js'
 import { exitCodes } from './failure/exit-codes.js'
+import { endWithReader } from './lib/closed-output.js'
 import { reportError, UsageError } from './lib/exit.js'
 
 function changeDirectory(folder: string | undefined): void {
@@ -47,6 +49,7 @@ const program = new Command('meup')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'meup: ')) })
 
 addInit(program)
+addAdd(program)
 addRunCommands(program)
 addRestart(program)
 addJoin(program)
@@ -83,12 +86,7 @@ function helpWithErrors(command: Command, path: string): void {
     command.addOption(new Option('--verbose', 'with the stack of an error').hideHelp())
 }
 
-// A reader that closes the pipe, such as `head`, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
-})
-// A gateway keeps running when its stderr is closed, and shuts down in order when its terminal is.
-process.stderr.on('error', () => {})
+endWithReader()
 
 try {
   await program.parseAsync()

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -258,6 +258,30 @@ describe('several files', () => {
   })
 })
 
+describe('two servers of one name in a file', () => {
+  test('the last one counts, as in the program of the file, and that is said', () => {
+    const { participants, notices } = read({
+      'mcp.json': `{"mcpServers":{\n"a":{"command":"x"},\n"b":{"command":"y"},\n"a":{"command":"z"}}}`,
+    })
+    expect(participants).toEqual({ a: { kind: 'mcp', command: 'z' }, b: { kind: 'mcp', command: 'y' } })
+    expect(notices).toEqual([expect.stringMatching(/mcp\.json:4:1 a is there twice; the last one is taken$/)])
+  })
+
+  test('a mistake in it has the place of the last one', () => {
+    const file = `{"mcpServers":{\n"a":{"command":"x"},\n"a":{"command":7},\n"b":{"command":"y"}}}`
+    expect(read({ 'mcp.json': file }).notices).toContainEqual(
+      expect.stringMatching(/mcp\.json:3:6 a is left out: command must be text$/),
+    )
+  })
+
+  test('TOML does not allow it', () => {
+    const table = '[mcp_servers.a]\ncommand = "x"\n'
+    expect(() => read({ 'config.toml': table + table })).toThrow(
+      /config\.toml:3:\d+ is neither JSON nor TOML/,
+    )
+  })
+})
+
 describe('what other programs write otherwise', () => {
   const usual = (server: object) => read({ 'mcp.json': JSON.stringify({ mcpServers: { a: server } }) })
 
@@ -279,7 +303,7 @@ describe('what other programs write otherwise', () => {
       { type: 'sse', url: 'https://a.example/sse' },
       /mcp\.json:1:21 a is left out: it speaks HTTP with SSE, and only/,
     ],
-    [{ url: 'https://a.example/sse/?k=1' }, /HTTP with SSE/],
+    [{ url: 'https://a.example/sse/?k=1' }, /HTTP with SSE.* ends in \/mcp, then: meup add <name> <url>/],
     [{ transport: 'sse', url: 'https://a.example/mcp' }, /HTTP with SSE/],
     [{ type: 'ws', url: 'wss://a.example' }, /its type is ws/],
     [{ url: 'wss://a.example' }, /mcp\.json:1:21 a is left out: url must be an address/],
@@ -330,10 +354,42 @@ test.for<[name: string, content: string | Buffer, reason: RegExp]>([
   expect(act).toThrow(reason)
 })
 
-test('a folder and a missing file are refused', () => {
-  const folder = folderWith()
-  mkdirSync(join(folder, 'sub'))
-  const options = { taken: [], directory: '/srv' }
-  expect(() => importServers([join(folder, 'sub')], options)).toThrow(/is a folder; name the file in it/)
-  expect(() => importServers([join(folder, 'no.json')], options)).toThrow(/there is no .*no\.json/)
+describe('a path that cannot be read is refused with one sentence', () => {
+  const refusalOf = (path: string) => {
+    const act = () => importServers([path], { taken: [], directory: '/srv' })
+    expect(act).toThrow(UsageError)
+    return expect(act)
+  }
+
+  test('a folder', () => {
+    const folder = folderWith()
+    mkdirSync(join(folder, 'sub'))
+    refusalOf(join(folder, 'sub')).toThrow(/is a folder; name the file in it/)
+  })
+
+  test('no file, a path below a file, and a link to nothing', () => {
+    const folder = folderWith({ 'mcp.json': one })
+    symlinkSync('gone.json', join(folder, 'link.json'))
+    for (const name of ['no.json', 'mcp.json/mcp.json', 'link.json'])
+      refusalOf(join(folder, name)).toThrow(/there is no .*json; check the name/)
+  })
+
+  test('a file in the home of somebody else', () => {
+    const folder = folderWith({ 'home/mcp.json': one })
+    const file = join(folder, 'home/mcp.json')
+    asSomebodyElse(folder, () => refusalOf(file).toThrow(/this user may not use .*mcp\.json; give this user/))
+  })
 })
+
+/** Runs something as a user who may not enter this folder. Root may enter all, so that it acts as `nobody`. */
+function asSomebodyElse(folder: string, act: () => void): void {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.('nobody')
+  else chmodSync(folder, 0)
+  try {
+    act()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+    else chmodSync(folder, 0o700)
+  }
+}

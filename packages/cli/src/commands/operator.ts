@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { withConnection } from '../lib/connection.js'
+import type { AddFlags } from '../operator/add.js'
 import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
 import type { InitFlags } from '../operator/init.js'
@@ -76,7 +77,7 @@ export function addInit(program: Command): void {
     .option(
       '--import <file>',
       'a file with MCP servers of another program, which become participants; may be repeated',
-      (file: string, before: readonly string[] = []) => [...before, file],
+      repeat,
     )
     .option(
       '--from <folder>',
@@ -87,6 +88,36 @@ export function addInit(program: Command): void {
     .action(async (folder: string, flags: InitFlags) =>
       (await import('../operator/init.js')).init(folder, flags),
     )
+}
+
+/** `meup add`. Loaded when it runs. */
+export function addAdd(program: Command): void {
+  const command = program
+    .command('add')
+    .description('write an MCP server into space.yaml; a meup up that runs here starts it')
+    .argument('<name>', 'its name in the space')
+    .argument('[target...]', 'its address, or -- and its command')
+    .option(
+      '--env <variable>',
+      'NAME=value for its command, or NAME for the value that is set here; may be repeated',
+      repeat,
+    )
+    .option('--header <header>', 'a header for its address, such as "X-Team: blue"; may be repeated', repeat)
+    .option('--replace', 'write a server anew that is there already; its capabilities and limits stay')
+    .option('--space <name>', 'space, where the configuration has several')
+    .addHelpText(
+      'after',
+      '\nmeup add files -- npx -y @modelcontextprotocol/server-filesystem .' +
+        '\nmeup add tools https://tools.example/mcp --header "Authorization: Bearer …"' +
+        '\nValues that look like secrets are kept in .meup/secrets, and variables stand for them.',
+    )
+  withConfig(command).action(async (name: string, words: readonly string[], _: unknown, own: Command) =>
+    (await import('../operator/add.js')).add(
+      name,
+      { words, isCommand: process.argv.includes('--') },
+      own.optsWithGlobals<AddFlags>(),
+    ),
+  )
 }
 
 /** `meup space …`. Loaded when it runs. */
@@ -198,6 +229,9 @@ export function addStats(program: Command): void {
     .option('--url <url>', 'address of another gateway')
   withConfig(stats).action(async (flags: StatsFlags) => (await import('../operator/stats.js')).stats(flags))
 }
+
+/** The values of an option that may be repeated. */
+const repeat = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 const withConfig = (command: Command): Command =>
   command.option('--config <file>', 'configuration', 'space.yaml').option('--json', 'print one JSON object')

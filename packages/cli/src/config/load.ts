@@ -30,7 +30,7 @@ export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): 
 /** Like `loadConfig`, with the positions of the settings. */
 export function readConfig(path: string, env: NodeJS.ProcessEnv = process.env): ConfigFile {
   const secrets = readSecrets(dirname(resolve(path)))
-  return parseFile(readText(path), { file: path, env: { ...secrets, ...env } })
+  return parseFile(readConfigText(path), { file: path, env: { ...secrets, ...env } })
 }
 
 /** Like `loadConfig`, from a text. */
@@ -107,7 +107,8 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_ENCODING_INVALID_ENCODED_DATA: 'this is not UTF-8 text; save it as that',
 }
 
-function readText(path: string): string {
+/** The text of a configuration file. Throws `ConfigError`. */
+export function readConfigText(path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (error) {

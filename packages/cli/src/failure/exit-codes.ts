@@ -10,4 +10,6 @@ export const exitCodes = {
   rejected: 7,
   auditMismatch: 8,
   interrupted: 130,
+  /** Of SIGPIPE. */
+  brokenPipe: 141,
 } as const

@@ -34,3 +34,7 @@ function isPackaged(folder: string): boolean {
   if (existsSync(join(folder, ofPackages, name))) return true
   return folder !== dirname(folder) && isPackaged(dirname(folder))
 }
+
+/** Quotes a word of a command for a shell. */
+export const quoteWord = (word: string): string =>
+  /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -6,6 +6,7 @@ import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
 import { writeSecrets } from '../config/secrets.js'
 import { askConfirmation } from '../lib/confirm.js'
+import { quoteWord } from '../lib/executables.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { findFreePort } from '../lib/ports.js'
@@ -171,16 +172,12 @@ function write(directory: string, files: Readonly<Record<string, string>>): void
 function commandsFor(directory: string, isInstalled: boolean): string[] {
   const folder = relative(process.cwd(), directory)
   return [
-    ...(folder === '' ? [] : [`cd ${quoted(folder)}`]),
+    ...(folder === '' ? [] : [`cd ${quoteWord(folder)}`]),
     ...(isInstalled ? [] : ['npm install']),
     'npx meup up',
     'npx meup join',
   ]
 }
-
-/** Quotes a path for a shell. */
-const quoted = (path: string): string =>
-  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 
 /** Which model, as the flags and, in a terminal, the person say. */
 export async function chooseModel(

@@ -1,5 +1,4 @@
 import { relative, resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import {
@@ -13,9 +12,9 @@ import {
   tokenWarnings,
 } from '../config/tokens.js'
 import { UsageError } from '../lib/exit.js'
+import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
 import { omitUndefined } from '../lib/options.js'
 import { print, printNotice, table } from '../lib/output.js'
-import { acceptsToken, findGateway } from '../lib/running-gateway.js'
 
 export interface TokenFlags {
   readonly config: string
@@ -51,12 +50,6 @@ export async function runTokenChange(
     printNotice(changed.length === 0 ? 'everybody has a token already' : gatewayMessages[gateway])
   }
   if (gateway === 'silent') process.exitCode = 1
-}
-
-const gatewayMessages = {
-  none: 'no gateway runs here; it counts from the next start',
-  applied: 'the running gateway has taken it over',
-  silent: 'the running gateway does not follow: look at what it says, or start it again',
 }
 
 async function announce(
@@ -208,40 +201,4 @@ function readTokenState(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
   const read = readTokenFile(file)
   if (read.state === 'valid') return { state: 'valid', warnings: tokenWarnings(file, read.token) }
   return { state: read.state, warnings: read.state === 'unusable' ? [read.problem] : [] }
-}
-
-/** Which tokens the space must accept and reject after a change. */
-interface TokenChange {
-  readonly space: string
-  readonly accepted: readonly string[]
-  readonly rejected: readonly string[]
-}
-
-/** Milliseconds: far longer than a reload takes, and the delay before the first check. */
-const [applyTimeoutMs, firstLookMs] = [5000, 25]
-
-/**
- * Makes the gateway of this folder reload, and waits until the change is in effect.
- * - `none`: no gateway runs here
- * - `applied`: the change is in effect
- * - `silent`: it is not, after the timeout
- */
-async function notifyGateway(directory: string, change: TokenChange): Promise<'none' | 'applied' | 'silent'> {
-  const gateway = await findGateway(directory)
-  if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
-  // Without such signals (Windows) this would end the gateway; it may be watching its files instead.
-  if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
-  const deadline = Date.now() + applyTimeoutMs
-  // Backs off, because each rejected token counts as a failed login, which gateways limit.
-  for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
-    await pause(wait)
-    if (await isApplied(gateway.url, change)) return 'applied'
-  }
-  return 'silent'
-}
-
-async function isApplied(url: string, { space, accepted, rejected }: TokenChange): Promise<boolean> {
-  for (const token of rejected) if (await acceptsToken(url, space, token)) return false
-  for (const token of accepted) if (!(await acceptsToken(url, space, token))) return false
-  return true
 }

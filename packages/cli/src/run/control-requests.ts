@@ -11,7 +11,7 @@ interface Controlled {
 }
 
 /** A program of `meup up`, as the request `programs` lists it. Times are RFC 3339. */
-interface ProgramReport {
+export interface ProgramReport {
   readonly space: string
   readonly participant: string
   readonly state: string

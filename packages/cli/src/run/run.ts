@@ -2,6 +2,7 @@ import { suggest } from '@meup/folds'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { exitCodes } from '../failure/exit-codes.js'
+import { onReaderGone } from '../lib/closed-output.js'
 import { ownCommand } from '../lib/executables.js'
 import { UsageError } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
@@ -121,10 +122,11 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 /** Milliseconds that a drain may take before the process ends anyway. */
 const drainMs = 4500
 
-/** Waits for SIGINT or SIGTERM, then closes. A second signal ends the process at once. */
+/** Waits for SIGINT or SIGTERM, or until nobody reads its events any more, then closes. A second signal ends the process at once. */
 export async function untilSignal(close: () => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+    onReaderGone(resolve)
   })
   const atOnce = (): void => process.exit(exitCodes.interrupted)
   process.once('SIGINT', atOnce).once('SIGTERM', atOnce)

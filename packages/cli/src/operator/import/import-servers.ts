@@ -72,8 +72,7 @@ export function importServers(
       seen.add(same)
       const id = chooseId(name, [...taken, ...Object.keys(participants)])
       try {
-        const { participant, changes } = toParticipant(id, readShape(value), file.folder, translator)
-        mustBeValid(id, participant)
+        const { participant, changes } = translateServer(id, value, { ...file, directory, translator })
         participants[id] = participant
         if (id !== name) notices.push(`${onOneLine(name)} is called ${id}`)
         notices.push(...changes.map((change) => `${id}: ${change}`))
@@ -110,8 +109,23 @@ function keepUsed<Value>(values: Record<string, Value>, participants: object): R
   return Object.fromEntries(Object.entries(values).filter(([name]) => used.has(name)))
 }
 
+interface TranslateOptions {
+  /** What relative paths and `${workspaceFolder}` refer to; absolute. */
+  readonly folder: string
+  /** Folder of the space; absolute. */
+  readonly directory: string
+  readonly translator: Translator
+}
+
+/** The participant that a server becomes. Throws `UnusableServer`. */
+export function translateServer(id: string, server: unknown, options: TranslateOptions): Translated {
+  const translated = toParticipant(id, readShape(server), options)
+  mustBeValid(id, translated.participant)
+  return translated
+}
+
 /** A participant of kind `mcp` as space.yaml has it. */
-type McpParticipant =
+export type McpParticipant =
   | { readonly kind: 'mcp'; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'mcp'
@@ -164,7 +178,7 @@ const listUnused = (server: unknown): string[] =>
 
 const httpTypes = ['http', 'https', 'streamable-http', 'streamablehttp', 'streamable_http', 'remote']
 const sseAdvice =
-  'only Streamable HTTP is spoken here; ask for its address in the documentation of the server, which often ends in /mcp, and add it to space.yaml as a url'
+  'only Streamable HTTP is spoken here; ask for its address in the documentation of the server, which often ends in /mcp, then: meup add <name> <url>'
 
 /** Throws `UnusableServer`. */
 function readShape(server: unknown): ServerShape {
@@ -242,7 +256,11 @@ interface Translated {
 }
 
 /** Throws `UnusableServer`. */
-function toParticipant(id: string, shape: ServerShape, folder: string, translator: Translator): Translated {
+function toParticipant(
+  id: string,
+  shape: ServerShape,
+  { folder, directory, translator }: TranslateOptions,
+): Translated {
   const { url, env, headers } = shape
   if (url !== undefined) {
     const translated = translator.translateAll(id, headers, folder, 'headers')
@@ -259,9 +277,10 @@ function toParticipant(id: string, shape: ServerShape, folder: string, translato
   const variables = translator.translateAll(id, env, folder, 'env')
   const isRelative = [command, ...given].some((word) => /^\.\.?\//.test(word))
   const own = shape.cwd === undefined ? undefined : translator.translate(id, 'cwd', shape.cwd, folder)
-  const cwd =
-    own === undefined ? (isRelative ? folder : undefined) : own.startsWith('${') ? own : resolve(folder, own)
-  const program = command.startsWith('.') ? resolve(cwd ?? folder, command) : command
+  const isElsewhere = own !== undefined || folder !== directory
+  const implied = isRelative && isElsewhere ? folder : undefined
+  const cwd = own === undefined || own.startsWith('${') ? (own ?? implied) : resolve(folder, own)
+  const program = command.startsWith('.') && isElsewhere ? resolve(cwd ?? folder, command) : command
   return {
     participant: {
       kind: 'mcp',

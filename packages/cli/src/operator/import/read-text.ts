@@ -24,7 +24,8 @@ function readBytes(path: string): Buffer {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (error instanceof UsageError) throw error
-    if (code === 'ENOENT') throw new UsageError(describeFailure('missing_file', { path }))
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      throw new UsageError(describeFailure('missing_file', { path }))
     if (code === 'EACCES' || code === 'EPERM')
       throw new UsageError(describeFailure('forbidden_file', { path }))
     throw new UsageError(`${path} cannot be read: ${message}`)

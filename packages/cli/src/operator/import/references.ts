@@ -43,6 +43,12 @@ export class Translator {
   readonly secrets: Record<string, string> = {}
   /** Ids of inputs, by the variables that stand for them. */
   readonly inputs = new Map<string, string>()
+  readonly #known: Readonly<NodeJS.ProcessEnv>
+
+  /** `known`: variables that have a value already; another value gets another variable. */
+  constructor(known: Readonly<NodeJS.ProcessEnv> = {}) {
+    this.#known = known
+  }
 
   /** `folder`: what `${workspaceFolder}` stands for. Throws `UnusableServer`. */
   translateAll(id: string, texts: Readonly<Record<string, string>>, folder: string, key: string) {
@@ -78,7 +84,7 @@ export class Translator {
         return `\${${variable}}`
       })
     return !isReference && looksSecret(name, text)
-      ? `\${${this.#keep(
+      ? `\${${this.keep(
           id,
           name,
           text.replaceAll('$${', () => '${'),
@@ -98,9 +104,11 @@ export class Translator {
     return name === undefined || places.has(name) ? undefined : `${name}${fallback}`
   }
 
-  #keep(id: string, name: string, value: string): string {
+  /** Keeps a value out of space.yaml; returns the variable that stands for it. */
+  keep(id: string, name: string, value: string): string {
     const own = toVariable(name)
-    const isFree = (variable: string): boolean => (this.secrets[variable] ?? value) === value
+    const isFree = (variable: string): boolean =>
+      (this.secrets[variable] ?? this.#known[variable] ?? value) === value
     const wanted = /^[A-Z_]+_[A-Z_]+$/.test(own) && isFree(own) ? own : toVariable(`${id}_${name}`)
     let variable = wanted
     for (let number = 2; !isFree(variable); number++) variable = `${wanted}_${number}`

@@ -1,13 +1,6 @@
 import { basename, dirname, resolve } from 'node:path'
 import { brief, isObject, onOneLine } from '@meup/folds'
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser'
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { UsageError } from '../../lib/exit.js'
 import { readTextFile } from './read-text.js'
@@ -45,13 +38,15 @@ type Keys = readonly string[]
 interface Parsed {
   readonly root: unknown
   locate(keys: Keys): string
+  /** Lines about names that are there twice in the object at these keys. */
+  describeRepeated(keys: Keys): string[]
 }
 
 /** Reads a file by its content, not by its name. `directory`: the folder of the new space. Throws `UsageError`. */
 export function readServerFile(path: string, directory: string): ServerFile {
   const text = readTextFile(path)
   const isJson = /^\s*(?:\{|\/[/*])/.test(text)
-  const { root, locate } = isJson ? parseJson(text, path) : parseTomlFile(text, path)
+  const { root, locate, describeRepeated } = isJson ? parseJson(text, path) : parseTomlFile(text, path)
   const { places, inputs = [], notices = [] } = findPlaces(root, directory) ?? refuse(path, root)
   const servers = places.flatMap((place) =>
     Object.entries(getObject(root, place)).map(([name, value]) => ({
@@ -61,7 +56,10 @@ export function readServerFile(path: string, directory: string): ServerFile {
     })),
   )
   if (servers.length === 0) throw new UsageError(`${path} has no servers to import`)
-  return { folder: getWorkspace(path), servers, inputs: readInputs(getList(root, inputs)), notices }
+  return {
+    ...{ folder: getWorkspace(path), servers, inputs: readInputs(getList(root, inputs)) },
+    notices: [...notices, ...places.flatMap(describeRepeated)],
+  }
 }
 
 /** Programs keep the file of a workspace in a folder such as `.vscode` in it. */
@@ -83,17 +81,32 @@ function parseJson(text: string, path: string): Parsed {
   }
   return {
     root: getNodeValue(tree),
-    locate: (keys) => `${path}:${placeOf(text, findNearest(tree, keys).offset)}`,
+    locate: (keys) => {
+      const found = findNearest(tree, keys)
+      return `${path}:${placeOf(text, (found.parent?.type === 'property' ? found.parent : found).offset)}`
+    },
+    describeRepeated: (keys) => {
+      const names = findNearest(tree, keys).children?.flatMap(({ children }) => children?.[0] ?? []) ?? []
+      return names
+        .filter(({ value }, at) => names.findIndex((each) => each.value === value) < at)
+        .map(({ value, offset }) => {
+          const server = brief(onOneLine(String(value)), 100)
+          return `${path}:${placeOf(text, offset)} ${server} is there twice; the last one is taken`
+        })
+    },
   }
 }
 
-/** The node at these keys, or the nearest above it. */
+/** The node at these keys, or the nearest above it. Of a name that is there twice the last counts, as in the value. */
 function findNearest(tree: Node, keys: Keys): Node {
-  for (let length = keys.length; length > 0; length--) {
-    const node = findNodeAtLocation(tree, keys.slice(0, length))
-    if (node !== undefined) return node.parent?.type === 'property' ? node.parent : node
+  let found = tree
+  for (const key of keys) {
+    const properties = found.type === 'object' ? (found.children ?? []) : []
+    const [, value] = properties.findLast(({ children }) => children?.[0]?.value === key)?.children ?? []
+    if (value === undefined) break
+    found = value
   }
-  return tree
+  return found
 }
 
 /** `line:column`, from 1. */
@@ -105,7 +118,7 @@ function placeOf(text: string, offset: number): string {
 function parseTomlFile(text: string, path: string): Parsed {
   try {
     const root = parseLimited(() => parseToml(text), path)
-    return { root, locate: (keys) => `${path}:${findTable(text, keys)}` }
+    return { root, locate: (keys) => `${path}:${findTable(text, keys)}`, describeRepeated: () => [] }
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     const [reason = ''] = error.message.replace('Invalid TOML document: ', '').split('\n')

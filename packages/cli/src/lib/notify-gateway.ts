@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { acceptsToken, findGateway } from './running-gateway.js'
+
+/** The outcomes of `notifyGateway`, for people. */
+export const gatewayMessages = {
+  none: 'no gateway runs here; it counts from the next start',
+  applied: 'the running gateway has taken it over',
+  silent: 'the running gateway does not follow: look at what it says, or start it again',
+}
+
+/** Which tokens the space must accept and reject after a change. */
+interface TokenChange {
+  readonly space: string
+  readonly accepted: readonly string[]
+  readonly rejected: readonly string[]
+}
+
+/** Milliseconds: far longer than a reload takes, and the delay before the first check. */
+const [applyTimeoutMs, firstLookMs] = [5000, 25]
+
+/**
+ * Makes the gateway of this folder reload, and waits until the change is in effect.
+ * - `none`: no gateway runs here
+ * - `applied`: the change is in effect
+ * - `silent`: it is not, after the timeout
+ */
+export async function notifyGateway(
+  directory: string,
+  change: TokenChange,
+): Promise<keyof typeof gatewayMessages> {
+  const gateway = await findGateway(directory)
+  if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
+  // Without such signals (Windows) this would end the gateway; it may be watching its files instead.
+  if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
+  const deadline = Date.now() + applyTimeoutMs
+  // Backs off, because each rejected token counts as a failed login, which gateways limit.
+  for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
+    await pause(wait)
+    if (await isApplied(gateway.url, change)) return 'applied'
+  }
+  return 'silent'
+}
+
+async function isApplied(url: string, { space, accepted, rejected }: TokenChange): Promise<boolean> {
+  for (const token of rejected) if (await acceptsToken(url, space, token)) return false
+  for (const token of accepted) if (!(await acceptsToken(url, space, token))) return false
+  return true
+}

@@ -1,0 +1,166 @@
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { onOneLine } from '@meup/folds'
+import { compileCapabilities, Kind } from '@meup/protocol'
+import type { SpaceEntry } from '../config/config.js'
+import { exitCodes } from '../failure/exit-codes.js'
+import { requestControl } from '../lib/control-client.js'
+import { ownCommand, quoteWord } from '../lib/executables.js'
+import { UsageError } from '../lib/exit.js'
+import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { findGateway } from '../lib/running-gateway.js'
+import type { ProgramReport } from '../run/control-requests.js'
+import { changeTokens, tokenEntries } from './tokens.js'
+import { type ServerRequest, type WrittenServer, writeServer } from './write-server.js'
+
+export interface AddFlags extends Omit<ServerRequest, 'name' | 'target'> {
+  readonly config: string
+  readonly json?: boolean
+  /** The folder of `meup -C`, for the command to type next. */
+  readonly C?: string
+}
+
+/** `meup add`: writes an MCP server into space.yaml, and has a running `meup up` start it. `words`: what stands behind the name. */
+export async function add(
+  name: string,
+  { words, isCommand }: { readonly words: readonly string[]; readonly isCommand: boolean },
+  { config, json, C, ...options }: AddFlags,
+): Promise<void> {
+  const target = isCommand ? readCommand(name, words) : readAddress(name, words)
+  const written = writeServer(config, { ...options, name, target })
+  const announced = await announce(name, written)
+  const { gateway, program } = announced
+  if (gateway === 'silent' || program?.lastError !== undefined) process.exitCode = exitCodes.error
+  const { participant, space, secrets, notices, change } = written
+  const { file } = written.config
+  if (json) {
+    const result = { participant: name, space: space.config.name, file, change, server: participant }
+    return void printJson({ ...result, secrets, notices, gateway, ...(program && { program }) })
+  }
+  const what =
+    'url' in participant ? participant.url : [participant.command, ...(participant.args ?? [])].join(' ')
+  printNotice(onOneLine(`✓ ${name} ${changes[change]} ${config}: ${what}`))
+  for (const notice of notices) printNotice(`… ${notice}`)
+  if (secrets.length > 0)
+    printNotice(`… secrets are not in ${config}, but in .meup/secrets beside it: ${secrets.join(', ')}`)
+  printNotice(onOneLine(describeStart(name, announced)))
+  printNotice(describeUsers(name, space.config.participants))
+  print(nextCommand({ config, ...(C !== undefined && { C }) }, gateway === 'none' ? 'up' : 'join'))
+}
+
+const changes: Record<WrittenServer['change'], string> = {
+  added: 'is added to',
+  replaced: 'is replaced in',
+  none: 'was already in',
+}
+
+function readCommand(name: string, words: readonly string[]): ServerRequest['target'] {
+  if (words.length > 0) return { command: words }
+  throw new UsageError(`there is no command after --; write one: meup add ${name} -- npx -y <package>`)
+}
+
+function readAddress(name: string, words: readonly string[]): ServerRequest['target'] {
+  const [url, ...others] = words
+  if (url === undefined)
+    throw new UsageError(
+      `name a command or an address: meup add ${name} -- npx -y <package>, or meup add ${name} https://tools.example/mcp`,
+    )
+  const isUrl = /^\$\{/.test(url) || (/^https?:\/\//i.test(url) && URL.canParse(url))
+  if (isUrl && others.length === 0) return { url }
+  const command = `a command stands behind --: meup add ${name} -- ${words.map(quoteWord).join(' ')}`
+  throw new UsageError(
+    isUrl
+      ? `${others.join(' ')} is too much behind an address; ${command}`
+      : `${url} is no address such as https://tools.example/mcp; ${command}`,
+  )
+}
+
+interface Announced {
+  readonly gateway: keyof typeof gatewayMessages
+  /** How the server is doing, or was doing when it took too long; absent if no `meup up` runs, or it is not started. */
+  readonly program?: ProgramReport
+}
+
+/** Gives the server a new token, has a running gateway reload, and waits for the server to start. */
+async function announce(
+  name: string,
+  { config, space, change, isStarted }: WrittenServer,
+): Promise<Announced> {
+  const { directory } = config
+  const selection = { space: space.config.name, participant: name }
+  const state = tokenEntries(config, selection)[0]?.state
+  const isRevoked = state === 'revoked' && change !== 'added'
+  if (isRevoked)
+    printNotice(`… ${name} is not started, because its token is revoked; meup token create ${name} makes one`)
+  const isAbsent = state === 'missing' || state === 'revoked'
+  // The new token shows when the gateway has read the new configuration.
+  const verb = isRevoked || !isStarted ? undefined : isAbsent ? 'create' : 'rotate'
+  const tokens = verb === undefined ? [] : changeTokens(config, verb, selection)
+  const gateway = await notifyGateway(directory, {
+    space: selection.space,
+    accepted: tokens.flatMap(({ after }) => after ?? []),
+    rejected: [],
+  })
+  if (gateway !== 'applied' || verb === undefined) return { gateway }
+  return waitForStart(
+    directory,
+    ({ space, participant }) => participant === name && space === selection.space,
+  )
+}
+
+/** Milliseconds: how long programs take to follow a reload, how long a start may take, which may install a package, and between looks. */
+const [followMs, startMs, lookMs] = [5000, 60_000, 100]
+
+/** Waits until a program runs, or has failed. */
+async function waitForStart(
+  directory: string,
+  isMeant: (program: ProgramReport) => boolean,
+): Promise<Announced> {
+  const began = Date.now()
+  for (;;) {
+    const running = await findGateway(directory)
+    if (running?.control === undefined) return { gateway: 'applied' }
+    const { programs } = await requestControl(directory, 'programs', {})
+    const program = (programs as readonly ProgramReport[]).find(isMeant)
+    const waitedMs = Date.now() - began
+    if (program === undefined && waitedMs > followMs) return { gateway: 'silent' }
+    if (program !== undefined && (isDecided(program) || waitedMs > startMs))
+      return { gateway: 'applied', program }
+    await pause(lookMs)
+  }
+}
+
+const isDecided = ({ state, lastError }: ProgramReport): boolean =>
+  ['running', 'resting'].includes(state) || lastError !== undefined
+
+function describeStart(name: string, { gateway, program }: Announced): string {
+  if (program === undefined) return gatewayMessages[gateway]
+  const { state, lastError } = program
+  if (state === 'running') return `${name} is started and in the space`
+  if (lastError === undefined) return `${name} is still starting; meup up reports when it is up`
+  return `✗ ${name} does not start: ${lastError}; correct it with meup add ${name} --replace, or look at what meup up prints`
+}
+
+/** Who may use a server, and what the others need for it. */
+function describeUsers(name: string, participants: SpaceEntry['config']['participants']): string {
+  const listing = { kind: Kind.mcpRequest, to: [name], payload: { method: 'tools/list' } }
+  const users = Object.entries(participants)
+    .filter(([, { capabilities }]) => compileCapabilities(capabilities).allows(listing).allowed)
+    .map(([id]) => id)
+  const needed = `{ tool: "${name}/*" } in capabilities lets a participant use it`
+  return users.length === 0 ? `nobody may use it yet: ${needed}` : `${users.join(', ')} may use it; ${needed}`
+}
+
+/** The command to type next, from the folder of the shell. */
+function nextCommand({ config, C = '' }: Pick<AddFlags, 'config' | 'C'>, command: 'up' | 'join'): string {
+  const folder = isAbsolute(config) ? dirname(config) : join(C, dirname(config))
+  const file = basename(config)
+  const meup = ownCommand(dirname(config), process.env.PATH ?? '')
+  return [
+    meup,
+    ...(folder === '.' ? [] : ['-C', quoteWord(folder)]),
+    command,
+    ...(command === 'up' && file !== 'space.yaml' ? ['--config', quoteWord(file)] : []),
+  ].join(' ')
+}

@@ -1,0 +1,202 @@
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { imitatedBy, ParticipantId } from '@meup/protocol'
+import { stringify } from 'yaml'
+import type { Config, SpaceEntry } from '../config/config.js'
+import { parseConfig, readConfigText } from '../config/load.js'
+import { putParticipant } from '../config/put-participant.js'
+import { readSecrets, writeSecrets } from '../config/secrets.js'
+import { replaceFile } from '../config/tokens.js'
+import { isMapValue } from '../config/validate.js'
+import { plainValue, readYaml } from '../config/yaml-source.js'
+import { UsageError } from '../lib/exit.js'
+import { type McpParticipant, translateServer } from './import/import-servers.js'
+import { findVariables, Translator, UnusableServer } from './import/references.js'
+
+/** An MCP server of a command line. */
+export interface ServerRequest {
+  readonly name: string
+  /** An address, or the words of a command. */
+  readonly target: { readonly url: string } | { readonly command: readonly string[] }
+  /** `NAME=value`, or `NAME` for the value that the environment has. */
+  readonly env?: readonly string[]
+  /** `Name: value` */
+  readonly header?: readonly string[]
+  /** Absent = the only space of the file. */
+  readonly space?: string
+  readonly replace?: boolean
+}
+
+export interface WrittenServer {
+  readonly participant: McpParticipant
+  /** The configuration with the server in it, and its space. */
+  readonly config: Config
+  readonly space: SpaceEntry
+  readonly change: 'added' | 'replaced' | 'none'
+  /** Whether the server runs otherwise now, so that a running `meup up` starts it. */
+  readonly isStarted: boolean
+  /** Variables whose values are in `.meup/secrets` now. */
+  readonly secrets: readonly string[]
+  /** What is not as it was given. */
+  readonly notices: readonly string[]
+}
+
+/**
+ * Writes a server into a configuration file, atomically and with its secrets beside it. A file that would not load is never written.
+ * `folder`: what relative paths refer to. Throws `UsageError`, `ConfigError` and errors of the file system.
+ */
+export function writeServer(path: string, request: ServerRequest, folder = process.cwd()): WrittenServer {
+  const { name, replace = false } = request
+  const file = resolve(path)
+  const directory = dirname(file)
+  const text = readConfigText(file)
+  const kept = readSecrets(directory)
+  // The gateway may run with variables that this shell lacks.
+  const elsewhere = [...findVariables(text).keys()].map((variable) => [variable, 'https://unset.example'])
+  const env = { ...Object.fromEntries(elsewhere), ...kept, ...process.env }
+  const before = parseConfig(text, { file, env })
+  const space = findSpace(before, request.space)
+  mustBeUsable(name, space, replace)
+
+  const place = [...(before.several ? ['spaces', space.config.name] : []), 'participants']
+  const { old, others } = separate(text, [...place, name])
+  const isOwn = (variable: string): boolean =>
+    findVariables(old ?? null).has(variable) && !findVariables(others).has(variable)
+  const taken = Object.fromEntries(Object.entries(kept).filter(([variable]) => !isOwn(variable)))
+  const translator = new Translator({ ...taken, ...process.env })
+  const { participant, changes } = translate(request, { folder, directory, translator })
+  const { secrets } = translator
+  const all = { ...env, ...secrets, ...process.env }
+  mustBeSet(participant, all)
+
+  const next = putParticipant(text, {
+    place,
+    id: name,
+    participant: { ...participant, ...keepSettings(old) },
+  })
+  if (next === undefined) {
+    const block = stringify({ [name]: participant }, { lineWidth: 0 }).trimEnd()
+    throw new UsageError(
+      `the participants of ${file} are an alias, to which nothing can be added; write it by hand:\n${block}`,
+    )
+  }
+  const config = parseConfig(next, { file, env: all })
+  const written = findSpace(config, space.config.name)
+  const isStarted = !isDeepStrictEqual(written.programs[name], space.programs[name])
+  const isSame = next === text && !isStarted
+  if (!isSame) {
+    writeSecrets(directory, secrets)
+    const target = realpathSync(file) // A link stays one.
+    replaceFile(target, next, statSync(target).mode & 0o777)
+  }
+  return {
+    ...{ participant, config, space: written, isStarted },
+    change: isSame ? 'none' : old === undefined ? 'added' : 'replaced',
+    ...{ secrets: Object.keys(secrets), notices: changes },
+  }
+}
+
+function findSpace({ spaces }: Config, name: string | undefined): SpaceEntry {
+  const names = spaces.map(({ config }) => config.name).join(', ')
+  const [first, ...others] = spaces.filter(({ config }) => name === undefined || config.name === name)
+  if (first === undefined) throw new UsageError(`there is no space ${name}; the file has ${names}`)
+  if (others.length > 0) throw new UsageError(`the file has several spaces; say which with --space: ${names}`)
+  return first
+}
+
+const idPattern = new RegExp(String(ParticipantId.pattern))
+
+function mustBeUsable(name: string, { config: { participants } }: SpaceEntry, replace: boolean): void {
+  if (!idPattern.test(name))
+    throw new UsageError(
+      `${name} cannot be the name of a participant; choose up to 64 letters, digits and . _ -, beginning with a letter or digit`,
+    )
+  const imitated = imitatedBy(name, Object.keys(participants))
+  if (imitated !== undefined)
+    throw new UsageError(`${name} could be taken for ${imitated}; choose another name`)
+  if (!Object.hasOwn(participants, name)) return
+  const kind = participants[name]?.kind
+  if (kind !== 'mcp')
+    throw new UsageError(`${name} is a participant of kind ${kind} already; choose another name`)
+  if (!replace)
+    throw new UsageError(
+      `${name} is a participant already; replace it with --replace, or choose another name`,
+    )
+}
+
+/** The participant at these keys, and all the rest of the file. */
+function separate(
+  text: string,
+  keys: readonly string[],
+): { readonly old: unknown; readonly others: unknown } {
+  const others = structuredClone(plainValue(readYaml(text).source))
+  let map = others
+  for (const key of keys.slice(0, -1)) map = isMapValue(map) ? map[key] : undefined
+  const name = keys.at(-1) ?? ''
+  if (!isMapValue(map) || !Object.hasOwn(map, name)) return { old: undefined, others }
+  const { [name]: old } = map
+  delete map[name]
+  return { old, others }
+}
+
+/** Settings of a server that are not about its command or address, such as its capabilities. */
+function keepSettings(old: unknown): object {
+  if (!isMapValue(old)) return {}
+  const { kind: _, command: __, args, cwd, env, url, headers, ...settings } = old
+  return settings
+}
+
+function translate(
+  { name, target, env = [], header = [] }: ServerRequest,
+  options: { readonly folder: string; readonly directory: string; readonly translator: Translator },
+) {
+  const isUrl = 'url' in target
+  if (isUrl && env.length > 0)
+    throw new UsageError('--env goes with a command; give an address its secrets with --header')
+  if (!isUrl && header.length > 0)
+    throw new UsageError('--header goes with an address; give a command its secrets with --env')
+  const server = isUrl
+    ? { url: target.url, headers: Object.fromEntries(header.map(readHeader)) }
+    : {
+        command: target.command,
+        env: Object.fromEntries(env.map((given) => readVariable(name, given, options.translator))),
+      }
+  try {
+    return translateServer(name, server, options)
+  } catch (error) {
+    if (!(error instanceof UnusableServer)) throw error
+    throw new UsageError(`${name} cannot be added: ${error.message}`)
+  }
+}
+
+/** Errors do not repeat what was given: it may be a secret. */
+function readHeader(given: string): [name: string, value: string] {
+  const [, name, value = ''] = /^([^\s:]+):[ \t]*(.*)$/s.exec(given) ?? []
+  if (name === undefined) throw new UsageError('--header takes a name and a value, such as "X-Team: blue"')
+  return [name, value.trim()]
+}
+
+function readVariable(id: string, given: string, translator: Translator): [name: string, value: string] {
+  const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=(.*))?$/s.exec(given) ?? []
+  if (name === undefined)
+    throw new UsageError('--env takes NAME=value, or NAME for a variable that is set here')
+  if (value !== undefined) return [name, value]
+  const here = process.env[name]
+  if (here === undefined)
+    throw new UsageError(
+      `--env ${name}: the variable is not set here; set it, or write --env ${name}=<value>`,
+    )
+  return [name, `\${${translator.keep(id, name, here)}}`]
+}
+
+function mustBeSet(participant: McpParticipant, env: NodeJS.ProcessEnv): void {
+  const unset = [...findVariables(participant)].find(
+    ([name, { hasDefault }]) => !hasDefault && env[name] === undefined,
+  )
+  if (unset === undefined) return
+  const [name] = unset
+  throw new UsageError(
+    `the variable ${name} is not set; set it in the environment, write its value into .meup/secrets/${name}, or write \${${name}:-default}`,
+  )
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { demoInMemory, initSpace, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const everything = join(repositoryRoot, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+const raw = join(repositoryRoot, 'packages/mcp-bridge/test/fixtures/raw-server.mjs')
+const config = `${demoInMemory}
+participants:
+  ana: { kind: human, capabilities: ["*"] } # me
+`
+
+test('a server is added to a space that runs, and called', async () => {
+  const cwd = await initSpace('hello')
+  await startMeup('up', cwd)
+  const before = readFileSync(join(cwd, 'space.yaml'), 'utf8')
+  const added = await meup(['add', 'everything', '--', 'node', everything, 'stdio'], { cwd })
+  expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(?:npx )?meup join\n$/) })
+  expect(added.stderr).toContain(`✓ everything is added to space.yaml: node ${everything} stdio`)
+  expect(added.stderr).toContain('everything is started and in the space')
+  expect(added.stderr).toContain('ana may use it; { tool: "everything/*" } in capabilities')
+  expect(readFileSync(join(cwd, 'space.yaml'), 'utf8').startsWith(before)).toBe(true)
+  const called = await meup(['call', 'everything/echo', '{"message":"hello"}'], { cwd })
+  expect(called).toEqual({ code: 0, stdout: 'Echo: hello\n', stderr: '' })
+})
+
+test('a server of a space that runs is replaced, and its secrets stay out of space.yaml', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('up', cwd)
+  expect((await meup(['add', 'raw', '--', 'node', everything, 'stdio'], { cwd })).code).toBe(0)
+  const options = ['--replace', '--json', '--env', 'API_TOKEN=hush-1', '--env', 'REGION']
+  const args = ['add', 'raw', ...options, '--', 'node', raw]
+  const replaced = await meup(args, { cwd, env: { REGION: 'eu' } })
+  expect(replaced).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(replaced.stdout)).toMatchObject({
+    participant: 'raw',
+    space: 'demo',
+    change: 'replaced',
+    server: { kind: 'mcp', command: 'node', args: [raw] },
+    secrets: expect.arrayContaining(['API_TOKEN']),
+    gateway: 'applied',
+    program: { state: 'running' },
+  })
+  expect(readFileSync(join(cwd, 'space.yaml'), 'utf8')).not.toContain('hush')
+  const ana = await connect({ as: 'ana', directory: cwd })
+  onTestFinished(() => ana.close())
+  const { env } = await ana.request('raw', 'tools/call', { name: 'env' })
+  expect(env).toMatchObject({ API_TOKEN: 'hush-1', REGION: 'eu' })
+
+  const same = await meup(args, { cwd, env: { REGION: 'eu' } })
+  expect([same.code, JSON.parse(same.stdout)]).toEqual([0, expect.objectContaining({ change: 'none' })])
+})
+
+test('a server that does not start is said to fail, with what to do', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('up', cwd)
+  const added = await meup(['add', 'bad', '--', 'node', '-e', 'process.exit(3)'], { cwd })
+  expect(added.code).toBe(1)
+  expect(added.stderr).toMatch(/✗ bad does not start: .*; correct it with meup add bad --replace/)
+})
+
+test('without a running meup up, it is added for the next start', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const args = ['add', 'tools', 'https://tools.example/mcp', '--header', 'X-Team: blue']
+  const added = await meup(['-C', cwd, ...args], { cwd: dirname(cwd) })
+  expect([added.code, added.stdout]).toEqual([0, `meup -C ${cwd} up\n`])
+  expect(added.stderr).toContain('✓ tools is added to space.yaml: https://tools.example/mcp')
+  expect(added.stderr).toContain('no gateway runs here; it counts from the next start')
+
+  await startMeup('gateway', cwd)
+  const other = await meup(['add', 'others', 'https://others.example/mcp'], { cwd })
+  expect([other.code, other.stderr]).toEqual([
+    0,
+    expect.stringContaining('the running gateway has taken it over'),
+  ])
+})
+
+test.for<[args: string[], reason: string]>([
+  [['x'], 'name a command or an address: meup add x -- npx -y <package>, or meup add x https://'],
+  [['x', '--'], 'there is no command after --; write one: meup add x -- npx'],
+  [
+    ['x', 'tools.example/mcp'],
+    'tools.example/mcp is no address such as https://tools.example/mcp; a command',
+  ],
+  [['x', 'ws://tools.example'], 'ws://tools.example is no address'],
+  [['x', 'https://'], 'https:// is no address'],
+  [
+    ['x', 'npx', 'a b'],
+    `npx is no address such as https://tools.example/mcp; a command stands behind --: meup add x -- npx 'a b'`,
+  ],
+  [['x', 'https://a.example', 'b'], 'b is too much behind an address'],
+  [['ana', 'https://a.example'], 'ana is a participant of kind human already; choose another name'],
+  [['a b', 'https://a.example'], 'a b cannot be the name of a participant'],
+])('meup add %j is refused with one sentence', async ([args, reason]) => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const { code, stdout, stderr } = await meup(['add', ...args], { cwd })
+  expect([code, stdout, stderr.split('\n').length]).toEqual([2, '', 2])
+  expect(stderr).toContain(`meup: ${reason}`)
+  expect(readFileSync(join(cwd, 'space.yaml'), 'utf8')).toBe(config)
+})
+
+test('a folder without a space has what to do', async () => {
+  const { code, stderr } = await meup(['add', 'x', 'https://a.example'], { cwd: temporaryFolder() })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('meup init makes a space')])
+})

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { commandLine, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const within = { timeout: 40_000, interval: 25 }
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  ben: { kind: agent }
+`
+
+/** 128 + SIGPIPE, as a shell reports it of other programs. */
+const brokenPipe = 141
+
+/** Pipes `meup` into another program; resolves with the exit code of `meup` and what both print. */
+function pipe(args: string, reader: string, cwd: string) {
+  const line = `${commandLine(args)} | ${reader}; exit \${PIPESTATUS[0]}`
+  const child = spawn('bash', ['-c', line], { cwd })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  )
+}
+
+test('every command whose reader has gone ends quietly', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const folder = join(cwd, '.meup/transcripts')
+  mkdirSync(folder, { recursive: true })
+  const transcript = await TranscriptFile.open(join(folder, 'ben.db'))
+  const metadata = { at: new Date().toISOString(), turn: 't' }
+  transcript.append([{ content: { content_type: 'assistant', text: 'Yes.' }, metadata }])
+  transcript.close()
+  await startMeup('gateway', cwd)
+  const ana = await connect({ as: 'ana', directory: cwd })
+  await ana.chat('hello')
+  await ana.close()
+  const commands = [
+    '--help',
+    'completion bash',
+    'space validate',
+    'doctor',
+    'token list',
+    'stats',
+    'caps ls',
+    'watch --from 1',
+    'watch --from 1 --no-follow --json',
+    'search hello',
+    'send hello --json',
+    'audit export',
+    'transcript log',
+    'add x https://x.example --json',
+  ]
+  for (const command of commands)
+    expect(await pipe(command, 'true', cwd), command).toEqual({ code: brokenPipe, stdout: '', stderr: '' })
+})
+
+test('a reader that has seen enough ends watch', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('gateway', cwd)
+  const ana = await connect({ as: 'ana', directory: cwd })
+  onTestFinished(() => ana.close())
+  const watching = pipe('watch --json --from 1', 'head -1', cwd)
+  let over = false
+  void watching.then(() => {
+    over = true
+  })
+  // Only a further line shows it that nobody reads any more.
+  await vi.waitFor(async () => {
+    await ana.chat('anybody?')
+    expect(over).toBe(true)
+  }, within)
+  const { code, stdout, stderr } = await watching
+  expect([code, stderr]).toEqual([brokenPipe, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ seq: 1, kind: 'system.space' })
+})
+
+test('a gateway whose events nobody reads any more closes in order', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const { code, stderr } = await pipe('up --json', 'true', cwd)
+  expect([code, stderr]).toEqual([brokenPipe, ''])
+  expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
+})
+
+test('a gateway goes on when nobody reads any more what it says', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const gateway = spawnMeup(['gateway'], cwd)
+  await vi.waitFor(() => expect(gateway.said.stderr).toContain('listening'), within)
+  gateway.process.stderr.destroy()
+  gateway.process.kill('SIGHUP') // It answers that nothing has changed.
+  const ana = await connect({ as: 'ana', directory: cwd })
+  await ana.chat('still there?')
+  await ana.close()
+  gateway.process.kill('SIGTERM')
+  expect(await gateway.ended).toBe(0)
+  expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
+})
