@@ -1,22 +1,14 @@
-import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
-import { dropResultNulls, isObject } from '@meup/folds'
-import type { McpRequestPayload } from '@meup/protocol'
-import { parseExact, stringifyExact } from '@meup/protocol'
+import { ProtocolError } from '@meup/agent-sdk'
 import {
-  type CallToolResult,
   fromJsonSchema,
-  type InputRequiredResult,
-  isCallToolResult,
   type JSONObject,
-  type LoggingLevel,
   type ServerContext,
   type StandardSchemaWithJSON,
   type Tool,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
-import type { TaskStart, Work } from './tasks.js'
-
-export type Outcome = CallToolResult | InputRequiredResult
+import type { TaskStart, Work } from '../calls/tasks.js'
+import { failureResult, type Outcome } from '../results.js'
 
 interface ToolSpec {
   readonly title: string
@@ -85,62 +77,6 @@ export function addTool<Args>(
   })
 }
 
-/** A value as structured content and as JSON text. */
-export const dataResult = (data: Record<string, unknown>, more: object = {}): CallToolResult => ({
-  ...more,
-  content: [{ type: 'text', text: JSON.stringify(data, null, 2) }],
-  structuredContent: data,
-})
-
-export const textResult = (texts: readonly string[], data: Record<string, unknown>): CallToolResult => ({
-  content: texts.map((text) => ({ type: 'text', text })),
-  structuredContent: data,
-})
-
-/**
- * What a participant gave back as the result of a tool, as it stands; what this client could not read as data. It is a
- * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
- */
-export function relayedResult(
-  { resultType: _, ...given }: Record<string, unknown>,
-  toUri: ToUri = (uri) => uri,
-): CallToolResult {
-  const result = dropResultNulls(given)
-  const { content, structuredContent: data, ...rest } = result
-  if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
-  const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
-  if (!isCallToolResult(relayed)) return dataResult(result)
-  return relayed.isError === true ? withoutData(relayed) : relayed
-}
-
-/** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
-function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
-  if (data === undefined) return error
-  const text = String(stringifyExact(data))
-  const isShown = error.content.some((block) => block.type === 'text' && isSameJson(block.text, text))
-  return isShown ? error : { ...error, content: [...error.content, { type: 'text', text }] }
-}
-
-function isSameJson(shown: string, text: string): boolean {
-  try {
-    return stringifyExact(parseExact(shown)) === text
-  } catch {
-    return false // It is no JSON.
-  }
-}
-
-export type ToUri = (uri: string) => string
-
-/** A content block of which a resource can be read: links, and what is embedded. */
-export function withUri(block: unknown, toUri: ToUri): unknown {
-  if (!isObject(block)) return block
-  const { type, uri, resource } = block
-  if (type === 'resource_link' && typeof uri === 'string') return { ...block, uri: toUri(uri) }
-  if (type === 'resource' && isObject(resource) && typeof resource.uri === 'string')
-    return { ...block, resource: { ...resource, uri: toUri(resource.uri) } }
-  return block
-}
-
 export const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
 
 export const timeoutSeconds = (fallback: number) => ({
@@ -149,80 +85,3 @@ export const timeoutSeconds = (fallback: number) => ({
   maximum: 86_400,
   description: `how long to wait, in seconds; default ${fallback}`,
 })
-
-interface Failure {
-  /** Code of the error, or the state of the proposal. */
-  readonly code: string
-  /** What happened and what to do. */
-  readonly message: string
-}
-
-function describeError(error: unknown): Failure {
-  if (error instanceof ProtocolError) return { code: error.code, message: error.message }
-  if (error instanceof ConnectionError) {
-    return { code: error.code, message: `${error.message}; ${error.hint}` }
-  }
-  if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
-  if (error instanceof ToolError) return { code: 'tool_failed', message: `the tool failed: ${error.message}` }
-  return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
-}
-
-export const formatError = (error: unknown): string => {
-  const { code, message } = describeError(error)
-  return `${message} (${code})`
-}
-
-/** In `_meta` of an error: its code. `structuredContent` has to match the schema of a tool's results. */
-const codeKey = 'meup/code'
-
-/** An error as the result of a tool, for models to read. */
-export const failureResult = (error: unknown): CallToolResult => ({
-  isError: true,
-  content: [{ type: 'text', text: formatError(error) }],
-  _meta: { [codeKey]: describeError(error).code },
-})
-
-interface Report {
-  readonly progress: number
-  readonly total?: number
-  readonly message?: string
-}
-
-/** Reports progress to the client; `undefined` if it did not ask for progress. */
-export function createProgressReporter(
-  { mcpReq }: ServerContext,
-  log: (line: string) => void,
-): ((report: Report) => void) | undefined {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return undefined
-  return (report) => {
-    mcpReq
-      .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
-      .catch((error: Error) => log(`progress could not be told: ${error.message}`))
-  }
-}
-
-const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-])
-
-/** Forwards log messages about a call, from the level that the client has set. */
-export function createLogForwarder(
-  { mcpReq }: ServerContext,
-  log: (line: string) => void,
-): (notification: McpRequestPayload) => void {
-  return ({ method, params = {} }) => {
-    const { level, data, logger } = params
-    if (method !== 'notifications/message' || !levels.has(level)) return
-    mcpReq
-      .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
-      .catch((error: Error) => log(`a log message could not be told: ${error.message}`))
-  }
-}
