@@ -51,7 +51,7 @@ test('a tool of the space gets the digits that the agent sends, and the agent th
   const desk = await space.join('desk')
   const got: string[] = []
   desk.tool('pay', {}, (args) => {
-    got.push(stringifyExact(args))
+    got.push(String(stringifyExact(args)))
     return parseExact(`{${numbers}}`)
   })
   const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"desk__pay","arguments":{${numbers}}}}`

@@ -93,6 +93,6 @@ test.each(['legacy', 'auto'] as const)('a result that its client has is not kept
   const client = await openClient(url, mode, () => ({ action: 'accept', content: { name: 'Ana' } }))
   await client.listTools()
   expect(await client.callTool(lend)).toMatchObject({ content: [{ text: 'Emma is lent to Ana' }] })
-  const kept = keep.mock.calls.map(([{ id }], at) => keep.mock.contexts[at]?.get(id))
+  const kept = keep.mock.calls.map(([{ id }], at) => (keep.mock.contexts[at] as ClientCalls).get(id))
   expect(kept).toEqual(mode === 'legacy' ? [] : [undefined])
 })
