@@ -142,7 +142,7 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
 ])
 
 /** Forwards log messages about a call, from the level that the client has set. */
-export function createLogForwarder(
+function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
 ): (notification: McpRequestPayload) => void {
