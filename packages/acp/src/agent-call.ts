@@ -1,5 +1,5 @@
 import { cut, isObject } from '@meup/folds'
-import type { McpResponsePayload } from '@meup/protocol'
+import { copyNumberTexts, type McpResponsePayload } from '@meup/protocol'
 import type { CallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
 import { type Block, countChars, describeMedia } from './content-blocks.js'
 
@@ -108,7 +108,7 @@ export class AgentCall {
   get arguments(): object {
     const rawInput = this.#rawInput
     const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs } : {}
-    if (isObject(rawInput)) return { ...rawInput, ...diffs }
+    if (isObject(rawInput)) return copyNumberTexts({ ...rawInput, ...diffs }, rawInput)
     const input = isFilled(rawInput) ? { input: rawInput } : { title: this.title }
     return { ...input, ...diffs, ...(this.#locations.length > 0 && { locations: this.#locations }) }
   }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type AnyEnvelope, type Proposal, ProtocolError, type SpaceClient } from '@meup/agent-sdk'
 import { respond } from '@meup/agent-sdk/internal'
-import { correlations, Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
+import {
+  copyNumberTexts,
+  correlations,
+  Kind,
+  type McpRequestPayload,
+  type McpResponsePayload,
+} from '@meup/protocol'
 
 /** A call of one of the agent's own tools, as it goes to the log. */
 export interface OwnCall {
@@ -94,7 +100,7 @@ export class Approvals {
       let left = choices.length
       let rejected: Decision | undefined
       for (const { id, name } of choices) {
-        const each = { ...call, rationale, arguments: { ...call.arguments, choice: name } }
+        const each = { ...call, rationale, arguments: withChoice(call.arguments, name) }
         this.#propose(each, over, true).then(
           (decision) => {
             left--
@@ -228,6 +234,9 @@ export class Approvals {
     return { name, arguments: args, _meta: meta }
   }
 }
+
+/** Arguments with what was chosen. */
+export const withChoice = (args: object, choice: string): object => copyNumberTexts({ ...args, choice }, args)
 
 export const isDenied = (error: unknown): boolean =>
   error instanceof ProtocolError && error.code === 'capability_violation'

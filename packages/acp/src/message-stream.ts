@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AnyMessage, methods, type Stream } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
-import { type DroppedText, readLines, readOuterMembers } from '@meup/mcp-bridge'
+import { type DroppedText, markId, readLines, readOuterMembers, restoreNumbers } from '@meup/mcp-bridge'
 import { parseExact, stringifyExact } from '@meup/protocol'
 
 /** The longest message that is read. */
@@ -45,7 +45,8 @@ export function createStream(
       return undefined
     }
     if (typeof message.method === 'string') {
-      if (message.method !== methods.client.session.update) return message
+      if (message.method !== methods.client.session.update)
+        return 'id' in message ? { ...message, id: markId(message, 'id') } : message
       onUpdate(message.params)
       return undefined
     }
@@ -73,7 +74,7 @@ export function createStream(
         const isAnswer = !('method' in message)
         if (!isAnswer && 'id' in message) asked.add(message.id)
         return new Promise((resolve, reject) =>
-          stdin.write(`${stringifyExact(message)}\n`, (error) => {
+          stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
             if (isAnswer) unanswered--
             onAnswered()
             if (error) reject(error)

@@ -9,7 +9,15 @@ import { AgentCall } from './agent-call.js'
 import type { AgentUpdate, CallFields, CallStatus, Option, PermissionRequest } from './agent-updates.js'
 import { type KnownAgent, nameTool } from './agents.js'
 import { AnswerText } from './answer-text.js'
-import { type Approvals, type Decision, failed, getMessage, isDenied, type OwnCall } from './approvals.js'
+import {
+  type Approvals,
+  type Decision,
+  failed,
+  getMessage,
+  isDenied,
+  type OwnCall,
+  withChoice,
+} from './approvals.js'
 import { type Block, toMarkdown } from './content-blocks.js'
 import { LateText } from './late-text.js'
 import { cancelled, findRejection, select, toChoices } from './permission-options.js'
@@ -392,7 +400,7 @@ export class Prompt {
       const names = cut(options.map(({ name }) => name).join(', '), maxToldChars)
       return { state: 'rejected', reason: `a choice between ${names}, which nobody made: ${chosen.failure}` }
     }
-    const call = { ...own, arguments: { ...own.arguments, choice: chosen.name } }
+    const call = { ...own, arguments: withChoice(own.arguments, chosen.name) }
     return { ...(await this.#parts.approvals.decide(call, signal)), option: chosen.id }
   }
 

@@ -1,10 +1,7 @@
 import type { Reasoning } from '@meup/agent-sdk'
-import { ThoughtStream } from '@meup/agent-sdk/internal'
-import { cut } from '@meup/folds'
+import { splitThoughts, ThoughtStream } from '@meup/agent-sdk/internal'
 import type { PlanEntry } from './agent-updates.js'
 
-/** Characters of one thought. */
-const maxThoughtChars = 8000
 /** Characters and entries that may wait for the log: an agent that says more says it faster than it can be read. */
 const [maxWaitingChars, maxWaiting] = [250_000, 500]
 /** Milliseconds in which what comes after the answer is gathered into one thought. */
@@ -42,6 +39,7 @@ export class RunLog {
       (text) => parts.run.thought(text),
       after,
       (error) => this.onError(error),
+      true, // What waits is bounded here.
     )
   }
 
@@ -61,11 +59,10 @@ export class RunLog {
   /** A thought as a whole. */
   say(text: string): void {
     if (text === '' || !this.#hasRoom(text.length)) return
-    const shown = cut(text, maxThoughtChars)
     this.#inOrder(async () => {
       await this.#thoughts.end()
-      await this.#parts.run.thought(shown)
-    }, shown.length)
+      for (const piece of splitThoughts(text)) await this.#parts.run.thought(piece)
+    }, text.length)
   }
 
   /** Logs the last of several plans that arrive faster than they can be logged. */

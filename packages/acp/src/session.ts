@@ -154,6 +154,7 @@ export class Session {
       space: this.#parts.space,
       arrivals: this.#arrivals,
       getRun: () => this.#run(),
+      log: this.#parts.log,
     })
     const before = this.#id
     let state = before === undefined ? undefined : await this.#load(process, before)

@@ -13,6 +13,8 @@ import {
 } from '@meup/agent-sdk'
 import { nameTools } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
+import { FaultLog } from '@meup/mcp-bridge'
+import { answerPost, markNumbers, type Post, readExactArguments } from '@meup/mcp-bridge/serve'
 import { PROTOCOL } from '@meup/protocol'
 import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { AgentCall } from './agent-call.js'
@@ -90,19 +92,25 @@ interface Served {
   readonly arrivals: SpaceToolArrivals
   /** The run that calls are a part of; `undefined`: nobody has asked for anything. */
   readonly getRun: () => Reasoning | undefined
+  /** Receives lines for the operator. */
+  readonly log: (line: string) => void
 }
 
 /** Serves the tools that the agent may call or propose to it alone, over HTTP on this machine. */
 export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> {
   const token = randomBytes(24).toString('base64url')
-  const listener = getRequestListener(async (request) => {
-    if (!isSame(request.headers.get('authorization') ?? '', `Bearer ${token}`))
-      return Response.json({ error: 'this server is for one agent alone' }, { status: 403 })
+  const faults = new FaultLog(served.log, 'agent')
+  const answer = async ({ request, body }: Post): Promise<Response> => {
     // Each request is served by itself: there is nothing that the server would have to say unasked.
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     const server = createToolServer(served)
     await server.connect(transport)
-    return transport.handleRequest(request)
+    return transport.handleRequest(request, { parsedBody: body })
+  }
+  const listener = getRequestListener(async (request) => {
+    if (!isSame(request.headers.get('authorization') ?? '', `Bearer ${token}`))
+      return Response.json({ error: 'this server is for one agent alone' }, { status: 403 })
+    return request.method === 'POST' ? answerPost(request, faults, answer) : answer({ request, answers: [] })
   })
   const http = createServer((request, response) => {
     listener(request, response).catch(() => response.destroy())
@@ -115,6 +123,7 @@ export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> 
     async close() {
       const closed = new Promise((resolve) => http.close(resolve))
       http.closeAllConnections()
+      faults.end()
       await closed
     },
   }
@@ -131,16 +140,15 @@ function createToolServer({ space, arrivals, getRun }: Served): Server {
       ...(description !== undefined && { description }),
     })),
   }))
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }) => {
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const { name, arguments: given = {}, _meta } = params
+    const args = readExactArguments(given, _meta)
     arrivals.add({ tool: name, arguments: args })
     const tool = (await list()).get(name)
     if (tool === undefined) return failure(`there is no tool ${name} in this space`)
     try {
       const { content, data } = await tool.call(args)
-      return {
-        content: content as never,
-        ...(isObject(data) && { structuredContent: data }),
-      }
+      return markNumbers({ content: content as never, ...(isObject(data) && { structuredContent: data }) })
     } catch (error) {
       if (error instanceof ToolError || error instanceof ProposalError) return failure(error.message)
       return failure(`the call failed: ${getMessage(error)}`)

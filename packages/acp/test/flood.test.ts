@@ -77,3 +77,12 @@ describe('an agent that writes without end is stopped, and its answer says so', 
     expect(log.filter(({ kind }) => kind === Kind.mcpRequest)).toEqual([])
   })
 })
+
+test('what an agent writes before a call, or thinks at once, is logged whole', async () => {
+  const { ask, log } = await startCoder({ unasked: 'report' })
+  const words = (letter: string) => Array.from({ length: 5000 }, (_, at) => `${letter}${at}`).join(' ')
+  const call = { toolCallId: 'c1', title: 'ls', kind: 'execute', status: 'completed' }
+  await ask(['thought', words('t')], ['text', words('a')], ['call', call], ['text', 'Done.'])
+  const thoughts = log.filter(({ kind, payload }) => kind === Kind.reasoningThought && !Object(payload).phase)
+  expect(thoughts.map(({ payload }) => Object(payload).message).join(' ')).toBe(`${words('t')} ${words('a')}`)
+})

@@ -241,6 +241,45 @@ const shown: Record<keyof typeof agentHabits, () => Promise<void>> = {
     expect(await ask(['stop', 'refusal'])).toContain('refused')
     expect(notes().filter(({ opened }) => opened !== undefined)).toHaveLength(3)
   },
+  async 'a large id'() {
+    const { ask, notes } = await startCoder(own)
+    const head = '"id":9007199254740993,"method":"session/request_permission"'
+    const options = [{ optionId: 'yes', kind: 'allow_once', name: 'Once' }]
+    const params = `"toolCall":${JSON.stringify(shell('c1', 'ls'))},"options":${JSON.stringify(options)}`
+    await ask(['hear', 'yes'], ['raw', head, params], ['untilHeard'], ['progress', done], ['text', 'Done.'])
+    expect(notes()).toContainEqual({ heard: expect.stringContaining('"id":9007199254740993') })
+  },
+  async 'null to the tools of the space'() {
+    const { space, ask } = await startCoder({
+      capabilities: [...usual, { tool: 'desk/*' }],
+      participants: { desk: { kind: 'mcp', capabilities: ['*'] } },
+    })
+    const desk = await space.join('desk')
+    desk.tool('look', {}, () => 'seen')
+    const send = (method: string, params: string) =>
+      ask(['spaceText', `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`])
+    for (const params of ['null', '{"cursor":null,"_meta":null}'])
+      expect(await send('tools/list', params)).toContain('desk__look')
+    expect(await send('tools/call', '{"name":"desk__look","arguments":null,"_meta":null}')).toContain('seen')
+  },
+  async 'very many updates'() {
+    const { ask, log, seen, space } = await startCoder({ participants: { eve: ['chat'] } })
+    const eve = await space.join('eve')
+    const asked = ask(['stream', 10_000, 20_000])
+    await seen(Kind.reasoningThought)
+    for (const message of ['one', 'two', 'three']) {
+      await eve.chat(message, { to: ['ana'] })
+      await seen(Kind.chat, ({ payload }) => Object(payload).message === message)
+    }
+    const answer = await asked
+    const chats = log.flatMap(({ kind, from }) => (kind === Kind.chat ? [from] : []))
+    expect(chats).toEqual(['ana', 'eve', 'eve', 'eve', 'coder'])
+    const numbers = Array.from({ length: 10_000 }, (_, at) => at).join(' ')
+    expect(answer.trim()).toBe(numbers)
+    const thoughts = log.filter(({ kind }) => kind === Kind.reasoningThought)
+    expect(thoughts.map(({ payload }) => Object(payload).message).join(' ')).toBe(numbers)
+    expect(thoughts.length).toBeLessThan(100)
+  },
 }
 
 test.each(Object.entries(shown))('%s', (_, show) => show())

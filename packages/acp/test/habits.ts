@@ -72,4 +72,16 @@ export const agentHabits = {
     sends: '`refusal` or an error for a session that it has loaded',
     here: 'The prompt is sent once more in a new session, and the run says that what was said before is lost.',
   },
+  'a large id': {
+    sends: 'a permission with an `id` beyond 2^53',
+    here: 'The answer has the same digits.',
+  },
+  'null to the tools of the space': {
+    sends: '`null` for `params`, `cursor`, `arguments` or `_meta` to the server `space`',
+    here: 'It is read as absent, as `meup mcp serve` does.',
+  },
+  'very many updates': {
+    sends: '10,000 updates a second, in text and in thoughts',
+    here: 'All of it is logged, many in one envelope; others are not held up.',
+  },
 } as const satisfies Record<string, { readonly sends: string; readonly here: string }>

@@ -2,7 +2,7 @@ import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { checkPayload, type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { byId, type Client, ofKind, range, type Sent } from './client.js'
+import { byId, type Client, errorFor, ofKind, range, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { asking } from './http-client.js'
 import { type StartOptions, start } from './support.js'
@@ -82,6 +82,22 @@ describe('a decision', () => {
     })
     expect(checkPayload('system.decision', decision?.payload ?? {})).toBeUndefined()
   })
+
+  test.for(['{"id":9007199254740993,"price":0.1000,"in":[1.0]}', `{"n":[${'0.1000,'.repeat(400)}1]}`])(
+    'has the numbers of the arguments as they were written: %s',
+    async (args) => {
+      const { reader, auditor, decided } = await watched()
+      const payload = `{"method":"tools/call","params":{"name":"pay","arguments":${args}}}`
+      reader.send(`{"id":"pay","kind":"mcp.request","to":["bob"],"payload":${payload}}`)
+      await reader.next(errorFor('pay'))
+      const [decision] = await decided()
+      const text = decision && auditor.texts.get(decision)
+      const isShort = args.length < 2048
+      expect(text).toContain(
+        `"attemptedArguments":${isShort ? args : JSON.stringify(args.slice(0, 2000)).slice(0, -1)}`,
+      )
+    },
+  )
 
   type Attempt = (who: { alice: Client; reader: Client }) => Promise<unknown>
   const attempts: readonly (readonly [code: string, decision: string, Attempt])[] = [

@@ -8,6 +8,7 @@ export {
   spawnChild,
 } from './child/spawn-child.js'
 export type { DroppedText } from './child/text-buffer.js'
+export { markId, restoreNumbers } from './exact-numbers.js'
 export { FaultLog } from './relay/fault-log.js'
 export type { McpRelay } from './relay/relay.js'
 export { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'

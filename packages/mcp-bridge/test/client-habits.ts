@@ -11,7 +11,7 @@ export const clientHabits = {
     here: 'read as absent; in the arguments of a tool it stays',
   },
   version: { sends: 'no `jsonrpc`, or members that JSON-RPC does not have', here: 'read without them' },
-  ids: { sends: '`id` as a text, or 0', here: 'the answer has the same' },
+  ids: { sends: '`id` as a text, 0, or beyond 2^53', here: 'the answer has the same' },
   oddIds: { sends: '`id` as a fraction, `true` or an object', here: 'error -32600 that names it' },
   notJson: {
     sends: 'what is no JSON, or broken JSON',

@@ -1,4 +1,4 @@
-/** What programs send that the specification does not say. `server-habits.test.ts` shows each row. */
+/** What programs send that the specification does not say. */
 export interface Habit {
   /** What the program does. */
   readonly sends: string
@@ -6,8 +6,8 @@ export interface Habit {
   readonly here: string
 }
 
-/** Habits of MCP servers that join a space, for the table in `docs/mcp-server.md`. */
-export const serverHabits = {
+/** Habits of MCP servers however they are reached. `server-habits.test.ts` shows each row. */
+export const commandHabits = {
   'ids as text': {
     sends: 'ids, progress tokens and cancelled ids as text: `"1000"` for `1000`',
     here: 'They are taken for the number. Text with spaces is not.',
@@ -86,6 +86,14 @@ export const serverHabits = {
     sends: 'progress for longer than a caller waits',
     here: 'Each report begins the time anew, for callers that take progress and for `limits.callMs`.',
   },
+  'a large id': {
+    sends: 'a request with an `id` beyond 2^53, such as a random one of 64 bits',
+    here: 'The answer has the same digits.',
+  },
+} satisfies Record<string, Habit>
+
+/** Habits of MCP servers at an address. `http-habits.test.ts` shows each row. */
+export const addressHabits = {
   'a lost session': {
     sends: 'HTTP 404, 410 or 400, or an error that speaks of the session or of initialization',
     here: 'A new session is begun, and the call that was refused is sent again, once. 401 and 403 are no loss.',
@@ -94,4 +102,15 @@ export const serverHabits = {
     sends: 'a stream of a reply that ends before its answer',
     here: 'It is resumed after the last event. Cut five times in a row, the call fails.',
   },
+  'a redirect': {
+    sends: 'a redirect with HTTP 307 or 308 within its origin',
+    here: 'It is followed. Any other redirect is refused with the address that it names.',
+  },
+  'an answer to a notification': {
+    sends: 'HTTP 200 with nothing, `null`, `{}` or a text for a notification, or 204',
+    here: 'It is taken.',
+  },
 } satisfies Record<string, Habit>
+
+/** All of them, for the table in `docs/mcp-server.md`. */
+export const serverHabits = { ...commandHabits, ...addressHabits }

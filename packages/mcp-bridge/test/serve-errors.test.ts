@@ -4,7 +4,7 @@ import { PROTOCOL } from '@meup/protocol'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { failureResult } from '../src/serve/tool.js'
+import { failureResult } from '../src/serve/results.js'
 import { openClient, serveSpace, token } from './support/served.js'
 
 /** As both SDKs have it, once the lists were read: then they check results against the schemas of their tools. */

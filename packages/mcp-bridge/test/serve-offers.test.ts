@@ -307,3 +307,25 @@ test.each(['tools', 'prompts', 'resources'] as const)(
     expect(asked / first).toBeLessThan(3 + (performance.now() - began) / 1000)
   },
 )
+
+test.each(['legacy', 'auto'] as const)(
+  '300 tools with schemas of 20 KiB are listed, and called: %s',
+  async (mode) => {
+    const { space, url } = await serveSpace({ more: { desk: ['*'] } })
+    const desk = await space.join('desk')
+    const description = 'x'.repeat(20 * 1024)
+    const inputSchema = { type: 'object', properties: { x: { type: 'string', description } } }
+    const page = (at: number) =>
+      Array.from({ length: 50 }, (_, n) => ({ name: `t${50 * at + n}`, inputSchema }))
+    desk.serve(async ({ payload: { method, params } }) => {
+      if (method === 'initialize') return { result: { capabilities: { tools: {} } } }
+      if (method === 'tools/call')
+        return { result: { content: [{ type: 'text', text: Object(params).name }] } }
+      const at = Number(Object(params).cursor ?? 0)
+      return { result: { tools: page(at), ...(at < 5 && { nextCursor: String(at + 1) }) } }
+    })
+    const client = await openClient(url, mode)
+    await expect.poll(async () => (await offered(client)).length).toBe(300)
+    expect(await client.callTool({ name: 'desk__t299' })).toMatchObject({ content: [{ text: 't299' }] })
+  },
+)

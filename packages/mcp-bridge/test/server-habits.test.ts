@@ -3,8 +3,7 @@ import { bridgeMcpServer } from '@meup/mcp-bridge'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createCalls } from '../src/relay/calls.js'
-import type { serverHabits } from './habits.js'
-import { serveHttp } from './support/http-server.js'
+import type { commandHabits } from './habits.js'
 import { fixtures } from './support/processes.js'
 import { openClient, serveSpace } from './support/served.js'
 import { call as request, serve } from './support/servers.js'
@@ -50,7 +49,7 @@ const isDone = async (source: string) => {
   return here
 }
 
-const shown: Record<keyof typeof serverHabits, () => Promise<void>> = {
+const shown: Record<keyof typeof commandHabits, () => Promise<void>> = {
   async 'ids as text'() {
     await isDone(writing(done.replace('$ID', '"$ID"')))
     await isDone(writing(done.replace('$ID', '$ID.0')))
@@ -280,32 +279,14 @@ const shown: Record<keyof typeof serverHabits, () => Promise<void>> = {
     calls.onMessage({ jsonrpc: '2.0', id: 1000, result: {} }, undefined)
     expect(await answer).toMatchObject({ result: {} })
   },
-  async 'a lost session'() {
-    const error = { code: -32000, message: 'Bad Request: Server not initialized' }
-    await expect(
-      refusing((id) => Response.json({ jsonrpc: '2.0', id, error }, { status: 400 })),
-    ).resolves.toMatchObject({ result: {} })
-    await expect(refusing((id) => Response.json({ jsonrpc: '2.0', id, error }))).resolves.toMatchObject({
-      result: {},
-    })
-    for (const status of [404, 410])
-      await expect(refusing(() => new Response('gone', { status }))).resolves.toMatchObject({ result: {} })
-    for (const status of [401, 403])
-      await expect(refusing(() => new Response('no', { status }))).resolves.toMatchObject({ error: {} })
-  },
-  async 'a cut stream'() {
-    const events = (body: string) => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
-    const cut = async (resumedUntil: number) => {
-      let [id, resumed] = [0, 0]
-      return answered(async (message) => {
-        if (message !== undefined) id = message
-        else if (++resumed === resumedUntil)
-          return events(`data: {"jsonrpc":"2.0","id":${id},"result":{}}\n\n`)
-        return events(resumed === 0 ? 'id: 1\nretry: 0\ndata:\n\n' : ': nothing\n\n')
-      })
-    }
-    expect(await cut(3)).toMatchObject({ result: {} })
-    expect(await cut(100)).toMatchObject({ error: { message: expect.stringContaining('cut 5 times') } })
+  async 'a large id'() {
+    const { relay } = await serve('rawServer')
+    const ping = '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'
+    const line = `${ping}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
+    await relay.request(request('line', { line }))
+    await relay.request(request('log'))
+    const { result } = await relay.request(request('lines'))
+    expect(JSON.stringify(result)).toContain('\\"id\\":9007199254740993')
   },
 }
 
@@ -321,32 +302,6 @@ async function joinAs(space: TestSpace, source: string): Promise<void> {
   }
   const bridge = await bridgeMcpServer({ ...server, connect: () => space.join('library') })
   onTestFinished(() => bridge.close())
-}
-
-/** The answer to a call over HTTP for which the server answers so: with its id, or `undefined` for a stream that is resumed. */
-async function answered(respond: (id: number | undefined) => Promise<Response>) {
-  const { startMcpServer } = await import('@meup/mcp-bridge')
-  const server = await serveHttp('sessions')
-  const relay = await startMcpServer({ name: 'odd', url: server.url })
-  onTestFinished(() => relay.close())
-  server.interposeOn(async (incoming) => {
-    if (incoming.method === 'GET')
-      return incoming.headers.has('last-event-id') ? respond(undefined) : undefined
-    if (incoming.method !== 'POST') return undefined
-    const { id, method } = (await incoming.clone().json()) as { id: number; method: string }
-    return method === 'tools/call' ? respond(id) : undefined
-  })
-  return relay.request(request('add', { a: 1, b: 1 }))
-}
-
-/** The answer to a call that the server has refused once. */
-const refusing = (refuse: (id: number) => Response) => {
-  let isRefused = false
-  return answered(async (id = 0) => {
-    if (isRefused) return Response.json({ jsonrpc: '2.0', id, result: { fine: true } })
-    isRefused = true
-    return refuse(id)
-  })
 }
 
 test.for(Object.entries(shown))('what servers send: %s', ([, show]) => show())

@@ -1,5 +1,6 @@
-import { Readable, Writable } from 'node:stream'
-import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk'
+import { Readable, type Writable } from 'node:stream'
+import { type AnyMessage, ndJsonStream, type Stream } from '@agentclientprotocol/sdk'
+import { stringifyExact } from '@meup/protocol'
 import { AcpServer, type ServedSpace } from './acp-server.js'
 
 export interface Serving {
@@ -22,5 +23,14 @@ export function serveAcp(served: ServedSpace, stream: Stream = openStdio()): Ser
   }
 }
 
-const openStdio = (): Stream =>
-  ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>)
+/** ACP over pipes, in which numbers keep their digits: users read what they approve. */
+export function openStdio(stdin: Readable = process.stdin, stdout: Writable = process.stdout): Stream {
+  const { readable } = ndJsonStream(new WritableStream(), Readable.toWeb(stdin) as ReadableStream<Uint8Array>)
+  const writable = new WritableStream<AnyMessage>({
+    write: (message) =>
+      new Promise((resolve, reject) => {
+        stdout.write(`${stringifyExact(message)}\n`, (error) => (error ? reject(error) : resolve()))
+      }),
+  })
+  return { readable, writable }
+}

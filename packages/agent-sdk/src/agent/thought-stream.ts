@@ -16,6 +16,7 @@ export class ThoughtStream {
   readonly #sendThought: (text: string) => Promise<unknown>
   readonly #after: After
   readonly #onError: (error: unknown) => void
+  readonly #isWhole: boolean
   #text = ''
   #cancel: (() => void) | undefined
   #saying: Promise<void> | undefined
@@ -24,10 +25,12 @@ export class ThoughtStream {
     sendThought: (text: string) => Promise<unknown>,
     after: After,
     onError: (error: unknown) => void,
+    isWhole = false,
   ) {
     this.#sendThought = sendThought
     this.#after = after
     this.#onError = onError
+    this.#isWhole = isWhole
   }
 
   /** Characters that wait to be said. */
@@ -40,15 +43,14 @@ export class ThoughtStream {
     this.#schedule()
   }
 
-  /** Says what is left, or as much of it as one thought holds. Resolves when the space has all of it. */
+  /** Says what is left: as much of it as one thought holds, or all of it in several if it is whole. Resolves when the space has all of it. */
   async end(): Promise<void> {
     await this.#saying
     this.#cancel?.()
     this.#cancel = undefined
     const rest = this.#text
     this.#text = ''
-    const left = rest.length - maxThoughtChars
-    await this.#send(left > 0 ? `${cut(rest, maxThoughtChars)} (${left} more characters)` : rest)
+    for (const piece of this.#isWhole ? splitThoughts(rest) : [cutThought(rest)]) await this.#send(piece)
   }
 
   #schedule(): void {
@@ -58,8 +60,7 @@ export class ThoughtStream {
 
   #sendNext(): void {
     this.#cancel = undefined
-    const full = this.#text.length > maxThoughtChars ? maxThoughtChars : 0
-    const length = countSendableChars(this.#text.slice(0, maxThoughtChars)) || full
+    const length = countNextChars(this.#text)
     const piece = this.#text.slice(0, length)
     this.#text = this.#text.slice(length)
     this.#saying = this.#send(piece).then(() => {
@@ -72,6 +73,30 @@ export class ThoughtStream {
     const text = piece.trim()
     if (text !== '') await this.#sendThought(text).catch(this.#onError)
   }
+}
+
+/** A text as thoughts that each fit into an envelope. */
+export function splitThoughts(text: string): string[] {
+  const pieces: string[] = []
+  let rest = text
+  while (rest.length > maxThoughtChars) {
+    const length = countNextChars(rest)
+    pieces.push(rest.slice(0, length))
+    rest = rest.slice(length)
+  }
+  return [...pieces, rest].map((piece) => piece.trim()).filter((piece) => piece !== '')
+}
+
+function cutThought(text: string): string {
+  const left = text.length - maxThoughtChars
+  return left > 0 ? `${cut(text, maxThoughtChars)} (${left} more characters)` : text
+}
+
+/** Of the next thought: not 0 where one is full. */
+function countNextChars(text: string): number {
+  const full = text.slice(0, maxThoughtChars)
+  if (text.length <= maxThoughtChars) return countSendableChars(full)
+  return countSendableChars(full) || full.replace(/[\ud800-\udbff]$/, '').length
 }
 
 /** Ends of sentences: a mark and what follows it, or a line's end. */

@@ -1,11 +1,12 @@
+import { copyNumberTexts } from '@meup/protocol'
 import { isObject } from '../text.js'
 
 /** A copy without members that are `null`: some libraries write absent ones so. */
 export function dropNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropNulls)
+  if (Array.isArray(value)) return copyNumberTexts(value.map(dropNulls), value)
   if (!isObject(value)) return value
   const members = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member)]))
+  return copyNumberTexts(Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member)])), value)
 }
 
 /** The same of a tool: in its schemas `null` may be a value, such as a default. */
@@ -33,4 +34,4 @@ export function dropResultNulls({
 }
 
 const dropOwnNulls = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+  copyNumberTexts(Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)), value)

@@ -8,6 +8,8 @@ import {
   isEnvelopeId,
   Kind,
   parseContext,
+  parseExact,
+  stringifyExact,
   type WorkMeter,
 } from '@meup/protocol'
 import type { Clock } from '../ports/clock.js'
@@ -25,6 +27,8 @@ interface Attempt {
   /** Pays for looks at what may be recorded. */
   readonly meter?: WorkMeter
   readonly envelope: Envelope
+  /** The bytes of its payload: the numbers in arguments keep their digits. */
+  readonly payload?: Uint8Array
   /** Everyone would have read it: then those who may restrict its sender read what was decided, too [MEUP-8.7]. */
   readonly isPublic?: boolean
 }
@@ -89,6 +93,8 @@ const maxToolChars = 128
 const maxMessageChars = 512
 /** Characters of a rationale, and of the JSON of arguments. */
 const maxTextChars = 2048
+
+const decoder = new TextDecoder()
 
 const denials: ReadonlySet<ErrorCode> = new Set([
   'capability_violation',
@@ -161,13 +167,13 @@ export class Decisions {
     return own.length < mostCalls ? key : undefined
   }
 
-  #begin({ sender: { rateLimitKey }, meter }: Attempt, { key, note, call, isAlone }: First): void {
+  #begin({ sender: { rateLimitKey }, payload, meter }: Attempt, { key, note, call, isAlone }: First): void {
     if (this.#space.stopped !== undefined) return
     if (this.#seconds.size >= maxWindows) {
       this.#uncounted++
       return
     }
-    const seen = call && this.#attempted(call, meter)
+    const seen = call && this.#attempted(call, payload, meter)
     this.#write(note, 1, seen)
     const attempted = isAlone ? seen : undefined
     this.#seconds.set(key, { rateLimitKey, attempted, count: 0, last: note, cancel: this.#endLater(key) })
@@ -207,10 +213,17 @@ export class Decisions {
   }
 
   /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
-  #attempted({ parameters, rationale }: Call, meter: WorkMeter | undefined): Attempted {
+  #attempted(
+    { parameters, rationale }: Call,
+    payload: Uint8Array | undefined,
+    meter: WorkMeter | undefined,
+  ): Attempted {
+    const exact = payload
+      ? getParameters(parseExact(decoder.decode(payload)) as Record<string, unknown>)
+      : parameters
     const guard: Guard = (text) => this.#space.safety.guard(text, meter)
     const attemptedRationale = head(guard(rationale).text, maxTextChars)
-    const attemptedArguments = shortArguments(redact(parameters, guard).value)
+    const attemptedArguments = shortArguments(redact(exact, guard).value)
     return { ...(attemptedRationale && { attemptedRationale }), attemptedArguments }
   }
 
@@ -262,7 +275,7 @@ function toolIn({ kind, payload }: Envelope): string {
 
 /** Nothing has looked at the arguments of a refused call yet: they may be no object. */
 function shortArguments(seen: unknown): object | string {
-  const json = JSON.stringify(seen)
+  const json = stringifyExact(seen) ?? ''
   const isShort = typeof seen === 'object' && seen !== null && json.length <= maxTextChars
   return isShort ? seen : cut(json, maxTextChars)
 }

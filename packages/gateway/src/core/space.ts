@@ -1,4 +1,13 @@
-import { checkWithin, contextRoot, type Envelope, GATEWAY, Kind, PROTOCOL, WorkMeter } from '@meup/protocol'
+import {
+  checkWithin,
+  contextRoot,
+  type Envelope,
+  GATEWAY,
+  Kind,
+  PROTOCOL,
+  stringifyExact,
+  WorkMeter,
+} from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
 import { type Clock, logClock } from '../ports/clock.js'
@@ -177,7 +186,7 @@ export class Space {
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
     const ts = this.timestamp(this.clock.now())
     const [text, parsed] =
-      typeof given === 'string' ? [given, JSON.parse(given)] : [JSON.stringify(given), given]
+      typeof given === 'string' ? [given, JSON.parse(given)] : [stringifyExact(given), given]
     const payload = parsed as Record<string, unknown>
     const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
     this.admit(envelope, encode(envelope, Buffer.from(text)))
@@ -348,9 +357,9 @@ export class Space {
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
     const verdict = verdictFor(refusal)
     if (verdict === undefined) return
-    const { meter, envelope, isUnderstood = false } = admission
+    const { meter, envelope, payload, isUnderstood = false } = admission
     const isPublic = isUnderstood && this.isPublic(envelope)
-    this.decisions.record({ sender, meter, envelope, isPublic }, verdict)
+    this.decisions.record({ sender, meter, envelope, payload, isPublic }, verdict)
   }
 
   #deliver(batch: readonly Entry[]): void {

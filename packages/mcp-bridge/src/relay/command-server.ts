@@ -12,6 +12,7 @@ import { getErrorMessage, readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import type { DroppedText } from '../child/text-buffer.js'
+import { restoreNumbers } from '../exact-numbers.js'
 import { createTooLong, readDropped } from './dropped-message.js'
 import { describeFailure } from './failures.js'
 import { StartTimeoutError } from './handshake.js'
@@ -179,7 +180,7 @@ function childTransport(child: SupervisedChild): RelayTransport {
       new Promise((resolve, reject) => {
         if (stdin.writableLength > MAX_UNREAD_BYTES)
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
-        stdin.write(`${stringifyExact(message)}\n`, (error) => {
+        stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
           if (!error) return resolve()
           // Nor is one that hears nothing more; how it ended says more than a broken pipe.
           end('closed its stdin')

@@ -33,8 +33,8 @@ function describeStatus({ status, data, message }: SdkHttpError): string {
   if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
   if (status === 403) return 'denies access (HTTP 403); check what its headers say'
   const answered = `answered HTTP ${status}`
-  // Only the message holds the target of a redirect.
-  const text = status < 400 ? message.replace(/^.*?: /, '') : quote(data.text)
+  // Only the message holds the target of a redirect, before an option of the SDK.
+  const text = status < 400 ? message.replace(/^.*?: | \(redirectPolicy.*\)$/g, '') : quote(data.text)
   return status === 404 || status === 405 ? `${answered}; ${isItMcp}` : answered + (text && `: ${text}`)
 }
 

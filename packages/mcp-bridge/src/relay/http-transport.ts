@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { stringifyExact } from '@meup/protocol'
+import { parseExact, stringifyExact } from '@meup/protocol'
 import {
   type FetchLike,
   type JSONRPCMessage,
@@ -10,6 +10,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/lines.js'
+import { restoreNumbers } from '../exact-numbers.js'
 import { failure, RelayError } from './calls.js'
 import { describeFailure, isNetworkFailure, parseErrorBody } from './failures.js'
 import { hasLostSession, type Refusal } from './lost-session.js'
@@ -86,7 +87,8 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     // The SDK forgets where it was if a resumed stream is cut again before its first event.
     writeBody(body) {
       const sent = getSent()
-      return sent !== undefined && JSON.stringify(sent.message) === body ? stringifyExact(sent.message) : body
+      const isSent = sent !== undefined && JSON.stringify(sent.message) === body
+      return restoreNumbers(isSent ? stringifyExact(sent.message) : body)
     },
     onResume(headers) {
       const sent = getSent()
@@ -292,7 +294,7 @@ function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessa
     return undefined
   const { text } = error.data
   return isSameId(parseErrorBody(text)?.id, message.id)
-    ? (JSON.parse(String(text)) as JSONRPCMessage)
+    ? (parseExact(String(text)) as JSONRPCMessage)
     : undefined
 }
 

@@ -1,6 +1,7 @@
 import { isObject, markReplaced } from '@meup/folds'
-import { parseExact } from '@meup/protocol'
+import { copyNumberTexts, parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
+import { markId } from '../exact-numbers.js'
 
 /** Nesting of objects and arrays. A space takes far less; more could overflow the stack of what walks through it. */
 const maxNesting = 500
@@ -112,7 +113,8 @@ const [parseError, invalidParams, internalError] = [-32700, -32602, -32603]
 
 /** A request or a notification. */
 function readCall(value: Record<string, unknown>): Members {
-  const { method, id, params } = value
+  const { method, params } = value
+  const id = markId(value, 'id')
   const about = isId(id) ? { requestId: id } : {}
   if (typeof method !== 'string') return { ...describeMember('/method', method), ...about }
   if (id !== undefined && id !== null && !isId(id)) return describeMember('/id', id)
@@ -120,10 +122,22 @@ function readCall(value: Record<string, unknown>): Members {
     return { ...describeMember('/params', params), ...about, code: invalidParams }
   const members = replace(value, {
     jsonrpc: '2.0',
-    ...(id === null && { id: undefined }),
-    ...(params === null && { params: undefined }),
+    ...(id !== undefined && { id: id ?? undefined }),
+    ...(params !== undefined && { params: isObject(params) ? markIds(params) : undefined }),
   })
   return { members, ...about }
+}
+
+/** The ids in params by which the sender knows a request of its own. */
+function markIds(params: Record<string, unknown>): object {
+  const { _meta } = params
+  return replace(params, {
+    ...('requestId' in params && { requestId: markId(params, 'requestId') }),
+    ...(isObject(_meta) &&
+      'progressToken' in _meta && {
+        _meta: replace(_meta, { progressToken: markId(_meta, 'progressToken') }),
+      }),
+  })
 }
 
 const isId = (id: unknown): id is RequestId => typeof id === 'string' || typeof id === 'number'
@@ -135,7 +149,10 @@ function replace(value: Record<string, unknown>, members: Record<string, unknown
   )
   if (changed.length === 0) return value
   const all = Object.entries({ ...value, ...Object.fromEntries(changed) })
-  return Object.fromEntries(all.filter(([key, each]) => each !== undefined || !(key in members)))
+  return copyNumberTexts(
+    Object.fromEntries(all.filter(([key, each]) => each !== undefined || !(key in members))),
+    value,
+  )
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

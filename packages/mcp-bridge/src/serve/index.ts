@@ -1,3 +1,5 @@
-export { type HttpOptions, type HttpServing, serveSpaceOverHttp } from './http.js'
+export { markNumbers, readExactArguments } from '../exact-numbers.js'
 export type { ServedSpace } from './service.js'
-export { type Serving, serveSpaceOverStdio } from './stdio.js'
+export { type HttpOptions, type HttpServing, serveSpaceOverHttp } from './transports/http.js'
+export { answerPost, type Post } from './transports/http-body.js'
+export { type Serving, serveSpaceOverStdio } from './transports/stdio.js'

@@ -4,7 +4,8 @@ import {
   ProtocolErrorCode,
   readRequestBody,
 } from '@modelcontextprotocol/server'
-import type { FaultLog } from '../relay/fault-log.js'
+import { restoreResponse } from '../../exact-numbers.js'
+import type { FaultLog } from '../../relay/fault-log.js'
 import {
   createFailedAnswer,
   createFaultAnswer,
@@ -21,8 +22,18 @@ export interface Post {
   readonly answers: readonly JSONRPCErrorResponse[]
 }
 
+/** Answers a request with a body, also where some of its messages cannot be read. */
+export async function answerPost(
+  request: Request,
+  faults: FaultLog,
+  answer: (post: Post) => Promise<Response>,
+): Promise<Response> {
+  const read = await readPost(request, faults)
+  return restoreResponse(read instanceof Response ? read : await addAnswers(await answer(read), read.answers))
+}
+
 /** Reads the messages in the body; the response, if it has none that can be read. */
-export async function readPost(request: Request, faults: FaultLog): Promise<Post | Response> {
+async function readPost(request: Request, faults: FaultLog): Promise<Post | Response> {
   const read = await readRequestBody(request, maxMessageBytes)
   if (read.tooLarge) {
     const text = `${request.headers.get('content-length') ?? 'unknown'} bytes`
@@ -69,10 +80,7 @@ export function withUsualAccept(request: Request): Request {
 }
 
 /** Puts answers before those that the rest of the body gets. */
-export async function addAnswers(
-  response: Response,
-  answers: readonly JSONRPCErrorResponse[],
-): Promise<Response> {
+async function addAnswers(response: Response, answers: readonly JSONRPCErrorResponse[]): Promise<Response> {
   if (answers.length === 0) return response
   const type = response.headers.get('content-type') ?? ''
   if (response.body === null || !type.startsWith('text/event-stream')) {

@@ -1,24 +1,19 @@
 import { ProtocolError } from '@meup/agent-sdk'
 import type { OnElicitation } from '@meup/agent-sdk/internal'
+import type { McpRequestPayload } from '@meup/protocol'
 import {
   type ElicitRequestFormParams,
   inputRequired,
   inputResponse,
+  type LoggingLevel,
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Start } from './calls.js'
-import { canElicit } from './elicitation.js'
-import type { Era, ResumeState, SpaceService } from './service.js'
+import { canElicit } from '../approvals/elicitation.js'
+import { failureResult, type Outcome, relayedResult, type ToUri } from '../results.js'
+import type { Era, ResumeState, SpaceService } from '../service.js'
+import { ClientCall, type Start } from './calls.js'
 import type { TaskStart, Work } from './tasks.js'
-import {
-  createLogForwarder,
-  createProgressReporter,
-  failureResult,
-  type Outcome,
-  relayedResult,
-  type ToUri,
-} from './tool.js'
 
 /** Milliseconds that a user may take to fill in a form. */
 const formTimeoutMs = 300_000
@@ -39,7 +34,7 @@ export async function followCall(
 ): Promise<Outcome> {
   const { mcpReq } = context
   const state = mcpReq.requestState<ResumeState>()
-  const call = state === undefined ? service.calls.begin(start) : service.calls.get(state.id)
+  const call = state === undefined ? new ClientCall(start) : service.calls.get(state.id)
   if (call === undefined) throw new ProtocolError('not_found', 'the call is long forgotten; make it again')
   const cancel = (): void => call.cancel()
   mcpReq.signal.addEventListener('abort', cancel)
@@ -59,7 +54,11 @@ export async function followCall(
   }
   try {
     const elicitation = await call.next()
-    if (elicitation === undefined) return relayedResult(await call.result, toUri)
+    if (elicitation === undefined) {
+      service.calls.forget(call.id)
+      return relayedResult(await call.result, toUri)
+    }
+    service.calls.keep(call)
     const { id, params } = elicitation
     return inputRequired({
       inputRequests: { [id]: inputRequired.elicit(params) },
@@ -79,12 +78,11 @@ interface Beginning {
 /** Makes a call whose result waits for its client, who may be gone meanwhile. */
 export function beginTask(
   server: McpServer,
-  { calls }: SpaceService,
   { start: { onStatus }, toUri }: Beginning,
   context: ServerContext,
   start: Start,
 ): Work {
-  const call = calls.begin(start)
+  const call = new ClientCall(start)
   call.mayAsk = canElicit(server, context)
   call.listener = {
     onProgress: ({ message }) => onStatus({ message }),
@@ -111,3 +109,48 @@ export const askNow =
     const { action, content } = await server.request(request, { signal, timeout: formTimeoutMs, ...related })
     return { action, ...(content && { content }) }
   }
+
+interface Report {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** Reports progress to the client; `undefined` if it did not ask for progress. */
+export function createProgressReporter(
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): ((report: Report) => void) | undefined {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  return (report) => {
+    mcpReq
+      .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
+      .catch((error: Error) => log(`progress could not be told: ${error.message}`))
+  }
+}
+
+const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+])
+
+/** Forwards log messages about a call, from the level that the client has set. */
+function createLogForwarder(
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): (notification: McpRequestPayload) => void {
+  return ({ method, params = {} }) => {
+    const { level, data, logger } = params
+    if (method !== 'notifications/message' || !levels.has(level)) return
+    mcpReq
+      .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
+      .catch((error: Error) => log(`a log message could not be told: ${error.message}`))
+  }
+}

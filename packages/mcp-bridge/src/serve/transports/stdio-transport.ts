@@ -1,11 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import { stringifyExact } from '@meup/protocol'
 import type { Transport } from '@modelcontextprotocol/server'
-import { getErrorMessage, readLines } from '../child/lines.js'
-import type { DroppedText } from '../child/text-buffer.js'
-import { createTooLong, readDropped } from '../relay/dropped-message.js'
-import type { FaultLog } from '../relay/fault-log.js'
-import type { Fault } from '../relay/read-message.js'
+import { getErrorMessage, readLines } from '../../child/lines.js'
+import type { DroppedText } from '../../child/text-buffer.js'
+import { restoreNumbers } from '../../exact-numbers.js'
+import { createTooLong, readDropped } from '../../relay/dropped-message.js'
+import type { FaultLog } from '../../relay/fault-log.js'
+import type { Fault } from '../../relay/read-message.js'
 import {
   createFailedAnswer,
   createFaultAnswer,
@@ -59,7 +60,9 @@ export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog)
     },
     send: (message) =>
       new Promise((resolve, reject) => {
-        stdout.write(`${stringifyExact(message)}\n`, (error) => (error ? reject(error) : resolve()))
+        stdout.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) =>
+          error ? reject(error) : resolve(),
+        )
       }),
     async close() {
       if (isClosed) return

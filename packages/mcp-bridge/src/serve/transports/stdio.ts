@@ -1,8 +1,8 @@
 import type { McpServer, Transport } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { FaultLog } from '../relay/fault-log.js'
-import { createLegacyServer, createSpaceServer, sendChanges } from './create-server.js'
-import { openSpaceService, type ServedSpace, type SpaceService } from './service.js'
+import { FaultLog } from '../../relay/fault-log.js'
+import { createLegacyServer, createSpaceServer, sendChanges } from '../create-server.js'
+import { openSpaceService, type ServedSpace, type SpaceService } from '../service.js'
 import { createStdioTransport, type Pipes } from './stdio-transport.js'
 
 export interface Serving {

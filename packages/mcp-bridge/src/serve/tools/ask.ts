@@ -1,29 +1,20 @@
-import { type Answer, ProtocolError } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/agent-sdk'
 import {
-  type CallToolResult,
   type ElicitRequestFormParams,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { ClientApprovals } from './client-approvals.js'
+import type { ClientApprovals } from '../approvals/client-approvals.js'
+import { createProgressReporter } from '../calls/follow-call.js'
+import type { TaskStart, Work } from '../calls/tasks.js'
+import { createAskResult } from '../offers/resources.js'
+import { failureResult, type Outcome } from '../results.js'
+import type { ResumeState, SpaceService } from '../service.js'
 import type { Question } from './questions.js'
-import { turnEndedAt } from './resources.js'
-import type { ResumeState, SpaceService } from './service.js'
 import { addressees, message } from './speech.js'
-import type { TaskStart, Work } from './tasks.js'
-import {
-  addTool,
-  createProgressReporter,
-  describeTool,
-  failureResult,
-  formatError,
-  type Outcome,
-  type OwnTools,
-  textResult,
-  timeoutSeconds,
-} from './tool.js'
+import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
 
 interface AskArgs {
   readonly message: string
@@ -135,20 +126,4 @@ async function getInterruption(
     inputRequests: { [proposal.id]: inputRequired.elicit(proposal.form) },
     requestState: await stateCodec.mint({ id: question.id }, context),
   })
-}
-
-/** The result of `ask`. */
-export async function createAskResult(
-  { http, uris, log }: SpaceService,
-  { id, from, text, ts }: Pick<Answer, 'id' | 'from' | 'text' | 'ts'>,
-): Promise<CallToolResult> {
-  const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
-    log(`the turn of the answer ${id} is not known: ${formatError(error)}`)
-    return undefined
-  })
-  const answer = { id, from, text }
-  if (turn === undefined) return textResult([text], answer)
-  const [reasoning, audit] = [uris.reasoning(from, turn), uris.turnAudit(from, turn)]
-  const where = `from ${from}; resources: ${reasoning} (why which tools), ${audit} (step by step)`
-  return textResult([text, where], { ...answer, turn, reasoning, audit })
 }

@@ -9,6 +9,8 @@ import type { Elicitation } from './calls.js'
 
 /** Tasks of one client that are open at a time, and of all clients that are remembered. */
 const [maxOpenTasks, maxKnownTasks] = [100, 1000]
+/** Characters of the results that are kept. Those of older tasks are in the log. */
+const maxResultChars = 32 * 1024 * 1024
 /** How long a task is kept, in milliseconds, and how often a client should look. */
 export const [maxTtlMs, pollMs] = [24 * 60 * 60 * 1000, 1000]
 /** Characters of a status message. */
@@ -93,6 +95,14 @@ export class Task {
   }
 }
 
+interface Known {
+  readonly task: Task
+  readonly client: string
+  readonly timer: NodeJS.Timeout
+  /** Of the result. */
+  chars: number
+}
+
 interface BeginOptions {
   readonly client: string
   readonly ttl: number | undefined
@@ -104,10 +114,8 @@ interface BeginOptions {
 export class Tasks {
   /** What began those of before, once it was found in the log. */
   readonly begun = new Bounded<AnyEnvelope>(maxKnownTasks)
-  readonly #known = new Map<
-    string,
-    { readonly task: Task; readonly client: string; readonly timer: NodeJS.Timeout }
-  >()
+  readonly #known = new Map<string, Known>()
+  #resultChars = 0
 
   /** Throws `McpError` if the client has too many. Rejects as `begin` does. */
   async begin(id: string, { client, ttl = maxTtlMs, begin, onChange }: BeginOptions): Promise<Task> {
@@ -151,8 +159,21 @@ export class Tasks {
 
   #keep(id: string, task: Task, client: string, ttl: number): void {
     const timer = setTimeout(() => this.#forget(id), ttl).unref()
-    this.#known.set(id, { task, client, timer })
-    if (this.#known.size <= maxKnownTasks) return
+    const known: Known = { task, client, timer, chars: 0 }
+    this.#known.set(id, known)
+    task.result
+      .then((result) => {
+        if (this.#known.get(id) !== known) return
+        known.chars = JSON.stringify(result).length
+        this.#resultChars += known.chars
+        while (this.#resultChars > maxResultChars) this.#forgetOldest()
+      })
+      .catch(() => {}) // It never rejects.
+    if (this.#known.size > maxKnownTasks) this.#forgetOldest()
+  }
+
+  /** The oldest that is over, if there is one. */
+  #forgetOldest(): void {
     const ids = [...this.#known.keys()]
     const oldest = ids.find((each) => this.get(each)?.isOpen === false) ?? ids[0]
     if (oldest !== undefined) this.#forget(oldest)
@@ -161,6 +182,7 @@ export class Tasks {
   #forget(id: string): void {
     const known = this.#known.get(id)
     this.#known.delete(id)
+    this.#resultChars -= known?.chars ?? 0
     clearTimeout(known?.timer)
     known?.task.cancel('its time is over')
   }

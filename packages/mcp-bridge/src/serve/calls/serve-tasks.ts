@@ -9,11 +9,12 @@ import {
   RELATED_TASK_META_KEY,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { markNumbers } from '../../exact-numbers.js'
+import { formatError } from '../results.js'
+import type { SpaceService } from '../service.js'
 import { askNow } from './follow-call.js'
 import { cancelRecalled, type RecalledTask, recallTask } from './recall-task.js'
-import type { SpaceService } from './service.js'
 import { pollMs, type Task, type TaskState } from './tasks.js'
-import { formatError } from './tool.js'
 
 /** What a server of revision 2025-11-25 says of its tasks. */
 export const tasksCapability = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
@@ -50,7 +51,7 @@ export function serveTasks(server: McpServer, service: SpaceService): void {
     const result = task
       ? await followTask(server, service, task, context)
       : await whenRecalled(service, taskId, context.mcpReq.signal)
-    return { ...result, _meta: { ...result._meta, [RELATED_TASK_META_KEY]: { taskId } } }
+    return markNumbers({ ...result, _meta: { ...result._meta, [RELATED_TASK_META_KEY]: { taskId } } })
   })
 }
 

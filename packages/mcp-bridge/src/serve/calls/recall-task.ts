@@ -10,10 +10,10 @@ import {
   type McpResponsePayload,
 } from '@meup/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { createAskResult } from './ask.js'
-import type { SpaceService } from './service.js'
+import { createAskResult } from '../offers/resources.js'
+import { failureResult, relayedResult } from '../results.js'
+import type { SpaceService } from '../service.js'
 import { maxTtlMs, pollMs, type TaskState } from './tasks.js'
-import { failureResult, relayedResult } from './tool.js'
 
 /** What the log has of a task from before this server was started. */
 export interface RecalledTask {

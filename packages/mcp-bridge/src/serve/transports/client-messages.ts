@@ -1,5 +1,4 @@
 import { isObject } from '@meup/folds'
-import { parseExact, stringifyExact } from '@meup/protocol'
 import {
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
@@ -9,7 +8,8 @@ import {
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
   specTypeSchemas,
 } from '@modelcontextprotocol/server'
-import { describe, type Fault, readMessages } from '../relay/read-message.js'
+import { keepExactArguments } from '../../exact-numbers.js'
+import { describe, type Fault, readMessages } from '../../relay/read-message.js'
 
 /** Of a line, and of the body of a request. */
 export const maxMessageBytes = STDIO_DEFAULT_MAX_BUFFER_SIZE
@@ -54,7 +54,7 @@ function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   const { jsonrpc, id, method, params, result, error } = message as unknown as Record<string, unknown>
   const { arguments: args, ...more } = isObject(params) ? params : {}
   const given =
-    method === 'tools/call' && isObject(args) ? { ...withExactArguments(more, args), arguments: {} } : params
+    method === 'tools/call' && isObject(args) ? { ...keepExactArguments(more, args), arguments: {} } : params
   const read = dropNulls({ jsonrpc, id, method, params: given, result, error }) as Record<string, unknown>
   const members = Object.entries({
     ...read,
@@ -62,24 +62,6 @@ function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
     ...(given !== params && { params: { ...(read.params as object), arguments: args } }),
   })
   return Object.fromEntries(members.filter(([, member]) => member !== undefined)) as unknown as JSONRPCMessage
-}
-
-/** In `_meta` of a call: its arguments as JSON, where the SDK's copy of them has lost digits. */
-const argumentsKey = 'meup/arguments'
-
-function withExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
-  const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
-  const json = stringifyExact(args)
-  const isExact = json === JSON.stringify(args)
-  return isExact && _ === undefined
-    ? params
-    : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
-}
-
-/** The arguments of a call with the digits of their numbers. */
-export function readExactArguments(args: object, meta: Readonly<Record<string, unknown>> = {}): object {
-  const json = meta[argumentsKey]
-  return typeof json === 'string' ? (parseExact(json) as object) : args
 }
 
 /** The same value if there are none. */

@@ -1,7 +1,8 @@
 import { ConnectionError } from '@meup/agent-sdk'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { SpaceService } from './service.js'
-import { addTool, dataResult, describeTool, type OwnTools, participantId, textResult } from './tool.js'
+import { dataResult, textResult } from '../results.js'
+import type { SpaceService } from '../service.js'
+import { addTool, describeTool, type OwnTools, participantId } from './tool.js'
 
 interface SendArgs {
   readonly message: string

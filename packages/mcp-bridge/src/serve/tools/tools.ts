@@ -6,12 +6,13 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { readExactArguments } from './client-messages.js'
-import { beginTask, followCall } from './follow-call.js'
-import { sendTaskStatus } from './serve-tasks.js'
-import type { Era, SpaceService } from './service.js'
-import type { TaskStart, Work } from './tasks.js'
-import { failureResult, formatError, type Outcome, type OwnTools, type ToUri } from './tool.js'
+import { markNumbers, readExactArguments } from '../../exact-numbers.js'
+import { beginTask, followCall } from '../calls/follow-call.js'
+import { sendTaskStatus } from '../calls/serve-tasks.js'
+import type { TaskStart, Work } from '../calls/tasks.js'
+import { failureResult, formatError, type Outcome, type ToUri } from '../results.js'
+import type { Era, SpaceService } from '../service.js'
+import type { OwnTools } from './tool.js'
 
 /** Milliseconds that a tool may take without progress: clients give calls up by themselves. */
 const callTimeoutMs = 3_600_000
@@ -67,8 +68,8 @@ export function serveTools(
     const args = readExactArguments(given, context.mcpReq._meta)
     if (!hasTasks || wanted === undefined) {
       const ownTool = own.get(name)
-      if (ownTool !== undefined) return ownTool.call(args, context)
-      return callOffered(server, service, { tool: await find(name), args, era }, context)
+      if (ownTool !== undefined) return markNumbers(await ownTool.call(args, context))
+      return markNumbers(await callOffered(server, service, { tool: await find(name), args, era }, context))
     }
     const task = await tasks.begin(randomUUID(), {
       client,
@@ -134,7 +135,7 @@ function beginOffered(
   const { uris } = service
   const why = context.mcpReq._meta?.[whyKey]
   const toUri: ToUri = (uri) => uris.offered(participant, uri)
-  return beginTask(server, service, { start, toUri }, context, (options) =>
+  return beginTask(server, { start, toUri }, context, (options) =>
     service.space.request(
       participant,
       'tools/call',

@@ -1,7 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
+import { formatError } from '../results.js'
 import type { Uris } from './changes.js'
-import { formatError } from './tool.js'
 
 /** Resources that one request listens to. */
 const maxListened = 1000

@@ -1,9 +1,10 @@
 import { text } from 'node:stream/consumers'
-import { type AnyEnvelope, ToolError } from '@meup/agent-sdk'
+import { type Answer, type AnyEnvelope, ToolError } from '@meup/agent-sdk'
 import type { ExportQuery, HttpClient, LogQuery } from '@meup/agent-sdk/http'
 import { createTranscript, dropNulls, isObject, type Message, reasoningCommand } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
+  type CallToolResult,
   isSpecType,
   ProtocolError as McpError,
   type McpServer,
@@ -14,8 +15,8 @@ import {
   type ResourceTemplateType,
   UriTemplate,
 } from '@modelcontextprotocol/server'
-import type { SpaceService } from './service.js'
-import { formatError } from './tool.js'
+import { formatError, textResult } from '../results.js'
+import type { SpaceService } from '../service.js'
 
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
 
@@ -199,7 +200,23 @@ async function readReasoning(http: HttpClient, agent: string, turn?: string): Pr
 }
 
 /** The number of the turn that ended with an agent's answer; `undefined` = none of the latest. */
-export async function turnEndedAt(http: HttpClient, agent: string, ts: string): Promise<number | undefined> {
+async function turnEndedAt(http: HttpClient, agent: string, ts: string): Promise<number | undefined> {
   const { turns } = await http.readTurnPage(agent, { limit: maxTurnsSearched })
   return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number
+}
+
+/** The result of `ask`. */
+export async function createAskResult(
+  { http, uris, log }: SpaceService,
+  { id, from, text, ts }: Pick<Answer, 'id' | 'from' | 'text' | 'ts'>,
+): Promise<CallToolResult> {
+  const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
+    log(`the turn of the answer ${id} is not known: ${formatError(error)}`)
+    return undefined
+  })
+  const answer = { id, from, text }
+  if (turn === undefined) return textResult([text], answer)
+  const [reasoning, audit] = [uris.reasoning(from, turn), uris.turnAudit(from, turn)]
+  const where = `from ${from}; resources: ${reasoning} (why which tools), ${audit} (step by step)`
+  return textResult([text, where], { ...answer, turn, reasoning, audit })
 }

@@ -7,20 +7,13 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { ClientApprovals } from './client-approvals.js'
-import { canElicit, defaultReason, readDecision } from './elicitation.js'
-import { beginTask, followCall } from './follow-call.js'
-import type { Era, SpaceService } from './service.js'
-import type { TaskStart, Work } from './tasks.js'
-import {
-  addTool,
-  dataResult,
-  describeTool,
-  type Outcome,
-  type OwnTools,
-  textResult,
-  timeoutSeconds,
-} from './tool.js'
+import type { ClientApprovals } from '../approvals/client-approvals.js'
+import { canElicit, defaultReason, readDecision } from '../approvals/elicitation.js'
+import { beginTask, followCall } from '../calls/follow-call.js'
+import type { TaskStart, Work } from '../calls/tasks.js'
+import { dataResult, type Outcome, textResult } from '../results.js'
+import type { Era, SpaceService } from '../service.js'
+import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
 
 interface DecideArgs {
   readonly id: string
@@ -120,7 +113,7 @@ export function addProposals(
     if (decision !== 'approve') throw notApproved()
     const timeoutMs = args.timeout_seconds === undefined ? start.timeoutMs : 1000 * args.timeout_seconds
     const terms = { requestId: start.id, timeoutMs, ...(why !== undefined && { why }) }
-    return beginTask(server, service, { start }, context, ({ signal, onElicitation }) =>
+    return beginTask(server, { start }, context, ({ signal, onElicitation }) =>
       getApprovals(context).approve(id, { ...terms, signal, onElicitation }),
     )
   }

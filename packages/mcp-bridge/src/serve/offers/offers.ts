@@ -9,8 +9,8 @@ import {
   type ResourceTemplateType,
   type Tool,
 } from '@modelcontextprotocol/server'
+import { formatError } from '../results.js'
 import type { ListName, Uris } from './changes.js'
-import { formatError } from './tool.js'
 
 /** What one participant offers: a prompt, a resource or a template, as its list has it. */
 interface Offered<Definition> {

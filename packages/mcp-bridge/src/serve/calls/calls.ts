@@ -103,14 +103,17 @@ export class ClientCall {
   }
 }
 
-/** The calls of all MCP clients. */
+/** The calls that MCP clients go on with once their users have filled in a form. */
 export class ClientCalls {
   readonly #known = new Bounded<ClientCall>(maxCalls)
 
-  begin(start: Start): ClientCall {
-    const call = new ClientCall(start)
+  keep(call: ClientCall): void {
     this.#known.set(call.id, call)
-    return call
+  }
+
+  /** Its client has the result, which may be large. */
+  forget(id: string): void {
+    this.#known.delete(id)
   }
 
   get(id: string): ClientCall | undefined {

@@ -11,13 +11,13 @@ import {
   originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import { FaultLog } from '../relay/fault-log.js'
-import type { ListName } from './changes.js'
-import { createLegacyServer, createSpaceServer } from './create-server.js'
-import { addAnswers, type Post, readPost, withUsualAccept } from './http-body.js'
-import { openSpaceService, type ServedSpace } from './service.js'
+import { FaultLog } from '../../relay/fault-log.js'
+import { createLegacyServer, createSpaceServer } from '../create-server.js'
+import type { ListName } from '../offers/changes.js'
+import { formatError } from '../results.js'
+import { openSpaceService, type ServedSpace } from '../service.js'
+import { answerPost, type Post, withUsualAccept } from './http-body.js'
 import type { Serving } from './stdio.js'
-import { formatError } from './tool.js'
 
 export interface HttpServing extends Serving {
   /** The Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
@@ -70,8 +70,7 @@ export async function serveSpaceOverHttp(
     const refusal = checkRequest(request, token, names)
     if (refusal !== undefined) return refusal
     if (request.method !== 'POST') return answer({ request: withUsualAccept(request), answers: [] })
-    const read = await readPost(request, faults)
-    return read instanceof Response ? read : addAnswers(await answer(read), read.answers)
+    return answerPost(request, faults, answer)
   })
   const http = createServer((request, response) => {
     listener(request, response).catch((error: unknown) => {

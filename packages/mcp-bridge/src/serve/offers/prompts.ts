@@ -5,9 +5,9 @@ import {
   type McpServer,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
+import { withUri } from '../results.js'
+import type { SpaceService } from '../service.js'
 import { relayed, timeoutMs } from './resources.js'
-import type { SpaceService } from './service.js'
-import { withUri } from './tool.js'
 
 /** Serves the prompts that participants offer, as `participant__prompt`, and completes arguments of prompts and templates. */
 export function servePrompts({ server }: McpServer, { offers, space, uris }: SpaceService): void {

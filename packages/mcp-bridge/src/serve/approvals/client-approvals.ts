@@ -7,9 +7,9 @@ import {
   type ElicitRequestFormParams,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { formatError } from '../results.js'
+import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
-import type { SpaceService } from './service.js'
-import { formatError } from './tool.js'
 
 /** Characters that one call of `show_proposal` gives, that a list has of one proposal, and of all of them. */
 const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { isObject } from '@meup/folds'
+import { getNumberText, parseExact, stringifyExact } from '@meup/protocol'
+
+// SDKs copy what they read and write it with `JSON.stringify`: the digits of numbers go around them.
+
+/** In `_meta` of a call: its arguments as JSON, where the SDK's copy of them has lost digits. */
+const argumentsKey = 'meup/arguments'
+
+/** The parameters of a call, in which its arguments keep their digits for `readExactArguments`. */
+export function keepExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
+  const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
+  const json = stringifyExact(args)
+  const isExact = json === JSON.stringify(args)
+  return isExact && _ === undefined
+    ? params
+    : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
+}
+
+/** The arguments of a call with the digits of their numbers. */
+export function readExactArguments<Args extends object>(
+  args: Args,
+  meta: Readonly<Record<string, unknown>> = {},
+): Args {
+  const json = meta[argumentsKey]
+  return typeof json === 'string' ? (parseExact(json) as Args) : args
+}
+
+/** Precedes the digits of a number in a string. No sender can know it. */
+const mark = `${randomUUID()}:`
+/** Such a string, also within the JSON in a string. */
+const marked = new RegExp(`(\\\\*")${mark}([-+.\\deE]+)\\1`, 'g')
+
+/**
+ * The member with the id of a request, for its answer: an integer beyond 2^53, as random ids of 64 bits are, is a string for
+ * `restoreNumbers`.
+ */
+export function markId(holder: Readonly<Record<string, unknown>>, key: string): unknown {
+  const id = holder[key]
+  if (typeof id !== 'number' || !Number.isInteger(id) || Number.isSafeInteger(id)) return id
+  const text = getNumberText(holder, key) ?? ''
+  return /^-?\d+$/.test(text) ? `${mark}${text}` : id
+}
+
+interface ToolResult {
+  readonly structuredContent?: unknown
+  readonly _meta?: unknown
+}
+
+/** The result of a tool, in whose data the numbers that would lose digits are strings for `restoreNumbers`. */
+export function markNumbers<Result extends ToolResult>(result: Result): Result {
+  const { structuredContent, _meta } = result
+  const [data, meta] = [markMembers(structuredContent), markMembers(_meta)]
+  if (data === structuredContent && meta === _meta) return result
+  return {
+    ...result,
+    ...(data !== undefined && { structuredContent: data }),
+    ...(meta !== undefined && { _meta: meta }),
+  }
+}
+
+/** The same value if it holds no such number. */
+function markMembers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value)
+  const copied = members.map(([key, each]) => {
+    const text = typeof each === 'number' ? getNumberText(value, key) : undefined
+    return text !== undefined && Object.is(Number(text), each) ? `${mark}${text}` : markMembers(each)
+  })
+  if (copied.every((each, at) => each === members[at]?.[1])) return value
+  return Array.isArray(value) ? copied : Object.fromEntries(members.map(([key], at) => [key, copied[at]]))
+}
+
+/** JSON with the numbers that `markNumbers` has marked. */
+export const restoreNumbers = (json: string): string =>
+  json.includes(mark) ? json.replaceAll(marked, '$2') : json
+
+/** A response with the same. JSON has no line breaks, and each event ends with one. */
+export function restoreResponse(response: Response): Response {
+  if (response.body === null) return response
+  let rest: Buffer = Buffer.alloc(0)
+  const restored = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const bytes = Buffer.concat([rest, chunk])
+      const end = bytes.lastIndexOf(0x0a) + 1
+      if (end > 0) controller.enqueue(restoreBytes(bytes.subarray(0, end)))
+      rest = bytes.subarray(end)
+    },
+    flush(controller) {
+      if (rest.length > 0) controller.enqueue(restoreBytes(rest))
+    },
+  })
+  const { status, headers } = response
+  return new Response(response.body.pipeThrough(restored), { status, headers })
+}
+
+const restoreBytes = (bytes: Buffer): Buffer =>
+  bytes.includes(mark) ? Buffer.from(restoreNumbers(bytes.toString())) : bytes

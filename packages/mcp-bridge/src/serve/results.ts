@@ -1,0 +1,95 @@
+import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
+import { dropResultNulls, indentJson, isObject } from '@meup/folds'
+import { parseExact, stringifyExact } from '@meup/protocol'
+import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
+
+/** What a tool gives back: its result, or a form for the user of the client. */
+export type Outcome = CallToolResult | InputRequiredResult
+
+/** A value as structured content and as JSON text. */
+export function dataResult(data: Record<string, unknown>, more: object = {}): CallToolResult {
+  const json = stringifyExact(data)
+  const text = json === JSON.stringify(data) ? JSON.stringify(data, null, 2) : indentJson(json)
+  return { ...more, content: [{ type: 'text', text }], structuredContent: data }
+}
+
+export const textResult = (texts: readonly string[], data: Record<string, unknown>): CallToolResult => ({
+  content: texts.map((text) => ({ type: 'text', text })),
+  structuredContent: data,
+})
+
+/**
+ * What a participant gave back as the result of a tool, as it stands; what this client could not read as data. It is a
+ * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
+ */
+export function relayedResult(
+  { resultType: _, ...given }: Record<string, unknown>,
+  toUri: ToUri = (uri) => uri,
+): CallToolResult {
+  const result = dropResultNulls(given)
+  const { content, structuredContent: data, ...rest } = result
+  if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
+  const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
+  if (!isCallToolResult(relayed)) return dataResult(result)
+  return relayed.isError === true ? withoutData(relayed) : relayed
+}
+
+/** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
+function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
+  if (data === undefined) return error
+  const text = String(stringifyExact(data))
+  const isShown = error.content.some((block) => block.type === 'text' && isSameJson(block.text, text))
+  return isShown ? error : { ...error, content: [...error.content, { type: 'text', text }] }
+}
+
+function isSameJson(shown: string, text: string): boolean {
+  try {
+    return stringifyExact(parseExact(shown)) === text
+  } catch {
+    return false // It is no JSON.
+  }
+}
+
+export type ToUri = (uri: string) => string
+
+/** A content block of which a resource can be read: links, and what is embedded. */
+export function withUri(block: unknown, toUri: ToUri): unknown {
+  if (!isObject(block)) return block
+  const { type, uri, resource } = block
+  if (type === 'resource_link' && typeof uri === 'string') return { ...block, uri: toUri(uri) }
+  if (type === 'resource' && isObject(resource) && typeof resource.uri === 'string')
+    return { ...block, resource: { ...resource, uri: toUri(resource.uri) } }
+  return block
+}
+
+interface Failure {
+  /** Code of the error, or the state of the proposal. */
+  readonly code: string
+  /** What happened and what to do. */
+  readonly message: string
+}
+
+function describeError(error: unknown): Failure {
+  if (error instanceof ProtocolError) return { code: error.code, message: error.message }
+  if (error instanceof ConnectionError) {
+    return { code: error.code, message: `${error.message}; ${error.hint}` }
+  }
+  if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
+  if (error instanceof ToolError) return { code: 'tool_failed', message: `the tool failed: ${error.message}` }
+  return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
+}
+
+export const formatError = (error: unknown): string => {
+  const { code, message } = describeError(error)
+  return `${message} (${code})`
+}
+
+/** In `_meta` of an error: its code. `structuredContent` has to match the schema of a tool's results. */
+const codeKey = 'meup/code'
+
+/** An error as the result of a tool, for models to read. */
+export const failureResult = (error: unknown): CallToolResult => ({
+  isError: true,
+  content: [{ type: 'text', text: formatError(error) }],
+  _meta: { [codeKey]: describeError(error).code },
+})

@@ -1,0 +1,87 @@
+import { ProtocolError } from '@meup/agent-sdk'
+import {
+  fromJsonSchema,
+  type JSONObject,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type Tool,
+  type ToolAnnotations,
+} from '@modelcontextprotocol/server'
+import type { TaskStart, Work } from '../calls/tasks.js'
+import { failureResult, type Outcome } from '../results.js'
+
+interface ToolSpec {
+  readonly title: string
+  readonly description: string
+  /** JSON Schemas of the arguments. */
+  readonly input?: Readonly<Record<string, JSONObject>>
+  readonly required?: readonly string[]
+  readonly annotations?: ToolAnnotations
+}
+
+/** The description of a tool. Create it once: its schema is compiled. */
+interface Described<Args> {
+  readonly definition: Omit<Tool, 'name'>
+  readonly schema: StandardSchemaWithJSON<Args, Args>
+}
+
+export function describeTool<Args = Record<string, never>>({
+  input = {},
+  required = [],
+  ...spec
+}: ToolSpec): Described<Args> {
+  const inputSchema = {
+    type: 'object' as const,
+    properties: { ...input },
+    required: [...required],
+    additionalProperties: false,
+  }
+  return { definition: { ...spec, inputSchema }, schema: fromJsonSchema<Args>(inputSchema) }
+}
+
+interface OwnTool {
+  readonly definition: Tool
+  call(args: unknown, context: ServerContext): Promise<Outcome>
+  /** Begins the same as a task. Absent: it is done at once. Throws for wrong arguments. */
+  begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<Work>
+}
+
+/** The tools of the space itself, by name. */
+export type OwnTools = Map<string, OwnTool>
+
+/** Adds a tool. Errors of its handler become results that say what to do. */
+export function addTool<Args>(
+  tools: OwnTools,
+  name: string,
+  { definition, schema }: Described<Args>,
+  handle: (args: Args, context: ServerContext) => Promise<Outcome>,
+  begin?: (args: Args, start: TaskStart, context: ServerContext) => Work,
+): void {
+  const read = async (args: unknown): Promise<Args> => {
+    const checked = await schema['~standard'].validate(args ?? {})
+    if (checked.issues === undefined) return checked.value
+    const problems = checked.issues.map(({ message }) => message).join('; ')
+    throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+  }
+  const call: OwnTool['call'] = async (args, context) => {
+    try {
+      return await handle(await read(args), context)
+    } catch (error) {
+      return failureResult(error)
+    }
+  }
+  tools.set(name, {
+    definition: { name, ...definition },
+    call,
+    ...(begin && { begin: async (args, ...about) => begin(await read(args), ...about) }),
+  })
+}
+
+export const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
+
+export const timeoutSeconds = (fallback: number) => ({
+  type: 'number',
+  exclusiveMinimum: 0,
+  maximum: 86_400,
+  description: `how long to wait, in seconds; default ${fallback}`,
+})
