@@ -14,6 +14,7 @@ ${Object.entries(cases)
 Options:
   --only a,sqlite       contenders: a b c d e sqlite power memory; ours = the last three
   --receivers 1,50      --senders 1,4      --size 300,2048 (bytes)      --window 256,1 (messages on their way per sender)
+  --texts prose,mixture of thoughts: prose technical mixture cut
   --rounds 3            measurements of each; medians are told
   --ms 3000 --warm 2000 milliseconds of a measurement, and of the load before it
   --minutes 10          how long the soak takes

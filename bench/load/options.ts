@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { type TextKind, textKinds } from './texts.js'
 
 /** What is measured and for how long, as the command line says it. */
 export interface Options {
@@ -7,6 +8,8 @@ export interface Options {
   readonly sizes: readonly number[] | undefined
   readonly windows: readonly number[] | undefined
   readonly only: readonly string[] | undefined
+  /** What messages say. */
+  readonly texts: readonly TextKind[] | undefined
   readonly rounds: number
   /** Milliseconds of one measurement, after as many of warming up as `warmMs`. */
   readonly ms: number
@@ -31,7 +34,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     args: args.filter((each) => each !== '--'),
     allowPositionals: true,
     options: {
-      ...{ receivers: text, senders: text, size: text, window: text, only: text },
+      ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text },
       rounds: { ...text, default: '3' },
       ms: { ...text, default: '3000' },
       warm: { ...text, default: '2000' },
@@ -44,6 +47,11 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     if (!(read > 0)) throw new Error(`--${name} is a number above 0, not ${value}`)
     return read
   }
+  const textKind = (value: string): TextKind => {
+    const kind = textKinds.find((each) => each === value)
+    if (kind === undefined) throw new Error(`--texts are of ${textKinds.join(', ')}, not ${value}`)
+    return kind
+  }
   const list = (name: string, value: string | undefined): number[] | undefined =>
     value?.split(',').map((each) => number(name, each))
   return {
@@ -55,6 +63,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       sizes: list('size', values.size),
       windows: list('window', values.window),
       only: values.only?.split(','),
+      texts: values.texts?.split(',').map(textKind),
       rounds: number('rounds', values.rounds),
       ms: number('ms', values.ms),
       warmMs: number('warm', values.warm),

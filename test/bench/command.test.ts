@@ -62,6 +62,23 @@ test('what an agent adds to a token, a call and a turn of a model', { timeout: p
   }
 })
 
+test('thoughts are measured by what they say', { timeout: patience }, async () => {
+  const found = await run(
+    'main',
+    'thoughts',
+    '--texts',
+    'prose,mixture',
+    '--window',
+    '1',
+    '--only',
+    'e,memory',
+    ...quick,
+  )
+  expect(found).toMatch(/^50 × 1, prose, 300 B, window 1 +\S+ k +\S+ k \(\d+\.\d\d × e\)$/m)
+  expect(found).toMatch(/^50 × 1, mixture, 300 B, window 1 /m)
+  await expect(run('main', 'thoughts', '--texts', 'poems')).rejects.toThrow('not poems')
+})
+
 test('a profile names the stages', { timeout: patience }, async () => {
   const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
