@@ -15,10 +15,17 @@ export interface Options {
   readonly ms: number
   readonly warmMs: number
   readonly minutes: number
+  /** The ten figures that are compared with the committed ones. */
+  readonly quick: boolean
   /** All cells of all cases, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
   readonly write: boolean
+}
+
+const usualTimes = {
+  full: { rounds: '3', ms: '3000', warm: '2000' },
+  quick: { rounds: '5', ms: '1500', warm: '1000' },
 }
 
 export interface CommandLine {
@@ -35,13 +42,12 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     allowPositionals: true,
     options: {
       ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text },
-      rounds: { ...text, default: '3' },
-      ms: { ...text, default: '3000' },
-      warm: { ...text, default: '2000' },
+      ...{ rounds: text, ms: text, warm: text },
       minutes: { ...text, default: '10' },
-      ...{ full: flag, verify: flag, write: flag, help: flag },
+      ...{ full: flag, verify: flag, write: flag, quick: flag, help: flag },
     },
   })
+  const usual = values.quick ? usualTimes.quick : usualTimes.full
   const number = (name: string, value: string): number => {
     const read = Number(value)
     if (!(read > 0)) throw new Error(`--${name} is a number above 0, not ${value}`)
@@ -64,10 +70,11 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       windows: list('window', values.window),
       only: values.only?.split(','),
       texts: values.texts?.split(',').map(textKind),
-      rounds: number('rounds', values.rounds),
-      ms: number('ms', values.ms),
-      warmMs: number('warm', values.warm),
+      rounds: number('rounds', values.rounds ?? usual.rounds),
+      ms: number('ms', values.ms ?? usual.ms),
+      warmMs: number('warm', values.warm ?? usual.warm),
       minutes: number('minutes', values.minutes),
+      quick: values.quick,
       full: values.full,
       verify: values.verify,
       write: values.write,
