@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pinGenerator } from './peers/process.js'
-import { agents, caughtUp, fill, type Reading, space, startOn } from './support/gateways.js'
+import { caughtUp, fill, type Reading, space, startOn } from './support/gateways.js'
+import { ask, questions, rounds } from './support/questions.js'
 
 /**
  * What reading costs, and how much more of it there is where the log is ten and a hundred times as long. Each log has a gateway
@@ -15,30 +16,12 @@ import { agents, caughtUp, fill, type Reading, space, startOn } from './support/
  *     NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp' npx tsx bench/history.ts   options of Node.js for the gateways
  */
 const sizes = (process.env.ENVELOPES ?? '10000,100000,1000000').split(',').map(Number)
-const rounds = 200
 const resultBytes = Number(process.env.RESULTS ?? 0)
 
 interface Log extends Reading {
   readonly size: number
 }
 
-/** What is asked for in one round of a log with so many turns. */
-const questions: Record<string, (round: number, turns: number) => string> = {
-  'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
-  '9 turns in the middle of a thread': (i, turns) =>
-    `turns?thread_id=${space}/agent-${i % agents}&before=${Math.max(1, Math.floor(turns / agents / 2))}&limit=9`,
-  'what happened in one context': (i, turns) => `envelopes?context=run-${some(i, turns)}`,
-  'one context and what is nested in it': (i, turns) =>
-    `contexts/run-${turns - 1 - (i % Math.min(turns, 500))}`,
-  'the latest 100 steps of the audit': () => 'audit?limit=100',
-  '100 steps from the middle': (i, turns) => `audit?limit=100&before=${some(i, turns) * 10 + 2}`,
-  'the steps of one turn': (i) => `audit?thread_id=${space}/agent-${i % agents}&turn=7`,
-  'the latest 20 errors': () => 'audit?limit=20&phase=error',
-  'the latest 100 envelopes': () => 'envelopes?limit=100&order=desc',
-  '100 envelopes from the middle': (i, turns) => `envelopes?limit=100&after=${some(i, turns) * 10}`,
-}
-
-const some = (round: number, turns: number): number => Math.floor((turns * (round + 0.5)) / rounds)
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
@@ -66,11 +49,9 @@ async function open(folder: string, size: number): Promise<Log> {
 }
 
 /** Milliseconds until all of the answer is read. */
-async function ask({ get }: Reading, path: string, as?: string): Promise<number> {
+async function timeOf(log: Reading, path: string, as?: string): Promise<number> {
   const start = performance.now()
-  const answer = await get(path, as)
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 200)}`)
+  await ask(log, path, as)
   return performance.now() - start
 }
 
@@ -79,7 +60,7 @@ async function medians(logs: readonly Log[], question: (round: number, turns: nu
   const times = logs.map((): number[] => [])
   for (let round = -rounds / 4; round < rounds; round++) {
     for (const [which, log] of logs.entries()) {
-      const took = await ask(log, question(Math.abs(round), Math.floor(log.size / 10)))
+      const took = await timeOf(log, question(Math.abs(round), Math.floor(log.size / 10)))
       if (round >= 0) times[which]?.push(took)
     }
   }
@@ -117,7 +98,7 @@ async function underLoad(log: Log): Promise<void> {
       const which = round % asked.length
       const question = questions[asked[which] ?? '']
       const path = question?.(reader + round, Math.floor(log.size / 10)) ?? ''
-      const took = await ask(log, path, `agent-${reader}`)
+      const took = await timeOf(log, path, `agent-${reader}`)
       if (performance.now() - took >= from) times[which]?.push(took)
     }
   }

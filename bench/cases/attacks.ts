@@ -8,7 +8,8 @@ import { honest, type Service, useHonestly } from '../attacks/honest.js'
 import { spaceName } from '../load/dialects.js'
 import type { Options } from '../load/options.js'
 import { pause } from '../load/waiting.js'
-import { atExit, type ServerProcess, startServer } from '../peers/process.js'
+import { startGateway } from '../peers/contenders.js'
+import { atExit, type ServerProcess } from '../peers/process.js'
 import { receiverName, senderName, tokenOf, writeAttackedSpace } from '../peers/space.js'
 import { count, decimals, median, type Section, times } from '../report/section.js'
 import { fill } from '../support/gateways.js'
@@ -172,16 +173,6 @@ async function attack(names: readonly string[], server: ServerProcess): Promise<
 
 const get = ({ port }: ServerProcess, path: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${tokenOf(attackerName)}` } })
-
-function startGateway(folder: string): Promise<ServerProcess> {
-  const program = fileURLToPath(new URL('../../packages/cli/bin/meup.js', import.meta.url))
-  return startServer({
-    command: process.execPath,
-    args: [program, 'gateway', '--json'],
-    cwd: folder,
-    portOf: (line) => Number(new URL((JSON.parse(line) as { url: string }).url).port),
-  })
-}
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))

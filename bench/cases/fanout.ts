@@ -31,8 +31,8 @@ export async function fanout(options: Options): Promise<Section[]> {
   return [sectionOf('fanout', 'Fan-out', found)]
 }
 
-export const nameOf = ({ receivers, senders, size, window }: Cell): string =>
-  `${receivers} × ${senders}, ${size} B, window ${window}`
+export const nameOf = ({ receivers, senders, texts, size, window }: Cell): string =>
+  `${receivers} × ${senders}, ${texts === undefined ? '' : `${texts}, `}${size} B, window ${window}`
 
 export const lineOf = ({ cell, figures }: CellFigures): string => {
   const parts = figures.map(({ key, ratio, ratios = {}, messages, cpuPerMessage, generator }) => {

@@ -1,20 +1,12 @@
 import type { Options } from '../load/options.js'
 import { openSeats } from '../load/seats.js'
-import { pause, until } from '../load/waiting.js'
 import { type Contender, chosen } from '../peers/contenders.js'
+import { collectable, type Memory, memoryOf } from '../peers/heap.js'
 import { receiverName } from '../peers/space.js'
 import { decimals, median, type Section } from '../report/section.js'
 
 const participants = 50
 const usualCount = 2000
-/** How long a server is left alone after its garbage was collected. */
-const restMs = 500
-
-/** Bytes: what the system counts as the process's, and what its main thread holds. */
-interface Memory {
-  readonly resident: number
-  readonly used: number
-}
 
 /** What a connection that does nothing takes of memory. */
 export async function idle(options: Options): Promise<Section[]> {
@@ -50,21 +42,12 @@ export async function idle(options: Options): Promise<Section[]> {
 }
 
 async function measure(contender: Contender, count: number): Promise<Memory> {
-  const nodeArgs = ['--expose-gc', '--import', new URL('../peers/collect-garbage.mjs', import.meta.url).href]
-  const server = await contender.start({ senders: 0, receivers: participants }, { nodeArgs })
+  const server = await contender.start({ senders: 0, receivers: participants }, { nodeArgs: collectable })
   try {
-    const memory = async (): Promise<Memory> => {
-      const { length } = server.said
-      process.kill(server.pid, 'SIGUSR2')
-      await until(() => server.said.length > length)
-      await pause(restMs)
-      const { used } = JSON.parse(server.said.at(-1) ?? '{}') as { used: number }
-      return { used, resident: server.rss() }
-    }
-    const before = await memory()
+    const before = await memoryOf(server)
     const names = Array.from({ length: count }, (_, i) => receiverName(i % participants))
     const lines = await openSeats(server, names)
-    const after = await memory()
+    const after = await memoryOf(server)
     await Promise.all(lines.map((line) => line.close()))
     return {
       used: (after.used - before.used) / count,

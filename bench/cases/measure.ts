@@ -40,11 +40,13 @@ export interface CellFigures {
   readonly figures: readonly Figure[]
 }
 
+type CellOptions = Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify'>
+
 /** Measures all contenders by turns, so that whatever else the machine does meets all of them alike. */
-export async function measureCell(
+export async function measureRounds(
   cell: Cell,
-  { only, rounds, ms, warmMs, verify }: Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify'>,
-): Promise<CellFigures> {
+  { only, rounds, ms, warmMs, verify }: CellOptions,
+): Promise<{ readonly contender: Contender; readonly found: readonly Round[] }[]> {
   const seats = { ...cell, senderKind: cell.thoughts ? 'agent' : 'human' } as const
   const crowds: { contender: Contender; server: Running; crowd: Crowd; found: Round[] }[] = []
   try {
@@ -72,9 +74,18 @@ export async function measureCell(
       await server.stop()
     }
   }
+  return crowds
+}
+
+/** The ratios of one contender's rates to another's, each in one round. */
+export const ratiosBetween = (found: readonly Round[], unit: readonly Round[]): number[] =>
+  found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))
+
+export async function measureCell(cell: Cell, options: CellOptions): Promise<CellFigures> {
+  const measured = await measureRounds(cell, options)
   const ratioTo = (unitKey: string, found: readonly Round[]): number | undefined => {
-    const unit = crowds.find(({ contender: { key } }) => key === unitKey)?.found
-    return unit && median(found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN)))
+    const unit = measured.find(({ contender: { key } }) => key === unitKey)?.found
+    return unit && median(ratiosBetween(found, unit))
   }
   const ratiosOf = (found: readonly Round[]): Record<string, number> =>
     Object.fromEntries(
@@ -83,7 +94,7 @@ export async function measureCell(
         return ratio === undefined ? [] : [[key, ratio]]
       }),
     )
-  const figures = crowds.map(({ contender: { key, name, dialect }, found }) => ({
+  const figures = measured.map(({ contender: { key, name, dialect }, found }) => ({
     ...{ key, name },
     deliveries: median(found.map(({ deliveries }) => deliveries)),
     messages: median(found.map(({ messages }) => messages)),

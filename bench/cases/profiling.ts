@@ -10,7 +10,7 @@ import type { Cell } from './measure.js'
 export const shapes: Readonly<Record<string, Cell>> = {
   fanout: { receivers: 50, senders: 1, size: 300, window: 256 },
   publish: { receivers: 0, senders: 1, size: 300, window: 256 },
-  thoughts: { receivers: 50, senders: 1, size: 300, window: 256, thoughts: true },
+  thoughts: { receivers: 50, senders: 1, size: 300, window: 256, thoughts: true, texts: 'mixture' },
   single: { receivers: 50, senders: 1, size: 300, window: 1 },
 }
 
@@ -26,13 +26,14 @@ export async function profileOf(shape: string, options: Options): Promise<Profil
   const usual = shapes[shape]
   if (usual === undefined)
     throw new Error(`there is ${Object.keys(shapes).join(', ')} to profile, and no ${shape}`)
-  const { receivers, senders, sizes, windows, ms, warmMs, only = ['sqlite'] } = options
+  const { receivers, senders, sizes, windows, texts, ms, warmMs, only = ['sqlite'] } = options
   const cell: Cell = {
     ...usual,
     receivers: receivers?.[0] ?? usual.receivers,
     senders: senders?.[0] ?? usual.senders,
     size: sizes?.[0] ?? usual.size,
     window: windows?.[0] ?? usual.window,
+    ...(texts?.[0] && { texts: texts[0] }),
   }
   const [contender] = chosen(only)
   if (contender === undefined) throw new Error('nobody is to be profiled')

@@ -6,14 +6,17 @@ import type { Connection } from './line.js'
 import type { Expected } from './message-reader.js'
 import { openSeats } from './seats.js'
 import { Sender } from './sender.js'
-import { freshName, messageOf, Template } from './template.js'
+import { freshName, messagesOf, Template } from './template.js'
+import type { TextKind } from './texts.js'
 import { checkOrder, until } from './waiting.js'
 
 export interface CrowdOptions {
   readonly receivers: number
   readonly senders: number
-  /** Bytes of a message. */
+  /** Bytes of the longest message. */
   readonly size: number
+  /** What the messages say; default `cut`, with which all have the same length. */
+  readonly texts?: TextKind
   /** What is sent: chats, or the thoughts of one run of each sender. */
   readonly thoughts?: boolean
   /** The number of the first message; default 0. A gateway takes no number twice. */
@@ -54,16 +57,18 @@ export class Crowd {
   /** Opens all connections, and waits until nothing but messages of the load is on its way to anybody. */
   static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
     const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
+    const { texts = 'cut' } = options
     // Nothing is counted before everybody is there.
     const expected: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
     const names = [...fill(many, senderName), ...fill(count, receiverName)]
     const lines = await openSeats(server, names, expected)
     const senders = lines.slice(0, many).map((line, index) => {
       const context = thoughts ? `run-${index}-${freshName()}` : undefined
-      const said = { kind: thoughts ? Kind.reasoningThought : Kind.chat, ...(context && { context }) }
+      const kind = thoughts ? Kind.reasoningThought : Kind.chat
+      const said = { kind, texts, ...(context && { context }) }
       // A context is there once it was begun; others do not know what that is.
       if (context !== undefined && server.dialect === meup) begin(line, context)
-      return new Sender(index, line, new Template(messageOf(index, size, said), line.wrapping), first)
+      return new Sender(index, line, new Template(messagesOf(index, size, said), line.wrapping), first)
     })
     const crowd = new Crowd(server, senders, lines.slice(many), options)
     await crowd.#settle(expected)
@@ -83,9 +88,9 @@ export class Crowd {
    * says is as long as it likes until then.
    */
   async #settle(expected: Expected): Promise<void> {
-    const { size } = this.options
-    expected.least = size - slack.least
-    expected.maximum = size + slack.maximum
+    const templates = this.senders.map(({ template }) => template)
+    expected.least = Math.min(...templates.map(({ minSize }) => minSize)) - slack.least
+    expected.maximum = Math.max(...templates.map(({ maxSize }) => maxSize)) + slack.maximum
     const heard = new Map<Connection, number>()
     const lines = this.#lines
     for (const line of lines) {
@@ -99,6 +104,7 @@ export class Crowd {
       reader.watch = undefined
       reader.frames = 0
       reader.bytes = 0
+      reader.order = 0
     }
     for (const sender of this.senders) sender.echoed = sender.sent
   }
@@ -117,7 +123,10 @@ export class Crowd {
     for (const sender of this.senders) sender.keep(window)
   }
 
-  /** Sends nothing new, and waits until everybody has everything. Fails where somebody has got more or less. */
+  /**
+   * Sends nothing new, and waits until everybody has everything. Fails where somebody has got more or less, or, from one sender, the
+   * same lengths in another order than the others.
+   */
   async drain(): Promise<void> {
     this.keep(0)
     const sent = this.senders.reduce((sum, sender) => sum + sender.sent - sender.first - 1, 0)
@@ -128,6 +137,10 @@ export class Crowd {
     )
     if (sizes.size > 1 || this.#lines.some(({ reader }) => reader.frames !== sent)) {
       throw new Error(`${sent} messages were sent; receivers have ${[...sizes].join(', ')}`)
+    }
+    const orders = new Set(this.receivers.map(({ reader }) => reader.order))
+    if (this.senders.length === 1 && orders.size > 1) {
+      throw new Error(`receivers got the ${sent} messages in ${orders.size} orders`)
     }
   }
 

@@ -86,6 +86,8 @@ export function openLine(
       ...{ seat, socket, reader, wrapping, failed, greeting: '', onRead: undefined, onText: undefined },
       close: () => {
         isClosing = true
+        // A line that has failed is closed already.
+        if (socket.closed) return Promise.resolve()
         return new Promise((closed) => {
           socket.once('close', () => closed())
           socket.destroy()

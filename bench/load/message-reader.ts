@@ -12,6 +12,8 @@ export abstract class MessageReader {
   frames = 0
   /** Payload bytes of the counted frames. */
   bytes = 0
+  /** A hash of their lengths in their order. */
+  order = 0
   /** Called for each counted frame, too. */
   watch: OnFrame | undefined
   readonly #expected: Expected
@@ -33,6 +35,7 @@ export abstract class MessageReader {
   protected count(bytes: Buffer, from: number, to: number): void {
     this.frames++
     this.bytes += to - from
+    this.order = (Math.imul(this.order, 31) + to - from) | 0
     this.watch?.(bytes, from, to, 1)
   }
 

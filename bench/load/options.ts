@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { type TextKind, textKinds } from './texts.js'
 
 /** What is measured and for how long, as the command line says it. */
 export interface Options {
@@ -7,15 +8,24 @@ export interface Options {
   readonly sizes: readonly number[] | undefined
   readonly windows: readonly number[] | undefined
   readonly only: readonly string[] | undefined
+  /** What messages say. */
+  readonly texts: readonly TextKind[] | undefined
   readonly rounds: number
   /** Milliseconds of one measurement, after as many of warming up as `warmMs`. */
   readonly ms: number
   readonly warmMs: number
   readonly minutes: number
+  /** The ten figures that are compared with the committed ones. */
+  readonly quick: boolean
   /** All cells of all cases, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
   readonly write: boolean
+}
+
+const usualTimes = {
+  full: { rounds: '3', ms: '3000', warm: '2000' },
+  quick: { rounds: '5', ms: '1500', warm: '1000' },
 }
 
 export interface CommandLine {
@@ -31,18 +41,22 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     args: args.filter((each) => each !== '--'),
     allowPositionals: true,
     options: {
-      ...{ receivers: text, senders: text, size: text, window: text, only: text },
-      rounds: { ...text, default: '3' },
-      ms: { ...text, default: '3000' },
-      warm: { ...text, default: '2000' },
+      ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text },
+      ...{ rounds: text, ms: text, warm: text },
       minutes: { ...text, default: '10' },
-      ...{ full: flag, verify: flag, write: flag, help: flag },
+      ...{ full: flag, verify: flag, write: flag, quick: flag, help: flag },
     },
   })
+  const usual = values.quick ? usualTimes.quick : usualTimes.full
   const number = (name: string, value: string): number => {
     const read = Number(value)
     if (!(read > 0)) throw new Error(`--${name} is a number above 0, not ${value}`)
     return read
+  }
+  const textKind = (value: string): TextKind => {
+    const kind = textKinds.find((each) => each === value)
+    if (kind === undefined) throw new Error(`--texts are of ${textKinds.join(', ')}, not ${value}`)
+    return kind
   }
   const list = (name: string, value: string | undefined): number[] | undefined =>
     value?.split(',').map((each) => number(name, each))
@@ -55,10 +69,12 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       sizes: list('size', values.size),
       windows: list('window', values.window),
       only: values.only?.split(','),
-      rounds: number('rounds', values.rounds),
-      ms: number('ms', values.ms),
-      warmMs: number('warm', values.warm),
+      texts: values.texts?.split(',').map(textKind),
+      rounds: number('rounds', values.rounds ?? usual.rounds),
+      ms: number('ms', values.ms ?? usual.ms),
+      warmMs: number('warm', values.warm ?? usual.warm),
       minutes: number('minutes', values.minutes),
+      quick: values.quick,
       full: values.full,
       verify: values.verify,
       write: values.write,

@@ -61,16 +61,17 @@ export class Sender {
       }
       return
     }
+    const { minSize, maxSize } = this.template
     let fromEnd = 0
     reader.watch = (bytes, from, to) => {
-      if (fromEnd === 0) fromEnd = to - placeOfSender(bytes, from, to)
+      if (fromEnd === 0 || minSize < maxSize) fromEnd = to - placeOfSender(bytes, from, to)
       if (bytes[to - fromEnd] === digit + this.index) this.echoed++
     }
     this.line.onRead = () => this.pump()
   }
 }
 
-/** Where the digit of its sender stands in a message. All messages of one load have it equally far from their end. */
+/** Where the digit of its sender stands in a message. Messages of the same length have it equally far from their end. */
 export function placeOfSender(bytes: Buffer, from: number, to: number): number {
   const at = bytes.subarray(from, to).indexOf(mark)
   if (at < 0) throw new Error(`this is no message of the load: ${bytes.toString('utf8', from, to)}`)

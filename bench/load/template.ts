@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type TextKind, textsOf } from './texts.js'
 
 /** Digits of the number in the id of a message. */
 const digits = 9
@@ -13,32 +14,46 @@ export interface Wrapping {
   readonly after: Buffer
 }
 
-/** Makes messages that differ in their numbers alone: the bytes are built once, the numbers put into copies. */
+/**
+ * Makes the messages of a sender, one text after the other and the first again behind the last: their bytes are built once, the
+ * numbers put into copies.
+ */
 export class Template {
-  readonly size: number
-  readonly #bytes: Buffer
-  readonly #holes: readonly number[]
+  /** Bytes of the shortest message and of the longest one, without what the wire adds. */
+  readonly minSize: number
+  readonly maxSize: number
+  readonly #messages: readonly { readonly bytes: Buffer; readonly hole: number }[]
 
-  /** `text` has a hole where the number of the message goes. */
-  constructor(text: string, { before, after }: Wrapping) {
-    const payload = Buffer.from(text)
-    this.size = payload.length
-    this.#bytes = Buffer.concat([before(payload.length), payload, after])
-    const holes: number[] = []
-    for (let at = this.#bytes.indexOf(hole); at >= 0; at = this.#bytes.indexOf(hole, at + digits))
-      holes.push(at)
-    this.#holes = holes
+  /** Each message has one hole, where its number goes. */
+  constructor(messages: readonly string[], { before, after }: Wrapping) {
+    const payloads = messages.map((text) => Buffer.from(text))
+    const sizes = payloads.map(({ length }) => length)
+    this.minSize = Math.min(...sizes)
+    this.maxSize = Math.max(...sizes)
+    this.#messages = payloads.map((payload) => {
+      const bytes = Buffer.concat([before(payload.length), payload, after])
+      return { bytes, hole: bytes.indexOf(hole) }
+    })
   }
 
   /** `count` messages, numbered from `first`. */
   make(first: number, count: number): Buffer {
-    const size = this.#bytes.length
-    const made = Buffer.allocUnsafe(size * count)
-    for (let i = 0; i < count; i++) {
-      this.#bytes.copy(made, i * size)
-      for (const at of this.#holes) putNumber(made, i * size + at, first + i)
+    let size = 0
+    for (let i = 0; i < count; i++) size += this.#messageAt(first + i).bytes.length
+    const made = Buffer.allocUnsafe(size)
+    for (let i = 0, at = 0; i < count; i++) {
+      const { bytes, hole } = this.#messageAt(first + i)
+      bytes.copy(made, at)
+      putNumber(made, at + hole, first + i)
+      at += bytes.length
     }
     return made
+  }
+
+  #messageAt(number: number) {
+    const message = this.#messages[number % this.#messages.length]
+    if (message === undefined) throw new Error('a sender needs a message to send')
+    return message
   }
 }
 
@@ -60,15 +75,15 @@ export function numberAt(bytes: Buffer, at: number): number {
 /** The number of a message stands so far behind that of its sender, which is one digit. */
 export const numberBehindSender = 2
 
-const words =
-  'the report says that all tests pass but one in the module that reads tokens and the load test comes next '
+/** What a sender says. */
+interface Said {
+  readonly kind: string
+  readonly context?: string
+  readonly texts: TextKind
+}
 
-/** A message of a sender, of so many bytes altogether, every field there that a delivered one has but its place. */
-export function messageOf(
-  sender: number,
-  size: number,
-  { kind, context }: { kind: string; context?: string },
-): string {
+/** Messages of a sender, of at most so many bytes each, every field there that a delivered one has but its place. */
+export function messagesOf(sender: number, size: number, { kind, context, texts }: Said): string[] {
   const fields = {
     protocol: 'meup/v0.3',
     ts: new Date(0).toISOString(),
@@ -77,10 +92,10 @@ export function messageOf(
     kind,
     ...(context && { context }),
   }
-  const text = (message: string): string => JSON.stringify({ ...fields, payload: { message } })
-  const room = size - text(`${hole} `).length
-  if (room < 0) throw new Error(`a message has at least ${size - room} bytes, not ${size}`)
-  return text(`${hole} ${words.repeat(Math.ceil(size / words.length)).slice(0, room)}`)
+  const messageOf = (message: string): string => JSON.stringify({ ...fields, payload: { message } })
+  const room = size - messageOf('').length
+  if (room <= 0) throw new Error(`a message has more than ${size - room} bytes, not ${size}`)
+  return textsOf(texts, room).map(messageOf)
 }
 
 /** Part of ids that no other run has. */

@@ -63,7 +63,7 @@ const wsFull: Contender = {
   },
 }
 
-function temporaryFolder(): { readonly folder: string; remove(): void } {
+export function temporaryFolder(): { readonly folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
   const clear = (): void => rmSync(folder, { recursive: true, force: true })
   atExit.add(clear)
@@ -102,6 +102,16 @@ const natsServer: Contender = {
   },
 }
 
+/** `meup gateway` in a folder with space.yaml; `program`: arguments of Node.js up to the program, by default the bundled one. */
+export function startGateway(
+  folder: string,
+  program: readonly string[] = [here('../../packages/cli/bin/meup.js')],
+): Promise<ServerProcess> {
+  const args = [...program, 'gateway', '--json']
+  const portOf = (line: string): number => Number(new URL((JSON.parse(line) as { url: string }).url).port)
+  return startServer({ command: process.execPath, args, cwd: folder, portOf })
+}
+
 /** `meup gateway` with a file, as an operator runs it. */
 function gateway(key: string, name: string, storage: Storage): Contender {
   return {
@@ -110,9 +120,8 @@ function gateway(key: string, name: string, storage: Storage): Contender {
       const { folder, remove } = temporaryFolder()
       writeSpace(folder, { ...seats, storage })
       await prepare?.(folder)
-      const args = [...nodeArgs, here('../../packages/cli/dist/main.js'), 'gateway', '--json']
-      const portOf = (line: string): number => Number(new URL((JSON.parse(line) as { url: string }).url).port)
-      const server = await startServer({ command: process.execPath, args, cwd: folder, portOf })
+      // In one file for each module, so that a profile names them.
+      const server = await startGateway(folder, [...nodeArgs, here('../../packages/cli/dist/main.js')])
       return running(removedAtStop(server, remove), meup, folder)
     },
   }

@@ -7,7 +7,7 @@ import { draw } from './picture.js'
 import type { Section } from './section.js'
 
 /** Where and when something was measured. */
-interface Circumstances {
+export interface Circumstances {
   readonly at: string
   readonly processor: string
   readonly cores: number
@@ -43,6 +43,17 @@ export const circumstances = (pinning: string, command: string): Circumstances =
   ...{ pinning, command },
 })
 
+function readSections({ folder }: Places): Record<string, Measured> {
+  const file = fileIn(folder)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+
+const fileIn = (folder: string): string => join(folder, 'figures.json')
+
+/** What was written last; `undefined` = nothing. */
+export const readSection = (id: string, places: Places = inDocs): Section | undefined =>
+  readSections(places)[id]
+
 /** Puts sections beside those that were measured before: into the figures, the page and the picture. */
 export function write(
   sections: readonly Section[],
@@ -50,10 +61,9 @@ export function write(
   { folder, page }: Places = inDocs,
 ): void {
   mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'figures.json')
-  const all: Record<string, Measured> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  const all = readSections({ folder, page })
   for (const section of sections) all[section.id] = { ...section, circumstances: about }
-  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`)
+  writeFileSync(fileIn(folder), `${JSON.stringify(all, undefined, 2)}\n`)
   const text = sections.reduce(
     (old, { id }) => (all[id] ? replaced(old, id, all[id]) : old),
     readFileSync(page, 'utf8'),

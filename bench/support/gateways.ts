@@ -22,6 +22,8 @@ export interface Reading {
   post(envelopes: readonly object[]): Promise<void>
   /** Bytes of memory that it has. */
   rss(): number
+  /** Milliseconds of processor time, user and system, that all its threads have had. */
+  cpu(): number
   close(): Promise<void>
 }
 
@@ -69,6 +71,7 @@ export async function startOn(path: string, nodeArgs: readonly string[] = []): P
       if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`)
     },
     rss: server.rss,
+    cpu: server.cpu,
     close: server.stop,
   }
 }

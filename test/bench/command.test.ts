@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { cases } from '../../bench/cases/index.js'
 import { shapes } from '../../bench/cases/profiling.js'
 import { readCommandLine } from '../../bench/load/options.js'
+import { quickFigures } from '../../bench/quick/figures.js'
 import { inDocs } from '../../bench/report/write.js'
 import { repositoryRoot } from '../support/files.js'
 import { isSoak } from '../support/soak.js'
@@ -62,6 +63,35 @@ test('what an agent adds to a token, a call and a turn of a model', { timeout: p
   }
 })
 
+test('thoughts are measured by what they say', { timeout: patience }, async () => {
+  const found = await run(
+    'main',
+    'thoughts',
+    '--texts',
+    'prose,mixture',
+    '--window',
+    '1',
+    '--only',
+    'e,memory',
+    ...quick,
+  )
+  expect(found).toMatch(/^50 × 1, prose, 300 B, window 1 +\S+ k +\S+ k \(\d+\.\d\d × e\)$/m)
+  expect(found).toMatch(/^50 × 1, mixture, 300 B, window 1 /m)
+  await expect(run('main', 'thoughts', '--texts', 'poems')).rejects.toThrow('not poems')
+})
+
+/** Of those that compare rates, the others are like `mixture`. */
+const groups = [
+  ['mixture', 'guard', 'events'],
+  ['reading', 'start', 'mcp-call', 'memory'],
+]
+test.for(groups)('quick figures are ratios: %s', { timeout: patience }, async (names) => {
+  const found = await run('main', '--quick', ...names, ...quick)
+  for (const name of names) {
+    expect(found).toMatch(new RegExp(`^(ok|FELL) +${name} +\\d+\\.?\\d*  `, 'm'))
+  }
+})
+
 test('a profile names the stages', { timeout: patience }, async () => {
   const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
@@ -86,7 +116,7 @@ test('every command of the page is understood', () => {
   expect(commands.length).toBeGreaterThan(5)
   for (const [, args = ''] of commands) {
     const { cases: named } = readCommandLine(args.split(/\s+/).filter(Boolean))
-    const known = [...Object.keys(cases), ...Object.keys(shapes)]
+    const known = [...Object.keys(cases), ...Object.keys(shapes), ...Object.keys(quickFigures)]
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   }
 })
@@ -97,7 +127,7 @@ test('the page has a block for whatever is measured', () => {
   )
   const named = ['soak', 'jetstream', 'attacks']
   const measured = Object.entries(cases).filter(([name, { usual }]) => usual || named.includes(name))
-  expect(new Set(blocks)).toEqual(new Set(measured.map(([name]) => name)))
+  expect(new Set(blocks)).toEqual(new Set([...measured.map(([name]) => name), 'quick']))
 })
 
 test('what is not there is said', { timeout: patience }, async () => {

@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesUnder, repositoryRoot } from '../../test/support/files.js'
+import { snippetsOf } from '../../test/support/snippets.js'
+
+export const textKinds = ['prose', 'technical', 'mixture', 'cut'] as const
+
+/**
+ * `prose`: sentences without code and numbers. `technical`: sentences with them. `mixture`: 40 % prose, 30 % technical, 20 % code
+ * and output of programs, 10 % JSON. `cut`: the same few words, cut anywhere.
+ */
+export type TextKind = (typeof textKinds)[number]
+
+type PieceKind = 'prose' | 'technical' | 'code' | 'output' | 'JSON'
+
+/** Texts of each kind that differ: enough that nothing which is kept of one is of use for the next ones. */
+const maxTexts = 500
+/** A sentence, a line or a value with fewer characters says nothing by itself. */
+const minPieceLength = 25
+/** Pieces that do not fit, until a text is complete. */
+const maxSkipped = 8
+
+const words =
+  'the report says that all tests pass but one in the module that reads tokens and the load test comes next '
+
+/** Ten texts of the mixture. */
+const mixture: readonly PieceKind[] = [
+  ...(['prose', 'technical', 'prose', 'code', 'technical'] as const),
+  ...(['prose', 'JSON', 'technical', 'prose', 'output'] as const),
+]
+
+/** Texts that take at most so many bytes in a JSON string, in an order that is always the same. */
+export function textsOf(kind: TextKind, bytes: number): string[] {
+  if (kind === 'cut') return cutWords(bytes)
+  if (kind !== 'mixture') return packed(kind, bytes)
+  const kinds = [...new Set(mixture)].map((each) => [each, packed(each, bytes)] as const)
+  const all = Object.fromEntries(kinds) as Record<PieceKind, string[]>
+  const next = new Map<PieceKind, number>()
+  return Array.from({ length: maxTexts }, (_, i) => {
+    const piece = mixture[i % mixture.length] ?? 'prose'
+    const at = next.get(piece) ?? 0
+    next.set(piece, at + 1)
+    return all[piece][at % all[piece].length] ?? ''
+  })
+}
+
+/** Each begins where the one before ended, until one begins with a word again. */
+function cutWords(bytes: number): string[] {
+  const texts: string[] = []
+  for (let at = 0; texts.length < maxTexts && (at > 0 || texts.length === 0); ) {
+    texts.push(words.repeat(Math.ceil(bytes / words.length) + 1).slice(at, at + bytes))
+    at = (at + bytes) % words.length
+  }
+  return texts
+}
+
+/** Each text begins with another piece, and goes on with those of the next ones that fit. */
+function packed(kind: PieceKind, bytes: number): string[] {
+  const { joint, pieces } = sources[kind]
+  const all = pieces(bytes).map((text) => ({ text, size: jsonBytes(text) }))
+  const starts = [...all.entries()].filter(([, { size }]) => size <= bytes)
+  const texts = spread(starts, maxTexts).map(([start, first]) => {
+    const chosen = [first.text]
+    let left = bytes - first.size
+    let skipped = 0
+    for (const { text, size } of all.slice(start + 1, start + 1 + bytes)) {
+      if (skipped === maxSkipped) break
+      const added = jsonBytes(joint) + size
+      if (added > left) skipped++
+      else {
+        chosen.push(text)
+        left -= added
+      }
+    }
+    return chosen.join(joint)
+  })
+  if (texts.length === 0) throw new Error(`no ${kind} fits into ${bytes} bytes`)
+  return [...new Set(texts)]
+}
+
+const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+/** So many from the whole list, at equal distances. */
+const spread = <Item>(items: readonly Item[], count: number): Item[] =>
+  items.filter(
+    (_, i) => Math.floor((i * count) / items.length) !== Math.floor(((i - 1) * count) / items.length),
+  )
+
+/** Pages that quote what the safety gate looks for: it would change the texts. */
+const quoting = ['docs/extract.md', 'docs/model-agent.md', 'docs/safety.md']
+const pages = [
+  ...filesUnder('docs', '.md'),
+  'protocol/SPEC.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'README.md',
+].filter((path) => !quoting.includes(path))
+
+/** `pieces` get the bytes that are there for a text. */
+const sources: Readonly<Record<PieceKind, { readonly joint: string; pieces(bytes: number): string[] }>> = {
+  prose: { joint: ' ', pieces: () => sentences().filter((each) => !isTechnical(each)) },
+  technical: { joint: ' ', pieces: () => sentences().filter(isTechnical) },
+  code: {
+    joint: '\n',
+    pieces: () =>
+      linesOf(['packages/agent-sdk/src', 'examples'].flatMap((path) => filesUnder(path)).map(read)),
+  },
+  output: {
+    joint: '\n',
+    pieces: () =>
+      linesOf(pages.flatMap(snippetsOf).flatMap(({ language, text }) => (language === 'text' ? [text] : []))),
+  },
+  JSON: {
+    joint: '\n',
+    pieces: (bytes) =>
+      ['protocol/vectors', 'protocol/fixtures']
+        .flatMap((path) => filesUnder(path, '.json'))
+        .flatMap((path) => largestIn(JSON.parse(read(path)), bytes)),
+  },
+}
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
+
+const linesOf = (texts: readonly string[]): string[] =>
+  texts.flatMap((text) => text.split('\n')).filter((line) => line.trim().length > 0)
+
+/** The JSON of the largest objects and arrays in a value that fit. */
+function largestIn(value: unknown, bytes: number): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const text = JSON.stringify(value)
+  if (jsonBytes(text) <= bytes) return text.length < minPieceLength ? [] : [text]
+  return Object.values(value).flatMap((each) => largestIn(each, bytes))
+}
+
+const isTechnical = (sentence: string): boolean => /[`\d_/{}<>=]/.test(sentence)
+
+/** The sentences of the pages, each once, without marks of Markdown but those of code. */
+function sentences(): string[] {
+  const found = pages.flatMap((path) =>
+    read(path)
+      .replace(/^```[\s\S]*?^```$/gm, '\n\n')
+      .replace(/<!--[\s\S]*?-->|\*\*/g, '')
+      .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
+      .filter((block) => !/^\s*[|#<]/.test(block))
+      .map((block) =>
+        block
+          .replace(/^\s*(?:[-*]|\d+\.)\s+/, '')
+          .replace(/\s+/g, ' ')
+          .trim(),
+      )
+      .flatMap((block) => block.split(/(?<=[.!?])\s+(?=[A-Z`(])/)),
+  )
+  return [...new Set(found)].filter((each) => /^[A-Z`].*[.!?]$/.test(each) && each.length >= minPieceLength)
+}

@@ -1,0 +1,8 @@
+import { createServer } from 'node:http'
+
+/** The least that answers over HTTP: as many bytes as the path says. */
+const server = createServer(({ url = '/' }, response) => {
+  response.setHeader('content-type', 'application/json')
+  response.end('a'.repeat(Number(url.slice(1))))
+})
+server.listen(0, '127.0.0.1', () => console.log(JSON.stringify(server.address())))

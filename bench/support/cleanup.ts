@@ -1,0 +1,12 @@
+/** What was opened is closed in reverse order. `AsyncDisposableStack` needs Node.js 24. */
+export class Cleanup implements AsyncDisposable {
+  readonly #tasks: (() => unknown)[] = []
+
+  defer(task: () => unknown): void {
+    this.#tasks.push(task)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const task of this.#tasks.toReversed()) await task()
+  }
+}

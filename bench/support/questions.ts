@@ -1,0 +1,30 @@
+import { agents, type Reading, space } from './gateways.js'
+
+/** Requests of each question in a measurement. */
+export const rounds = 200
+
+/** What is asked for in one round of a log with so many turns. */
+export const questions: Record<string, (round: number, turns: number) => string> = {
+  'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
+  '9 turns in the middle of a thread': (i, turns) =>
+    `turns?thread_id=${space}/agent-${i % agents}&before=${Math.max(1, Math.floor(turns / agents / 2))}&limit=9`,
+  'what happened in one context': (i, turns) => `envelopes?context=run-${some(i, turns)}`,
+  'one context and what is nested in it': (i, turns) =>
+    `contexts/run-${turns - 1 - (i % Math.min(turns, 500))}`,
+  'the latest 100 steps of the audit': () => 'audit?limit=100',
+  '100 steps from the middle': (i, turns) => `audit?limit=100&before=${some(i, turns) * 10 + 2}`,
+  'the steps of one turn': (i) => `audit?thread_id=${space}/agent-${i % agents}&turn=7`,
+  'the latest 20 errors': () => 'audit?limit=20&phase=error',
+  'the latest 100 envelopes': () => 'envelopes?limit=100&order=desc',
+  '100 envelopes from the middle': (i, turns) => `envelopes?limit=100&after=${some(i, turns) * 10}`,
+}
+
+const some = (round: number, turns: number): number => Math.floor((turns * (round + 0.5)) / rounds)
+
+/** The answer, when all of it is read. */
+export async function ask({ get }: Pick<Reading, 'get'>, path: string, as?: string): Promise<string> {
+  const answer = await get(path, as)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 200)}`)
+  return text
+}
