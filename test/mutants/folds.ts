@@ -8,8 +8,9 @@ export const folds: readonly Mutant[] = [
   {
     package: 'packages/folds',
     function: 'exactText',
-    replace: 'return { text: head(text, maxChars), isWhole: false }',
-    by: 'return { text: head(text, maxChars), isWhole: isExact }',
+    replace: 'isWhole: !isCut && isExactlyParsed(params)',
+    by: 'isWhole: isExactlyParsed(params)',
+
     tests: ['packages/folds/test/exact-proposal.test.ts'],
   },
   // A letter that looks like another one hides in a word.
