@@ -42,6 +42,7 @@ import {
   type Reader,
 } from './may-read.js'
 import { LogUse, Rates, SpaceMetrics } from './metering.js'
+import { ParsedRows } from './parsed-rows.js'
 import { resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { SpaceState } from './state/state.js'
@@ -80,6 +81,7 @@ export class Space {
   readonly metrics = new SpaceMetrics()
   readonly timestamp = timestamper()
   readonly reads = new LogReads(this)
+  readonly parsed = new ParsedRows(this)
   readonly safety: Guard
   readonly decisions = new Decisions(this)
   state: SpaceState

@@ -152,12 +152,12 @@ export class Indexer {
   }
 
   async #indexPortion(index: TurnIndex): Promise<void> {
-    const { log, delivered } = this.#space
+    const { log, delivered, parsed } = this.#space
     if (index.seq < delivered) {
       const rows = await log.read({ after: index.seq, before: delivered + 1, ...portion })
       if (this.#isOver || this.#index !== index) return
       if (rows[0]?.seq !== index.seq + 1) this.#leap(index)
-      else this.#attempt(() => index.add(rows))
+      else this.#attempt(() => index.add(rows, (row) => parsed.get(row)))
       if (index.unsaved > saveAfter && !this.#isUrgent) this.#attempt(() => index.save())
     }
     if (this.#pruned > 0 && this.#attempt(() => index.prune(this.#pruned))) this.#pruned = 0
