@@ -18,6 +18,7 @@ export * from './erasure.js'
 export * from './errors.js'
 export { copyNumberTexts, getNumberText, parseExact, stringifyExact } from './exact-json.js'
 export * from './export-chain.js'
+export { freshId } from './fresh-id.js'
 export { isOwnName, isTrustedHost, readHostName } from './host-names.js'
 export {
   canonicalJson,

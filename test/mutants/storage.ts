@@ -85,6 +85,22 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/pipeline.test.ts'],
   },
   {
+    // An erased envelope stays in memory, and is shown again.
+    package: gateway,
+    function: 'ParsedRows.get',
+    replace: ' || this.#space.wasErased(seq)',
+    by: '',
+    tests: ['packages/gateway/test/parsed-rows.test.ts'],
+  },
+  {
+    // The write-ahead log grows without end: a batch that came meanwhile counts as folded.
+    package: gateway,
+    function: 'InlineWriter.#foldSome',
+    replace: 'isWhole && commits === this.#commits',
+    by: 'isWhole',
+    tests: ['packages/gateway/test/short-way.test.ts'],
+  },
+  {
     // What was erased is in the file still: in pages that are free, or in the write-ahead log.
     package: gateway,
     function: 'overwriting',

@@ -1,7 +1,7 @@
+import { freshId } from '@meup/protocol'
 import { dialBrowser } from './adapters/browser-ws.js'
 import type { ConnectOptions } from './adapters/environment.js'
 import { ConnectionError } from './client/errors.js'
-import { freshId } from './client/fresh-id.js'
 import type { DialRequest } from './client/transport.js'
 import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'

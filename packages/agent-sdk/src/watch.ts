@@ -1,8 +1,7 @@
-export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+export { type AnyEnvelope, freshId, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
 export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
-export { freshId } from './client/fresh-id.js'
 export type { OpenProposal } from './client/proposal.js'
 export {
   escapePattern,

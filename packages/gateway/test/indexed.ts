@@ -4,6 +4,7 @@ import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup
 import { createDraft, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
+import { ParsedRows } from '../src/core/parsed-rows.js'
 import type { Space } from '../src/core/space.js'
 import { configurationRecord } from '../src/host/space-host.js'
 import { IndexFile } from '../src/index/index-file.js'
@@ -121,6 +122,7 @@ export function building(
       },
       read,
     },
+    parsed: new ParsedRows({ log, wasErased: () => false }),
     delivered: 0,
   }
   const indexer = new Indexer(space as unknown as Space, file)

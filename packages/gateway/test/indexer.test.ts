@@ -180,6 +180,25 @@ describe('the index of a space', () => {
     )
   })
 
+  test('is made in small portions while nobody waits for it', async () => {
+    const path = temporaryFile('log.db')
+    const old = await sqliteStore({ path })
+    await (await old.open('test')).append(randomDrafts(41, 500))
+    await old.close()
+    const { store, indexed, hold, release } = heldStore(await sqliteStore({ path }))
+    hold()
+    const { indexer, space: main } = await space({ store })
+    const isComplete = new Promise<void>((resolve) => {
+      indexer.onAdvance = (through) => {
+        if (through === main.delivered) resolve()
+      }
+    })
+    release()
+    await isComplete
+    expect(indexed.length).toBeGreaterThan(7)
+    expect(new Set(indexed.map(({ limit }) => limit))).toEqual(new Set([64]))
+  })
+
   test('is the same when it is read again, and goes on where it was', async () => {
     const path = temporaryFile('log.db')
     const old = await sqliteStore({ path })

@@ -1,6 +1,8 @@
+import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { byId, type Client, ofKind, type Sent, said } from './client.js'
+import { asking } from './http-client.js'
 import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
@@ -11,6 +13,21 @@ async function sinceLast(clients: readonly Client[], by: Client): Promise<string
   const { id } = await by.accepted(chat('mark'))
   return Promise.all(clients.map(async (client) => said(await client.until(byId(id))).slice(0, -1)))
 }
+
+test('ids that the gateway creates sort by time', async () => {
+  const clock = new FakeClock()
+  const { connect, post, url } = await start({ participants, clock })
+  for (const participant of ['alice', 'bob', 'carol']) {
+    clock.advance(1000)
+    await connect(participant)
+    clock.advance(1000)
+    expect((await post(participant, chat('hello'))).status).toBe(201)
+  }
+  const { envelopes } = await asking(url, 'alice').history()
+  const ids = envelopes.filter(({ kind }) => kind !== 'system.space').map(({ id }) => id)
+  expect(ids.length).toBe(6)
+  expect(ids.toSorted()).toEqual(ids)
+})
 
 describe('an id that the log knows', () => {
   test('with the same content: the original again, to the retrier alone', async () => {

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { genesis, hashLeaf, link } from '../src/log/chain.js'
+import { InlineWriter } from '../src/storage/sqlite/sqlite-log.js'
 import { temporaryFile } from './support.js'
 
 function drafts(from: number, count = 1): Draft[] {
@@ -108,6 +109,52 @@ describe('appending without another thread', () => {
     expect(longest).toBeLessThan(110_000_000)
     expect(statSync(path).size).toBeGreaterThan(50_000_000)
   }, 60_000)
+
+  test('keeps a batch waiting for the write-ahead log only where no moment without a commit came', async () => {
+    const { path } = await opened()
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1000)
+    onTestFinished(() => clock.mockRestore())
+    const folds: ((isWhole: boolean) => void)[] = []
+    const writer = new InlineWriter(path, () => new Promise((resolve) => void folds.push(resolve)))
+    onTestFinished(() => writer.close())
+    const body = Buffer.alloc(1024 * 1024, 'x')
+    let seq = 0
+    const append = (count: number): void => {
+      for (let left = count; left > 0; left--)
+        expect(
+          writer.append(
+            1,
+            drafts(++seq).map((draft) => ({ ...draft, body, content: body })),
+          ),
+        ).toBe(true)
+    }
+    const answer = async (isWhole: boolean): Promise<void> => {
+      folds.shift()?.(isWhole)
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.mockReturnValue(performance.now() + 1000) // The next attempt is due.
+    }
+
+    append(15)
+    expect(folds.length).toBe(0)
+    append(1)
+    expect(folds.length).toBe(1)
+    await answer(true) // Nothing came meanwhile: it begins anew.
+    append(15)
+    expect([folds.length, writer.rest()]).toEqual([0, undefined])
+    append(1)
+    expect(folds.length).toBe(1)
+    append(1)
+    await answer(true) // One came meanwhile: it is tried again, and goes on growing.
+    append(1)
+    expect([folds.length, writer.rest()]).toEqual([1, undefined])
+    append(14)
+    const rest = writer.rest()
+    expect([rest === undefined, folds.length]).toEqual([false, 1])
+    await answer(false)
+    await answer(true)
+    await rest
+    expect(writer.rest()).toBeUndefined()
+  })
 
   test('is whole after much of it, and a restart', async () => {
     const { path, store, log } = await opened()

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { traceEndpoint } from '@meup/folds'
+import { freshId } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
 import { ConnectionError } from '../client/errors.js'
-import { freshId } from '../client/fresh-id.js'
 import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {

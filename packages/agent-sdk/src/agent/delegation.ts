@@ -3,13 +3,13 @@ import {
   type AnyEnvelope,
   correlations,
   type EnvelopeOf,
+  freshId,
   Kind,
   namespaceOf,
   ProtocolError,
 } from '@meup/protocol'
 import type { Answer, BaseClient } from '../client/base-client.js'
 import { ConnectionError } from '../client/errors.js'
-import { freshId } from '../client/fresh-id.js'
 import type { Draft } from '../client/types.js'
 import type { WaitOptions } from '../client/wait.js'
 import type { Reasoning } from './reasoning.js'

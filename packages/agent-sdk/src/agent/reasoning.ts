@@ -1,8 +1,15 @@
 import { cut } from '@meup/folds'
-import { type AnyEnvelope, GATEWAY, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  freshId,
+  GATEWAY,
+  joinContext,
+  Kind,
+  type Phase,
+  ProtocolError,
+} from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
-import { freshId } from '../client/fresh-id.js'
 import { onAbort } from '../client/on-abort.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'

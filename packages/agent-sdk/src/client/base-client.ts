@@ -5,6 +5,7 @@ import {
   type ContextInfo,
   contextRoot,
   type EnvelopeOf,
+  freshId,
   GATEWAY,
   isCompilable,
   Kind,
@@ -19,7 +20,6 @@ import { Calls, readToolResult } from './calls.js'
 import { Connection } from './connection.js'
 import { defined } from './defined.js'
 import { ConnectionError } from './errors.js'
-import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
 import {

@@ -1,7 +1,6 @@
 import { type CallChange, Calls, RecentCalls } from '@meup/folds'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { type AnyEnvelope, freshId, Kind } from '@meup/protocol'
 import { defined } from './defined.js'
-import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import {
   type Proposal,

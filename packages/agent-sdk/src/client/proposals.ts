@@ -3,6 +3,7 @@ import {
   type AnyEnvelope,
   type Capability,
   type EnvelopeOf,
+  freshId,
   Kind,
   type PayloadPattern,
   ProtocolError,
@@ -10,7 +11,6 @@ import {
 } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
 import { defined } from './defined.js'
-import { freshId } from './fresh-id.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'

@@ -3,6 +3,7 @@ import {
   type AnyEnvelope,
   correlations,
   type EnvelopeOf,
+  freshId,
   Kind,
   type McpRequestPayload,
   type McpResponsePayload,
@@ -12,7 +13,6 @@ import {
 } from '@meup/protocol'
 import { Askees } from './askees.js'
 import { ConnectionError, errorDetails, ToolError } from './errors.js'
-import { freshId } from './fresh-id.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
 import type { ClientContext, Draft, OnElicitation } from './types.js'

@@ -58,8 +58,8 @@ export class ContextStates {
   /** In the order in which they were opened, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
-  /** The open ones that are no runs. */
-  readonly #nested = new Map<string, OpenedContext>()
+  /** The open ones that are no runs, by their run: what ends does not look at other runs. */
+  readonly #nested = new Map<string, Map<string, OpenedContext>>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
@@ -180,7 +180,8 @@ export class ContextStates {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
     const changes: ContextStateChange[] = []
-    const nested = [...this.#nested.values()].filter((each) => isContextAncestor(context, each.context))
+    const inRun = this.#nested.get(contextRoot(context))?.values() ?? []
+    const nested = [...inRun].filter((each) => isContextAncestor(context, each.context))
     for (const each of [outermost, ...nested]) {
       const opened = { ...withHiding(each, undefined), state }
       this.#set(opened)
@@ -209,15 +210,26 @@ export class ContextStates {
   #set(opened: OpenedContext): void {
     const { context, state } = opened
     this.#all.set(context, opened)
-    if (state === 'open') {
+    if (state !== 'open') this.#unsetOpen(context)
+    else {
       this.#open.set(context, opened)
-      if (contextParent(context) !== undefined) this.#nested.set(context, opened)
-    } else for (const each of [this.#open, this.#nested]) each.delete(context)
+      if (contextParent(context) === undefined) return
+      const root = contextRoot(context)
+      this.#nested.set(root, (this.#nested.get(root) ?? new Map()).set(context, opened))
+    }
+  }
+
+  #unsetOpen(context: string): void {
+    this.#open.delete(context)
+    const root = contextRoot(context)
+    const inRun = this.#nested.get(root)
+    if (inRun?.delete(context) && inRun.size === 0) this.#nested.delete(root)
   }
 
   #forget(path: string): readonly ContextStateChange[] {
     const opened = this.#all.get(path)
-    for (const each of [this.#all, this.#open, this.#nested, this.#closed]) each.delete(path)
+    this.#unsetOpen(path)
+    for (const each of [this.#all, this.#closed]) each.delete(path)
     return opened === undefined ? none : [{ what: 'forgotten', opened }]
   }
 }

@@ -1,6 +1,7 @@
 import {
   type Envelope,
   type ErrorPayload,
+  freshId,
   GATEWAY,
   type InviteAckPayload,
   isEnvelopeId,
@@ -8,14 +9,13 @@ import {
   PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
-import { nanoid } from 'nanoid'
 import type { Refusal } from './admission/context.js'
 
 /** What the gateway tells one connection; not logged, hence without `seq`. */
 function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {
   return {
     protocol: PROTOCOL,
-    id: nanoid(),
+    id: freshId(),
     ts,
     from: GATEWAY,
     to: [to],

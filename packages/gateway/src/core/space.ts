@@ -2,13 +2,13 @@ import {
   checkWithin,
   contextRoot,
   type Envelope,
+  freshId,
   GATEWAY,
   Kind,
   PROTOCOL,
   stringifyExact,
   WorkMeter,
 } from '@meup/protocol'
-import { nanoid } from 'nanoid'
 import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
 import { type Clock, logClock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
@@ -42,6 +42,7 @@ import {
   type Reader,
 } from './may-read.js'
 import { LogUse, Rates, SpaceMetrics } from './metering.js'
+import { ParsedRows } from './parsed-rows.js'
 import { resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { SpaceState } from './state/state.js'
@@ -80,6 +81,7 @@ export class Space {
   readonly metrics = new SpaceMetrics()
   readonly timestamp = timestamper()
   readonly reads = new LogReads(this)
+  readonly parsed = new ParsedRows(this)
   readonly safety: Guard
   readonly decisions = new Decisions(this)
   state: SpaceState
@@ -184,11 +186,12 @@ export class Space {
   emit({ payload: given, ...fields }: Emitted): number {
     if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
-    const ts = this.timestamp(this.clock.now())
+    const now = this.clock.now()
+    const [id, ts] = [freshId(now), this.timestamp(now)]
     const [text, parsed] =
       typeof given === 'string' ? [given, JSON.parse(given)] : [stringifyExact(given), given]
     const payload = parsed as Record<string, unknown>
-    const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
+    const envelope: Envelope = { ...fields, protocol: PROTOCOL, id, ts, from: GATEWAY, payload }
     this.admit(envelope, encode(envelope, Buffer.from(text)))
     return this.#admitted
   }

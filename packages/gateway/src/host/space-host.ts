@@ -47,6 +47,7 @@ export class SpaceHost {
     this.erasing = new Erasing(space, this.checkpoints, {
       forget: () => {
         space.reads.forget()
+        space.parsed.clear()
         this.turns.folded.clear()
         this.#eventStreams.forget()
       },

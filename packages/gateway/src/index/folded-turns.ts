@@ -11,7 +11,6 @@ import { Kind } from '@meup/protocol'
 import { getRightsKey, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
-import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import {
@@ -55,6 +54,7 @@ export class FoldedTurns {
     this.#space = space
     this.#whole = new WholeTurns({
       log: space.log,
+      parsed: space.parsed,
       options: () => this.#options,
     })
     this.#long = new LongTurns(space)
@@ -237,19 +237,20 @@ export class FoldedTurns {
     { gaps = noGaps, ended = () => {}, sizes }: FoldOptions,
   ): Promise<TurnRecord> {
     const bySeq = new Map(seen.map((each) => [each.source.seq, each]))
-    const asked = trigger && (await rowAt(this.#space.log, trigger.seq))
+    const { log, parsed } = this.#space
+    const asked = trigger && (await rowAt(log, trigger.seq))
     const folded = new FoldedTurn(
       this.#adjustBeginning(beginning, seen),
       this.#options,
-      asked && parseEnvelope(asked),
+      asked && parsed.get(asked),
     )
-    for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()])) {
+    for await (const rows of rowsAt(log, [...bySeq.keys()])) {
       for (const row of rows) {
         const { roles = 0 } = bySeq.get(row.seq) ?? {}
         sizes?.set(row.seq, row.body.length)
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
-        if (folded.apply(parseEnvelope(row), roles)) ended(folded)
+        if (folded.apply(parsed.get(row), roles)) ended(folded)
         await yieldIfBusy()
       }
     }
@@ -322,10 +323,10 @@ interface LongTurn {
 
 /** Headings of the envelopes of long turns. */
 class LongTurns {
-  readonly #space: Pick<Space, 'log'>
+  readonly #space: Pick<Space, 'log' | 'parsed'>
   readonly #kept = new Map<number, Promise<LongTurn>>()
 
-  constructor(space: Pick<Space, 'log'>) {
+  constructor(space: Pick<Space, 'log' | 'parsed'>) {
     this.#space = space
   }
 
@@ -368,7 +369,7 @@ class LongTurns {
     turn: number,
     known: readonly TurnEnvelope[],
   ): Promise<readonly TurnEnvelope[]> {
-    const { log } = this.#space
+    const { log, parsed } = this.#space
     const envelopes: TurnEnvelope[] = []
     for (let after = known.at(-1)?.source.seq ?? 0; ; ) {
       const places = index.places(turn, after, placesAtOnce)
@@ -380,7 +381,7 @@ class LongTurns {
           if (place === undefined) continue
           const isAttempt = row.kind === Kind.systemDecision && (place.roles & Role.free) !== 0
           const said = isAttempt ? await rowAt(log, row.seq) : undefined
-          const context = said === undefined ? row.context : contextIn(parseEnvelope(said))
+          const context = said === undefined ? row.context : contextIn(parsed.get(said))
           envelopes.push(createTurnEnvelope({ source: sourceIn(row), ts: row.ts, context }, place, 0))
         }
         await yieldIfBusy()

@@ -9,8 +9,11 @@ import { type IndexFile, isDamaged } from './index-file.js'
 import { MemoryTurnIndex } from './memory-turn-index.js'
 import { SqliteTurnIndex, type TurnIndex } from './turn-index.js'
 
-/** Size of a portion of the log that is indexed at once, small enough not to delay others. */
-const portion = { limit: 256, maxBytes: 512 * 1024 }
+/** Rows that are indexed in one turn of the event loop, which takes a millisecond or two; and where somebody waits for them. */
+const portionRows = { idle: 64, urgent: 256 }
+const maxPortionBytes = 512 * 1024
+/** Portions between two rests, if nobody waits. */
+const portionsBetweenRests = 4
 /** Rest per unit of work while envelopes are delivered: the index uses a tenth of the time. */
 const restPerWork = 9
 /** Bounds of a rest when nobody waits [milliseconds]. Resting batches the work. */
@@ -129,7 +132,7 @@ export class Indexer {
     await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0) {
       const [start, delivered] = [performance.now(), space.delivered]
-      await this.#indexPortion(index)
+      await this.#indexSome(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
       await this.#notify(index)
@@ -151,13 +154,27 @@ export class Indexer {
     this.#reached()
   }
 
+  async #indexSome(index: TurnIndex): Promise<void> {
+    for (let left = portionsBetweenRests; left > 0; left--) {
+      await this.#indexPortion(index)
+      if (this.#isOver || this.#index !== index) return
+      if (this.#isUrgent || index.seq >= this.#space.delivered) return
+    }
+  }
+
   async #indexPortion(index: TurnIndex): Promise<void> {
-    const { log, delivered } = this.#space
+    const { log, delivered, parsed } = this.#space
     if (index.seq < delivered) {
-      const rows = await log.read({ after: index.seq, before: delivered + 1, ...portion })
+      const limit = this.#isUrgent ? portionRows.urgent : portionRows.idle
+      const rows = await log.read({
+        after: index.seq,
+        before: delivered + 1,
+        limit,
+        maxBytes: maxPortionBytes,
+      })
       if (this.#isOver || this.#index !== index) return
       if (rows[0]?.seq !== index.seq + 1) this.#leap(index)
-      else this.#attempt(() => index.add(rows))
+      else this.#attempt(() => index.add(rows, (row) => parsed.get(row)))
       if (index.unsaved > saveAfter && !this.#isUrgent) this.#attempt(() => index.save())
     }
     if (this.#pruned > 0 && this.#attempt(() => index.prune(this.#pruned))) this.#pruned = 0

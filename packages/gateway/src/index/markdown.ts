@@ -2,7 +2,6 @@ import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/
 import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
-import { parseEnvelope } from '../log/entries.js'
 import { countCharacters, type FoldedTurns } from './folded-turns.js'
 import { LoggedRights } from './rights.js'
 import { rowsAt, type TurnIndex } from './turn-index.js'
@@ -32,7 +31,7 @@ const maxScanned = 2000
 export async function* exportTurns(
   index: TurnIndex,
   folded: FoldedTurns,
-  space: Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety' | 'config'>,
+  space: Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety' | 'config'>,
   query: TrailQuery,
   head: number,
   reader: Reader,
@@ -65,7 +64,7 @@ export async function* exportTurns(
     for (let from = 0; from < seqs.length; from += envelopesPerPiece) {
       const piece = []
       for await (const rows of rowsAt(space.log, seqs.slice(from, from + envelopesPerPiece)))
-        piece.push(...rows.map(parseEnvelope))
+        piece.push(...rows.map((row) => space.parsed.get(row)))
       await yieldIfBusy()
       yield writer.write(summary, piece)
     }

@@ -69,9 +69,9 @@ export class MemoryTurnIndex implements TurnIndex {
     this.#hash = undefined
   }
 
-  add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[]): void {
+  add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[], parse = parseEnvelope): void {
     for (const row of rows) {
-      const { begun, marks, at } = this.#assigner.assign(parseEnvelope(row))
+      const { begun, marks, at } = this.#assigner.assign(parse(row))
       for (const beginning of begun) this.#insertTurn(beginning)
       for (const { beginning, roles, step, steps, phases, index } of marks) {
         if (beginning.seq <= this.#pruned) this.#insertTurn(beginning)

@@ -38,7 +38,7 @@ export async function readTurns(
   folded: FoldedTurns,
   { agent, before = Number.MAX_SAFE_INTEGER, limit, callsBefore = Infinity, sizes = false }: TurnQuery,
   reader: Reader,
-  space: Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety'>,
+  space: Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety'>,
   passed: Passed,
 ): Promise<TurnPage> {
   const describe = sizes ? turnDetail : turnInfo

@@ -13,7 +13,7 @@ import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { type LoggedAddress, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
-import { isErased, parseEnvelope } from '../log/entries.js'
+import { isErased } from '../log/entries.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import { LoggedRights } from './rights.js'
@@ -63,7 +63,7 @@ interface Call {
 /** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
-type StepSources = Pick<Space, 'log' | 'state' | 'decideAudience' | 'safety'>
+type StepSources = Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety'>
 
 /** Makes steps on request, each from its own envelope [MEUP-10.5]. */
 export class Steps {
@@ -191,9 +191,9 @@ export class Steps {
   }
 
   #createSteps(row: Row, places: readonly StepPlace[]): StepInTurn[] {
-    const { safety } = this.#space
+    const { safety, parsed } = this.#space
     const guard: Guard = (text) => safety.guard(text)
-    const envelope = parseEnvelope(row)
+    const envelope = parsed.get(row)
     const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
     const inOrder = places
       .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
@@ -239,7 +239,7 @@ export class Steps {
       return said && { said, tool: undefined, request: undefined }
     const row = this.#space.log.find(id)
     if (row === undefined) return undefined
-    const request = parseEnvelope(row)
+    const request = this.#space.parsed.get(row)
     return { said, tool: calledTool(request, (text) => this.#space.safety.guard(text)), request }
   }
 }

@@ -1,5 +1,5 @@
 import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/folds'
-import type { Phase } from '@meup/protocol'
+import type { Envelope, Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { parseEnvelope, readErasure } from '../log/entries.js'
 import type { Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -141,7 +141,7 @@ export class SqliteTurnIndex {
   }
 
   /** Takes the next rows of the log, all or none of them. After a failure it is of no more use. */
-  add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[]): void {
+  add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[], parse = parseEnvelope): void {
     const last = rows.at(-1)
     if (last === undefined) return
     if (this.#touched.size === 0 || this.#touched.size > maxTouched) {
@@ -149,7 +149,7 @@ export class SqliteTurnIndex {
       this.#touchedSince = this.seq
     }
     this.#db.transaction(() => {
-      for (const row of rows) this.#takeOne(row)
+      for (const row of rows) this.#takeOne(row, parse(row))
       if (last.seq <= this.#stored.seq) return
       this.#run('UPDATE spaces SET seq = ?, hash = ? WHERE id = ?', last.seq, last.hash, this.#space)
       this.#stored = last
@@ -280,12 +280,12 @@ export class SqliteTurnIndex {
     this.#savedAt = this.seq
   }
 
-  #takeOne(row: Entry): void {
-    const { begun, marks, at } = this.#assigner.assign(parseEnvelope(row))
+  #takeOne({ seq }: Entry, envelope: Envelope): void {
+    const { begun, marks, at } = this.#assigner.assign(envelope)
     if (marks.length === 0) return
     for (const beginning of begun) this.#insertTurn(beginning)
     const ms = Date.parse(at)
-    for (const [place, mark] of marks.entries()) this.#insertMark(row.seq, place, mark, ms)
+    for (const [place, mark] of marks.entries()) this.#insertMark(seq, place, mark, ms)
   }
 
   #insertTurn({ turn, id, agent, number, jobId, inputSource, trigger, seq, startedAt }: Beginning): void {

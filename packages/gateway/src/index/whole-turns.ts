@@ -1,7 +1,7 @@
 import { type Beginning, FoldedTurn, getSource, Role, type Source, type TurnOptions } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
+import type { ParsedRows } from '../core/parsed-rows.js'
 import { yieldIfBusy } from '../core/yielding.js'
-import { parseEnvelope } from '../log/entries.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import {
@@ -61,6 +61,7 @@ export interface CallInTurn {
 /** The log that turns are folded from, and the options. */
 interface FoldSources {
   readonly log: EnvelopeLog
+  readonly parsed: ParsedRows
   options(): TurnOptions
 }
 
@@ -172,7 +173,7 @@ export class WholeTurns {
   async #begin(beginning: Beginning, atHand: RowsBySeq): Promise<Known> {
     const { trigger: seq } = beginning
     const asked = seq === null ? undefined : (atHand.get(seq) ?? (await rowAt(this.#sources.log, seq)))
-    const trigger = asked && parseEnvelope(asked)
+    const trigger = asked && this.#sources.parsed.get(asked)
     const folded = new FoldedTurn(beginning, this.#sources.options(), trigger)
     return {
       ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], cached: [] },
@@ -205,7 +206,7 @@ export class WholeTurns {
       if (place.seq <= folded.seq || place.seq < this.#sources.log.oldest) continue
       const row = atHand.get(place.seq)
       if (row === undefined) return false
-      const envelope = parseEnvelope(row)
+      const envelope = this.#sources.parsed.get(row)
       if (folded.apply(envelope, place.roles)) cached.push(...createTurnEvents(folded))
       if (cached.length > maxCachedEvents) known.cachedSince = cached.shift()?.seq ?? 0
       const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }

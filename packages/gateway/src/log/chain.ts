@@ -85,7 +85,7 @@ export function seal(
 }
 
 /** How much of the body is before the content, where that is the rest of it. */
-function bytesBefore(content: Uint8Array, body: Uint8Array): number | undefined {
+export function bytesBefore(content: Uint8Array, body: Uint8Array): number | undefined {
   const before = content.byteOffset - body.byteOffset
   const isRest = content.buffer === body.buffer && before >= 0 && before + content.length === body.length
   return isRest ? before : undefined

@@ -50,18 +50,7 @@ export function encodeHead({
 /** The envelope as the log takes it. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {
   const { id, ts, from, kind, to, context, correlationId } = envelope
-  return {
-    seq,
-    id,
-    ts,
-    from,
-    kind,
-    ...(to && { to }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
-    body,
-    content,
-  }
+  return createDraft([seq, id, ts, from, kind, to, context, correlationId], body, content)
 }
 
 function encodeFields(envelope: Envelope): string {

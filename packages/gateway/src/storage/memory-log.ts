@@ -1,6 +1,6 @@
 import { contextRoot } from '@meup/protocol/context'
 import { nanoid } from 'nanoid'
-import { genesis, seal } from '../log/chain.js'
+import { bytesBefore, genesis, seal } from '../log/chain.js'
 import { createDraft, createRow, eraseRow, isErased, matches, toFields } from '../log/entries.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
@@ -60,10 +60,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     },
     async append(batch) {
       refuseIfClosed()
-      // The caller may use its bytes again: the log keeps its own.
-      const drafts = batch.map((draft) =>
-        createDraft(toFields(draft), Buffer.from(draft.body), Buffer.from(draft.content)),
-      )
+      const drafts = batch.map(copyDraft)
       await laterThisTurn()
       commit(space, drafts)
     },
@@ -114,6 +111,14 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     },
   }
   return log
+}
+
+/** The caller may use its bytes again. The content is mostly the end of the body, and is sealed with it then. */
+function copyDraft(draft: Draft): Draft {
+  const body = Buffer.from(draft.body)
+  const before = bytesBefore(draft.content, draft.body)
+  const content = before === undefined ? Buffer.from(draft.content) : body.subarray(before)
+  return createDraft(toFields(draft), body, content)
 }
 
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0

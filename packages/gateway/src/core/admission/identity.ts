@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LoggedRevoke } from '@meup/folds'
-import { correlations, type Envelope, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { correlations, type Envelope, freshId, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
 import { encode } from '../../log/entries.js'
 import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
@@ -22,7 +21,7 @@ export function identify({ envelope, sender, now }: AdmissionContext, space: Adm
     return { code: 'sender_mismatch', path: '/from', message }
   }
   envelope.from = sender.participant
-  envelope.id ??= nanoid()
+  envelope.id ??= freshId(now)
   envelope.ts = space.timestamp(now)
   return nameProgram(envelope, sender, space)
 }

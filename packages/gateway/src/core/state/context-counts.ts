@@ -7,9 +7,15 @@ export interface Counted {
   /** Thoughts of the owner of the run. */
   ownerThoughts: number
   /** Who has said more than thoughts. */
-  readonly contributors: string[]
+  readonly contributors: Set<string>
   /** Who has said nothing but thoughts. */
-  readonly thinkers: string[]
+  readonly thinkers: Set<string>
+}
+
+/** As JSON has it. */
+export interface StoredCounts extends Omit<Counted, 'contributors' | 'thinkers'> {
+  readonly contributors: readonly string[]
+  readonly thinkers: readonly string[]
 }
 
 export interface ContextCounts {
@@ -25,8 +31,24 @@ export const nothingBy = (owner: string): Counted => ({
   envelopes: 0,
   thoughts: 0,
   ownerThoughts: 0,
-  contributors: [owner],
-  thinkers: [],
+  contributors: new Set([owner]),
+  thinkers: new Set(),
+})
+
+export const storeCounts = <Kept extends Counted>(
+  counted: Kept,
+): Omit<Kept, keyof Counted> & StoredCounts => ({
+  ...counted,
+  contributors: [...counted.contributors],
+  thinkers: [...counted.thinkers],
+})
+
+export const restoreCounts = <Kept extends StoredCounts>(
+  stored: Kept,
+): Omit<Kept, keyof Counted> & Counted => ({
+  ...stored,
+  contributors: new Set(stored.contributors),
+  thinkers: new Set(stored.thinkers),
 })
 
 export function countEnvelope(
@@ -45,27 +67,26 @@ export function countEnvelope(
 export function shownCounts(counted: Counted, run: Hiding | undefined): ContextCounts {
   const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
   if (run?.hiddenBy === undefined) {
-    return { envelopes, thoughts, contributors: contributors.length + thinkers.length }
+    return { envelopes, thoughts, contributors: contributors.size + thinkers.size }
   }
   const isAllHidden = run.hiddenBy.some((id) => id !== run.owner)
   const withheld = isAllHidden ? thoughts : ownerThoughts
-  const shown = thinkers.filter((id) => !withholds(run, id))
+  const shown = [...thinkers].filter((id) => !withholds(run, id))
   return {
     envelopes: envelopes - withheld,
     thoughts: thoughts - withheld,
-    contributors: contributors.length + shown.length,
+    contributors: contributors.size + shown.length,
   }
 }
 
 /** A participant that says more than thoughts moves from `thinkers` to `contributors`. */
 function countContributor({ contributors, thinkers }: Counted, id: string, isThinking: boolean): void {
-  if (contributors.includes(id)) return
-  const at = thinkers.indexOf(id)
-  if (at === -1 && contributors.length + thinkers.length >= remembered) return
-  if (!isThinking) {
-    if (at !== -1) thinkers.splice(at, 1)
-    contributors.push(id)
-  } else if (at === -1) {
-    thinkers.push(id)
+  if (contributors.has(id)) return
+  const isKnown = thinkers.has(id)
+  if (!isKnown && contributors.size + thinkers.size >= remembered) return
+  if (isThinking) thinkers.add(id)
+  else {
+    thinkers.delete(id)
+    contributors.add(id)
   }
 }

@@ -9,15 +9,24 @@ import {
   Kind,
 } from '@meup/protocol'
 import { type AudienceRules, decideAudience, mayRead, type Reader, readers } from '../may-read.js'
-import { type ContextCounts, type Counted, countEnvelope, nothingBy, shownCounts } from './context-counts.js'
+import {
+  type ContextCounts,
+  type Counted,
+  countEnvelope,
+  nothingBy,
+  restoreCounts,
+  type StoredCounts,
+  shownCounts,
+  storeCounts,
+} from './context-counts.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
   readonly counts: ContextCounts
 }
 
-/** What the gateway needs of a context beside its state. */
-interface Noted extends Counted {
+/** What the gateway needs of a context beside its state and counts. */
+interface Notes {
   /** Who may read its start and those of the contexts that it is nested in; absent = everyone. */
   readonly audience?: readonly string[]
   /** Of a run that is private, or public by its own word: what it is about. */
@@ -25,6 +34,9 @@ interface Noted extends Counted {
   /** When the owner of a run without a session has said something in it last. */
   lastAt?: string
 }
+
+type Noted = Notes & Counted
+type StoredNotes = Notes & StoredCounts
 
 /** A context that its owner has open. */
 export interface OwnContext extends OpenedContext {
@@ -38,7 +50,7 @@ interface Configured {
 
 interface ContextsSnapshot {
   readonly states: ContextStatesSnapshot
-  readonly noted: readonly (readonly [context: string, noted: Noted])[]
+  readonly noted: readonly (readonly [context: string, noted: StoredNotes])[]
   /** There was a private run. */
   readonly hasPrivateRuns: boolean
   readonly mcpVisibility: AudienceRules['mcpVisibility']
@@ -46,7 +58,7 @@ interface ContextsSnapshot {
 
 /** Of the formats 8 to 11; the first of them do not say whether there was a private run. */
 interface EarlierSnapshot {
-  readonly opened: readonly (Noted & {
+  readonly opened: readonly (StoredNotes & {
     readonly info: ContextInfo
     readonly session?: string
     readonly nested: readonly string[]
@@ -82,7 +94,7 @@ export class Contexts {
   snapshot(): ContextsSnapshot {
     return {
       states: this.#states.snapshot(),
-      noted: [...this.#noted],
+      noted: [...this.#noted].map(([context, noted]) => [context, storeCounts(noted)]),
       hasPrivateRuns: this.hasPrivateRuns,
       mcpVisibility: this.#mcpVisibility,
     }
@@ -94,7 +106,7 @@ export class Contexts {
       'states' in snapshot ? snapshot : convert(snapshot)
     this.#states.restore(states)
     for (const each of this.#states.open()) this.#openOf.add(each)
-    for (const [context, each] of noted) this.#note(context, each)
+    for (const [context, each] of noted) this.#note(context, restoreCounts(each))
     this.hasPrivateRuns = hasPrivateRuns
     this.#mcpVisibility = mcpVisibility
   }
@@ -135,7 +147,7 @@ export class Contexts {
   /** How many are open: of this participant, of all guests where it is one of them, and in all. */
   openCounts(owner: string): { readonly own: number; readonly guests: number; readonly all: number } {
     const guests = owner.startsWith(GUEST) ? this.#openOf.ofGuests : 0
-    return { own: this.#openOf.get(owner).length, guests, all: this.#states.openCount }
+    return { own: this.#openOf.count(owner), guests, all: this.#states.openCount }
   }
 
   /** What this participant has open, and which program of it opened each. */
@@ -257,6 +269,10 @@ class OpenOf {
 
   get(owner: string): string[] {
     return [...(this.#byOwner.get(owner) ?? [])]
+  }
+
+  count(owner: string): number {
+    return this.#byOwner.get(owner)?.size ?? 0
   }
 
   add({ context, owner }: OpenedContext): void {

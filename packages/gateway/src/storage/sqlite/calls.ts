@@ -32,8 +32,8 @@ export type WriterCalls = {
   /** Whether nobody was in the way. */
   emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
-  /** Moves what the write-ahead log has into the file, as far as nobody reads or writes what stands in the way. */
-  fold(): void
+  /** Moves what the write-ahead log has into the file, as far as nobody is in the way. Whether that was all of it. */
+  fold(): boolean
   /** As `open`, from the disk, and only if that can be written. */
   recover(name: string): OpenedSpace
   /** As the reader, while that is starting. */

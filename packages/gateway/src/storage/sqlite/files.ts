@@ -65,6 +65,12 @@ export function overwriting<Result>(db: Database.Database, task: () => Result): 
   }
 }
 
+/** Moves what the write-ahead log has into the file, as far as nobody is in the way. Whether that was all of it. */
+export function foldWal(db: Database.Database): boolean {
+  const [found] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[]
+  return found !== undefined && found.log === found.checkpointed
+}
+
 /** Milliseconds that writers wait for readers who stand in the way of `emptyWal`. */
 const EMPTYING_MS = 20
 

@@ -175,8 +175,10 @@ export async function openSqliteLog(
   }
 }
 
-/** Bytes of the write-ahead log after which it is folded into the file. */
-const foldBytes = 32 * 1024 * 1024
+/** Estimated bytes of the write-ahead log: past the first it is folded into the file, past the second the next batch waits for that. */
+const [foldBytes, maxWalBytes] = [16 * 1024 * 1024, 32 * 1024 * 1024]
+/** Between two attempts to fold all of it: milliseconds at least, and times what the last one took. */
+const foldPause = { ms: 20, times: 10 }
 /** What a commit writes beside its rows: whole pages, of the tables and of each index. */
 const bytesPerCommit = 16 * 1024
 /** Rows in the write-ahead log, beside their bodies. */
@@ -186,19 +188,23 @@ const bytesPerRow = 512
  * Commits on the calling thread: to wake another one, to be woken by it, and to read again what the other connection has
  * written takes longer than to write some hundred envelopes. It waits neither for the disk nor for another that writes.
  *
- * The thread that writes folds the write-ahead log into the file meanwhile. Once most of that is done, one batch waits for the
- * rest, which is little, since the write-ahead log begins anew only where all of it was folded.
+ * The thread that writes folds the write-ahead log into the file meanwhile. That log begins anew only where all of it was folded, which
+ * needs a moment without a commit. If none comes for long, one batch waits.
  */
 export class InlineWriter {
   /** Through the same connection, which need not read again what it has written itself. */
   readonly lookup: Lookup
   readonly #file: LogFile
-  /** Resolves when what the write-ahead log had is in the file. */
-  readonly #fold: () => Promise<unknown>
+  /** Resolves to whether the file has all that the write-ahead log had. */
+  readonly #fold: () => Promise<boolean>
   #bytes = 0
-  #folding: 'no' | 'most of it' | 'the rest is due' = 'no'
+  #commits = 0
+  #folding: Promise<void> | undefined
+  #resting: Promise<void> | undefined
+  /** When the next attempt is due, by `performance.now()`. */
+  #nextFoldAt = 0
 
-  constructor(path: string, fold: () => Promise<unknown>) {
+  constructor(path: string, fold: () => Promise<boolean>) {
     this.#fold = fold
     const file = new LogFile({ path, durability: 'process', role: 'secondary' })
     this.#file = file
@@ -226,28 +232,42 @@ export class InlineWriter {
     }
   }
 
-  /** What the next batch is to wait for; mostly nothing. */
-  rest(): Promise<unknown> | undefined {
-    if (this.#folding !== 'the rest is due') return undefined
-    this.#folding = 'no'
-    this.#bytes = 0
-    return this.#foldSome()
+  /** What the next batch is to wait for, of whichever space; mostly nothing. */
+  rest(): Promise<void> | undefined {
+    if (this.#bytes >= maxWalBytes) this.#resting ??= this.#foldRest()
+    return this.#resting
   }
 
   #count(batch: readonly Draft[]): void {
+    this.#commits++
     this.#bytes += bytesPerCommit
     for (const { body } of batch) this.#bytes += body.length + bytesPerRow
-    if (this.#bytes < foldBytes || this.#folding !== 'no') return
-    this.#folding = 'most of it'
-    const folded = (): void => {
-      this.#folding = 'the rest is due'
-    }
-    this.#foldSome().then(folded, folded)
+    if (this.#bytes < foldBytes || this.#folding !== undefined) return
+    if (performance.now() >= this.#nextFoldAt) this.#folding = this.#foldSome()
+  }
+
+  async #foldSome(): Promise<void> {
+    const start = performance.now()
+    const { commits, isWhole } = await this.#foldOnce()
+    if (isWhole && commits === this.#commits) this.#bytes = 0
+    this.#folding = undefined
+    const end = performance.now()
+    this.#nextFoldAt = end + Math.max(foldPause.ms, foldPause.times * (end - start))
+  }
+
+  /** While nobody commits. Readers may be in the way; then it is tried again once as much has come. */
+  async #foldRest(): Promise<void> {
+    await this.#folding
+    await this.#foldOnce()
+    this.#bytes = 0
+    this.#resting = undefined
   }
 
   /** Where it fails the write-ahead log grows, and whatever is wrong shows at the next write. */
-  #foldSome(): Promise<unknown> {
-    return this.#fold().catch(() => {})
+  async #foldOnce(): Promise<{ readonly commits: number; readonly isWhole: boolean }> {
+    const commits = this.#commits
+    const isWhole = await this.#fold().catch(() => false)
+    return { commits, isWhole }
   }
 
   /** Forgets what it remembers of the file, which may have been left in doubt. */

@@ -11,7 +11,7 @@ import {
 import { keepCheckpoint, readCheckpoint } from './checkpoints.js'
 import { eraseRows } from './erasing.js'
 import { asLogError } from './failure.js'
-import { emptyWal, lock } from './files.js'
+import { emptyWal, foldWal, lock } from './files.js'
 import { createTidier, LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack.js'
 import { createPageReader } from './pages.js'
@@ -59,7 +59,7 @@ function start(options: WriterOptions): void {
       case 'checkpoint':
         return file.use(({ db }) => readCheckpoint(db, ...call.args))
       case 'fold':
-        return file.use(({ db }) => void db.pragma('wal_checkpoint(PASSIVE)'))
+        return file.use(({ db }) => foldWal(db))
       case 'close':
         file.close()
         return holder.close()

@@ -1,6 +1,6 @@
-import { isEnvelopeId } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { freshId } from '../src/client/fresh-id.js'
+import { freshId } from '../src/fresh-id.js'
+import { isEnvelopeId } from '../src/names.js'
 
 test('ids are ids, none twice, and sorted by their bytes they are in the order of their times', () => {
   const times = [0, 1, 63, 64, 4095, 1_795_400_000_000, 1_795_400_000_001, 1_795_400_000_064, 2 ** 42 - 1]
