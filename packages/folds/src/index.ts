@@ -18,6 +18,7 @@ export { hasUnseen, indentJson, spellOut } from './exact-json.js'
 export { FairMap } from './fair-map.js'
 export type { Fold } from './fold.js'
 export { inertMarkdown } from './markdown.js'
+export { readBlocks } from './mcp/blocks.js'
 export * from './mcp/calls.js'
 export { hasHalfCharacter, markReplaced } from './mcp/changed.js'
 export {

@@ -181,7 +181,8 @@ describe('a result', () => {
     ['what was found', text('Found 3 documents matching "x"', 'more'), { count: 3, unit: 'documents found' }],
     ['an array by its items', [1, 2], { count: 2, unit: 'items' }],
     ['a record not at all', { ...text(), structuredContent: { a: 1, b: 2 } }, null],
-    ['a broken one not at all', { content: 'x' }, null],
+    ['a text by its characters', { content: 'x' }, { count: 1, unit: 'chars' }],
+    ['a broken one not at all', { content: 5 }, null],
   ] as const)('counts %s', ([, result, size]) => {
     expect(readResult({ result }, open)).toMatchObject({ outcome: 'success', size })
   })

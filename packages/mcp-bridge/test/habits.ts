@@ -40,6 +40,14 @@ export const commandHabits = {
   },
   'a text as result': { sends: 'a text where a result is an object', here: 'It is the text of the result.' },
   'a text as error': { sends: 'a text where an error is an object', here: 'It is the message of the error.' },
+  'content without blocks': {
+    sends: 'a text, or one block, where `content` is a list of blocks; a block with a text and no type',
+    here: 'It is read as a block of text.',
+  },
+  'an empty error beside a result': {
+    sends: '`"error": false`, `""` or `{}` beside a result',
+    here: 'The result counts.',
+  },
   batches: { sends: 'several messages in an array', here: 'Each is read on its own.' },
   'a cursor that never ends': {
     sends: '`nextCursor` as `null` or `""`, or the same one again',

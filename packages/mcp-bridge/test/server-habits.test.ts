@@ -145,6 +145,24 @@ const shown: Record<keyof typeof commandHabits, () => Promise<void>> = {
       content: [{ type: 'text', text: 'done' }],
     })
   },
+  async 'content without blocks'() {
+    const texts = [`"done"`, `{ type: "text", text: "done" }`, `["done"]`, `[{ text: "done" }]`]
+    const list = '{ tools: [{ name: "do", inputSchema: { type: "object" } }] }'
+    const source = `({ method, params }) => method === "tools/list" ? ${list} : method === "tools/call" ? { content: [${texts}][params.arguments.n] } : undefined`
+    const { ana } = await join(source)
+    const { space, url } = await serveSpace()
+    await joinAs(space, source)
+    const client = await openClient(url, 'legacy')
+    const content = [{ type: 'text', text: 'done' }]
+    for (const n of texts.keys()) {
+      expect(await ana.call('odd/do', { n })).toMatchObject({ text: 'done', content })
+      expect(await client.callTool({ name: 'library__do', arguments: { n } })).toEqual({ content })
+    }
+  },
+  async 'an empty error beside a result'() {
+    for (const error of ['false', '""', '{}'])
+      await isDone(writing(done.replace('{"jsonrpc"', `{"error":${error},"jsonrpc"`)))
+  },
   async 'no jsonrpc'() {
     await isDone(writing(done.replace('"jsonrpc":"2.0",', '')))
   },

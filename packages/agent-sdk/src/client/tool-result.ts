@@ -1,4 +1,4 @@
-import { isObject } from '@meup/folds'
+import { isObject, readBlocks } from '@meup/folds'
 
 /** One content block of a tool's result as MCP has it; the type `link` is MCP's `resource_link`. */
 export type ResultPart =
@@ -28,7 +28,7 @@ export interface ToolResult {
   readonly text: string
   /** What it is made of, in order: texts, images, audio, resources and links. Blocks that are none of these are left out. */
   readonly parts: readonly ResultPart[]
-  /** All content blocks, as sent by the tool. */
+  /** All content blocks. A text in place of them is a block of text. */
   readonly content: readonly Readonly<Record<string, unknown>>[]
   /** `structuredContent`, if any. */
   readonly data: unknown
@@ -40,7 +40,7 @@ export interface ToolResult {
 
 /** Reads an MCP tool result, whatever a tool has put into it. */
 export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit<ToolResult, 'id'> {
-  const content = Array.isArray(result.content) ? result.content.filter(isObject) : []
+  const content = readBlocks(result.content)
   const text = content
     .map((block) => block.text)
     .filter((part) => typeof part === 'string')

@@ -1,6 +1,7 @@
 import { stringifyExact } from '@meup/protocol'
 import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
+import { readBlocks } from './blocks.js'
 
 /** The size of a result. `unit`: `chars`, `bytes`, or the name of the items. */
 export interface ResultSize {
@@ -31,7 +32,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
       size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null,
     }
   }
-  return { outcome: 'success', size: measureResult(result, getBlocks(result.content)) }
+  return { outcome: 'success', size: measureResult(result, readBlocks(result.content)) }
 }
 
 /** Reads a JSON-RPC response. */
@@ -40,7 +41,7 @@ export function readResult(payload: Payload, guard: Guard): Result {
   if (isGiven(error)) return failure(errorText(error, guard), guard)
   const { outcome, size } = measure(payload)
   if (!isObject(result)) return { outcome, text: asJson(result, guard), size }
-  const blocks = getBlocks(result.content)
+  const blocks = readBlocks(result.content)
   const text = getTexts(blocks).join('\n')
   if (outcome === 'error') return failure(text, guard)
   const said = isBlank(text)
@@ -70,14 +71,12 @@ function withoutBlocks({ content, _meta, isError, ...rest }: Payload): Payload {
   return rest
 }
 
-const getBlocks = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
-
 const getTexts = (blocks: readonly Payload[]): string[] =>
   blocks.map(({ text }) => text).filter((text) => typeof text === 'string')
 
 function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize | null {
   const parts = [
-    ...getBlocks(result.contents),
+    ...readBlocks(result.contents),
     ...blocks.map(({ resource, ...block }) => resource ?? block),
   ].filter(isObject)
   if (parts.some(isResource)) return { count: sum(parts.map(countBytes)), unit: 'bytes' }

@@ -86,7 +86,7 @@ type Members = Read<Pick<Fault, 'responseTo' | 'requestId' | 'code'> & { readonl
 function readResponse(value: Record<string, unknown>, asked: RequestId | undefined): Members {
   const { jsonrpc, result, error } = value
   const id = value.id ?? asked
-  const hasError = error !== undefined && error !== null
+  const hasError = isGiven(error) && !(isGiven(result) && isEmpty(error))
   const hasNothing = result === undefined && !hasError
   if (jsonrpc !== '2.0' && (hasNothing || isLogLine(value)))
     return { problem: 'it has no jsonrpc, and is no answer without it' }
@@ -97,10 +97,16 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
     method: undefined,
     ...(!hasError && { error: undefined }),
     ...(hasError && result === null && { result: undefined }),
-    ...(typeof error === 'string' && { error: { code: internalError, message: error } }),
+    ...(hasError && typeof error === 'string' && { error: { code: internalError, message: error } }),
   })
   return { members, responseTo: id }
 }
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+/** An error that says nothing: beside a result, it says that there is none. */
+const isEmpty = (error: unknown): boolean =>
+  error === false || error === '' || (isObject(error) && Object.keys(error).length === 0)
 
 /** Loggers write objects with an id, a result or an error, too; MCP's results are objects, and stand beside nothing else. */
 const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>

@@ -1,5 +1,5 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
-import { dropResultNulls, indentJson, isObject } from '@meup/folds'
+import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 
@@ -28,8 +28,10 @@ export function relayedResult(
 ): CallToolResult {
   const result = dropResultNulls(given)
   const { content, structuredContent: data, ...rest } = result
-  if (!Array.isArray(content)) return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
-  const relayed = { ...result, content: content.map((block: unknown) => withUri(block, toUri)) }
+  const blocks = readBlocks(content)
+  if (blocks.length === 0 && !Array.isArray(content))
+    return dataResult(isObject(data) ? data : result, isObject(data) ? rest : {})
+  const relayed = { ...result, content: blocks.map((block) => withUri(block, toUri)) }
   if (!isCallToolResult(relayed)) return dataResult(result)
   return relayed.isError === true ? withoutData(relayed) : relayed
 }
