@@ -1,6 +1,6 @@
-import { isGuarded, type Utterance } from '@meup/protocol'
+import { isGuarded, type Tail, type Utterance } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { found, guardian, pass, tailOf } from './toy-guard.js'
+import { found, guardian, pass, readText, tailOf } from './toy-guard.js'
 
 const nothing = { findings: [], withheld: 0 }
 const thought = (message: string, fields: Partial<Utterance> = {}) => ({
@@ -165,7 +165,8 @@ describe('a secret that is split', () => {
 test('a value is also looked at under its name', () => {
   const label = /(?<=password: )\S+/
   const named = {
-    guard: (text: string, before = '') => {
+    guard: (text: string, tail: Tail | string = '') => {
+      const before = readText(tail)
       const seen = (before + text).replace(label, '[redacted]').slice(before.length)
       return { ...pass(seen), findings: seen === text ? [] : [found('label', 'mask')] }
     },
@@ -177,6 +178,15 @@ test('a value is also looked at under its name', () => {
       password: '[redacted]',
       metadata: { deep: [{ password: '[redacted]' }], other: 'z' },
     },
+  })
+})
+
+test('keys that are numbers are texts in the order in which they were sent', () => {
+  const guard = guardian()
+  const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run' }
+  const json = '{"b":"sec","1":"ret","message":"","0":"secret"}'
+  expect(guard({ ...envelope, payload: JSON.parse(json) }, json)).toMatchObject({
+    payload: { 0: '[redacted]', 1: '[redacted]', b: 'sec' },
   })
 })
 

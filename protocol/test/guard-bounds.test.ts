@@ -1,6 +1,13 @@
-import { EnvelopeGuard, type GuardSettings, RecentlySaid, type Utterance, WorkMeter } from '@meup/protocol'
+import {
+  EnvelopeGuard,
+  type GuardSettings,
+  RecentlySaid,
+  type Tail,
+  type Utterance,
+  WorkMeter,
+} from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { compile, found, guardian, pass, settings, tailOf } from './toy-guard.js'
+import { compile, found, guardian, pass, readText, settings, tailOf } from './toy-guard.js'
 
 const nothing = { findings: [], withheld: 0 }
 const thought = (message: string) => ({ context: 'run', payload: { message } })
@@ -12,7 +19,7 @@ describe('of very many texts', () => {
     const counted = (by: GuardSettings) => {
       const { guard } = compile(by)
       return {
-        guard(text: string, before?: string) {
+        guard(text: string, before?: Tail | string) {
           calls.count++
           return guard(text, before)
         },
@@ -47,8 +54,8 @@ describe('of very many texts', () => {
 test('a long name is not looked at with every value that it stands before', () => {
   let characters = 0
   const measured = (by: GuardSettings) => ({
-    guard(text: string, before = '') {
-      characters += before.length + text.length
+    guard(text: string, before: Tail | string = '') {
+      characters += readText(before).length + text.length
       return compile(by).guard(text, before)
     },
   })
@@ -61,7 +68,7 @@ test('a long name is not looked at with every value that it stands before', () =
 describe('what there is no work left for', () => {
   /** Each look costs a unit. */
   const metered = (by: GuardSettings) => ({
-    guard(text: string, before?: string, meter?: WorkMeter) {
+    guard(text: string, before?: Tail | string, meter?: WorkMeter) {
       meter?.charge(1, 'looks')
       return compile(by).guard(text, before)
     },
@@ -124,8 +131,9 @@ describe("an operator's pattern", () => {
 test('other settings are used from when they are put in force', () => {
   const guard = new EnvelopeGuard({ compile, tailOf }, settings)
   const lengthOf = () => {
-    const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload: {} }
-    return guard.guard(envelope, Buffer.from(JSON.stringify({ message: 'x'.repeat(50) }))).payload?.length
+    const payload = { message: 'x'.repeat(50) }
+    const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload }
+    return guard.guard(envelope, Buffer.from(JSON.stringify(payload))).payload?.length
   }
   const replace = guard.prepare({ ...settings, maxLength: 10 })
   expect(lengthOf()).toBe(undefined)
@@ -134,22 +142,30 @@ test('other settings are used from when they are put in force', () => {
 })
 
 describe('what was said', () => {
-  const last = (before: string, text: string): string => (before + text).slice(-3)
+  const last = ({ said }: Tail, text: string): Tail => ({
+    said: (said + text).slice(-3),
+    seams: [],
+    isProse: false,
+  })
+  const shown = (run: string, said: RecentlySaid) => {
+    const { all, voices } = said.in(run)
+    return { all: all.said, voices: new Map([...voices].map(([voice, tail]) => [voice, tail.said])) }
+  }
   const voices = (...names: string[]) => new Map(names.map((name) => [name, name[0] ?? '']))
 
   test('is kept as far as its tail goes, by voice and by run', () => {
     const said = new RecentlySaid(last)
-    expect(said.in('run').all).toBe('')
+    expect(said.in('run').all.said).toBe('')
     said.add('run', 'abcd', new Map([['ana', 'abcd']]))
     said.add('run', 'x', new Map([['ben', 'x']]))
-    expect(said.in('run')).toEqual({
+    expect(shown('run', said)).toEqual({
       all: 'cdx',
       voices: new Map([
         ['ana', 'bcd'],
         ['ben', 'x'],
       ]),
     })
-    expect(said.in('other').all).toBe('')
+    expect(said.in('other').all.said).toBe('')
   })
 
   test('of a thousand runs and of sixteen voices in each, those that spoke last', () => {
@@ -158,7 +174,7 @@ describe('what was said', () => {
       said.add(`run${n}`, 'x', voices('ana'))
       said.add('run0', 'x', voices('ana'))
     }
-    expect([0, 1, 2].map((n) => said.in(`run${n}`).all)).toEqual(['xxx', '', 'x'])
+    expect([0, 1, 2].map((n) => said.in(`run${n}`).all.said)).toEqual(['xxx', '', 'x'])
     for (let n = 0; n < 16; n++) said.add('run2', 'y', voices(`b${n}`))
     expect([...said.in('run2').voices.keys()]).toEqual(Array.from({ length: 16 }, (_, n) => `b${n}`))
   })

@@ -1,12 +1,15 @@
-import { EnvelopeGuard, type GuardSettings, type Utterance } from '@meup/protocol'
+import { EnvelopeGuard, type GuardSettings, type Tail, type Utterance } from '@meup/protocol'
 
 export const found = (rule: string, action: string) => ({ rule, action })
 export const pass = (text: string) => ({ text, isWithheld: false, findings: [] })
 
+export const readText = (tail: Tail | string): string => (typeof tail === 'string' ? tail : tail.said)
+
 /** Hides `secret`, also what completes it; withholds what holds `evil`; cuts. */
 export function compile({ maxLength }: GuardSettings) {
   return {
-    guard(text: string, before = '') {
+    guard(text: string, tail: Tail | string = '') {
+      const before = readText(tail)
       if (text.includes('evil')) return { text: '', isWithheld: true, findings: [found('evil', 'block')] }
       const at = `${before}${text}`.lastIndexOf('secret')
       const [start, end] = [Math.max(0, at - before.length), at + 'secret'.length - before.length]
@@ -19,16 +22,20 @@ export function compile({ maxLength }: GuardSettings) {
     },
   }
 }
-export const tailOf = (before: string, text: string): string => (before + text).slice(-100)
+export const tailOf = ({ said }: Tail, text: string): Tail => ({
+  said: (said + text).slice(-100),
+  seams: [],
+  isProse: false,
+})
 export const settings = { maxLength: 500, rules: [], policy: [] }
 
 /** Guards envelopes whose id and payload may be left out; gives payloads as what they say. */
 export function guardian(maker = { compile, tailOf }, by: GuardSettings = settings) {
   const guard = new EnvelopeGuard(maker, by)
   let ids = 0
-  return (fields: Partial<Utterance>) => {
+  return (fields: Partial<Utterance>, json?: string) => {
     const envelope = { id: `e${++ids}`, from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
-    const { payload, ...parts } = guard.guard(envelope, Buffer.from(JSON.stringify(envelope.payload)))
+    const { payload, ...parts } = guard.guard(envelope, Buffer.from(json ?? JSON.stringify(envelope.payload)))
     return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
   }
 }

@@ -39,8 +39,8 @@ export const safety: readonly Mutant[] = [
   {
     package: 'protocol',
     function: 'getPrecedingTexts',
-    replace: '[own, all, getLabel(each)]',
-    by: '[own, getLabel(each)]',
+    replace: 'isSameTail(own, all) ? [own] : [own, all]',
+    by: '[own]',
     tests: ['protocol/test/envelope-guard.test.ts'],
   },
   // What a policy blocks is not withheld.
@@ -58,5 +58,45 @@ export const safety: readonly Mutant[] = [
     replace: '!passwordWords.test(value) &&',
     by: '',
     tests: ['packages/safety/test/rules.test.ts'],
+  },
+  // A token that goes on in the next text is not seen to begin.
+  {
+    package: safetyPackage,
+    function: 'look',
+    replace: '> blankAt && blankAt < text.length',
+    by: '> blankAt',
+    tests: ['packages/safety/test/first-looks.test.ts'],
+  },
+  // A label in prose is taken for one without a value, though the part that is looked at ends in a number.
+  {
+    package: safetyPackage,
+    function: 'joinsProse',
+    replace: 'return !endsInNumber(text, continuationEnd(text))',
+    by: 'return true',
+    tests: ['packages/safety/test/prose.test.ts'],
+  },
+  // A rule whose secret needs a digit seems to match prose.
+  {
+    package: safetyPackage,
+    function: 'advance',
+    replace: 'return lookAhead(node.node, states)',
+    by: 'return states',
+    tests: ['packages/safety/test/prose.test.ts'],
+  },
+  // What was said before a private key, or raw thinking, seems to be over.
+  {
+    package: safetyPackage,
+    function: 'tailOf',
+    replace: 'start > 0 && isOver',
+    by: 'start > 0',
+    tests: ['packages/safety/test/split.test.ts'],
+  },
+  // Texts under keys that are numbers are counted in another order than they are rewritten.
+  {
+    package: 'protocol',
+    function: 'collectTexts',
+    replace: 'if (isInOrder) return texts',
+    by: 'return texts',
+    tests: ['protocol/test/envelope-guard.test.ts'],
   },
 ]

@@ -1,6 +1,7 @@
 /** Writes src/leak/generated/rules.ts: the rules of src/rules, in the order in which they come. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { BuiltInRule } from '../src/leak/rule.js'
+import type { BuiltInRule, CompiledRule } from '../src/leak/rule.js'
+import { readRuleNeeds } from './rule-needs.js'
 
 /** A rule as its file has it. */
 interface RuleData extends BuiltInRule {
@@ -18,7 +19,9 @@ const others = readdirSync(folder).filter((name) => !labelled.includes(name))
 const rules = [...others.sort(), ...labelled].flatMap((name): RuleData[] =>
   JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
 )
-const builtIn = rules.map(({ positives, negatives, ...rule }): BuiltInRule => rule)
+const builtIn = rules.map(
+  ({ positives, negatives, ...rule }): CompiledRule => ({ ...rule, ...readRuleNeeds(rule) }),
+)
 
 /** A literal with nothing in it at which a scanner of secrets would stop. */
 function literalOf(text: string): string {
@@ -33,10 +36,10 @@ function literalOf(text: string): string {
 const linesOf = (literals: readonly string[]): string =>
   `[\n${literals.map((each) => `  ${each},\n`).join('')}]`
 const text = `// Written by scripts/generate.ts.
-import type { BuiltInRule } from '../rule.js'
+import type { CompiledRule } from '../rule.js'
 
 /** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
-export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
+export const builtInRules: readonly CompiledRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
 
 /** For each rule, a text that it finds a secret in. */
 export const examples: readonly string[] = ${linesOf(rules.map(({ positives: [first = ''] }) => literalOf(first)))}

@@ -4,6 +4,7 @@ import { sanitize } from './injection.js'
 import { createDetectors, takenNames } from './leak/detectors.js'
 import { examples } from './leak/generated/rules.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
+import { compileProseCheck, isProse, joinsProse } from './leak/prose.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
 import { compilePattern } from './pattern.js'
 import {
@@ -13,7 +14,7 @@ import {
   type PolicyRule,
   type SafetySettings,
 } from './settings.js'
-import { withoutSeams } from './tail.js'
+import { noTail, readTail, type Tail } from './tail.js'
 import { withoutThinking } from './thinking.js'
 
 export interface SafetyOptions {
@@ -25,11 +26,11 @@ export interface SafetyOptions {
 
 export interface Safety {
   /**
-   * What may be seen of a text that stands right behind `before`, the end of what its run said so far (`tailOf`): of a
-   * secret that is split over both, the text's part is masked. What was guarded once stays as it is. A text is withheld
-   * where a stage fails: nothing is thrown but what the meter throws.
+   * What may be seen of a text that stands right behind `before`, the end of what its run said so far (`tailOf`), or any
+   * string: of a secret that is split over both, the text's part is masked. What was guarded once stays as it is. A text is
+   * withheld where a stage fails: nothing is thrown but what the meter throws.
    */
-  guard(text: string, before?: string, meter?: Meter): Guarded
+  guard(text: string, before?: Tail | string, meter?: Meter): Guarded
 }
 
 /** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
@@ -56,13 +57,22 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return leaks(text, before, meter)
   }
   const judge = compilePolicy(settings.policy)
+  const findsInProse = compileProseCheck(settings, (text) => judge(text) !== unjudged)
   const { maxLength } = settings
 
+  const isPlain = (text: string, tail: Tail, meter: Meter): boolean => {
+    if (text.length > maxLength) return false
+    chargeReading(meter, text.length)
+    if (!isProse(text) || !tail.isProse) return false
+    chargeReading(meter, tail.said.length + settings.policy.length * text.length)
+    return joinsProse(tail.said, tail.seams, text) && !findsInProse(tail.said, text)
+  }
+
   // In this order: an operator's patterns meet no raw thinking and no secrets, and no secret straddles the cut.
-  const pass = (whole: string, before: string, meter: Meter): Guarded => {
+  const pass = (whole: string, before: Tail, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
-    chargeReading(meter, before.length + (3 + settings.policy.length) * text.length)
-    const masked = mask(withoutThinking(text, withoutSeams(before)), before, meter)
+    chargeReading(meter, before.said.length + (3 + settings.policy.length) * text.length)
+    const masked = mask(withoutThinking(text, before.said), before, meter)
     if (masked.findings.some(isBlocking)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
@@ -72,19 +82,22 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return { text: seen, isWithheld: false, findings }
   }
 
-  const settle = (text: string, before: string, meter: Meter, passes = 1): Guarded => {
+  const settle = (text: string, before: Tail, meter: Meter, passes = 1): Guarded => {
     if (passes > maxPasses) throw new Error(`a text is not the same after ${maxPasses} passes`)
     const passed = pass(text, before, meter)
     if (passed.isWithheld || passed.text === text) return passed
-    const settled = settle(passed.text, '', meter, passes + 1)
+    const settled = settle(passed.text, noTail, meter, passes + 1)
     return { ...settled, findings: distinct([...passed.findings, ...settled.findings]) }
   }
 
   return {
     guard(text, before = '', meter) {
-      answers.clear()
       try {
-        return settle(text, before, stopping(meter))
+        const tail = readTail(before)
+        const charged = stopping(meter)
+        if (isPlain(text, tail, charged)) return { text, isWithheld: false, findings: nothing }
+        answers.clear()
+        return settle(text, tail, charged)
       } catch (error) {
         if (error instanceof Stopped) throw error.cause
         try {
@@ -112,7 +125,7 @@ export function compileSecretMask(
   const judge = compilePolicy(settings.policy)
   return (text, before = '') => {
     try {
-      const masked = mask(text, before, stopping(undefined))
+      const masked = mask(text, readTail(before), stopping(undefined))
       const findings = [...masked.findings, ...judge(masked.text).findings]
       return findings.some(isBlocking) ? '[withheld]' : masked.text
     } catch (error) {
@@ -122,6 +135,7 @@ export function compileSecretMask(
   }
 }
 
+const nothing: readonly Finding[] = []
 const isBlocking = ({ action }: Finding): boolean => action === 'block'
 const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithheld: true, findings })
 

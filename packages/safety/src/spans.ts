@@ -102,7 +102,7 @@ export function surroundings(text: string, places: readonly number[]): Span[] {
 export const continuationEnd = (text: string): number => wordEnd(text, charsBehind)
 
 const blank = ' '.charCodeAt(0)
-const isOfWord = (text: string, at: number): boolean => codeAt(text, at) > blank
+export const isVisible = (text: string, at: number): boolean => codeAt(text, at) > blank
 
 /** Where the word starts that `from` is inside of, with what may be its label, in whole words; but not before `least`. */
 export const phraseStart = (text: string, from: number, least: number): number =>
@@ -111,7 +111,7 @@ export const phraseStart = (text: string, from: number, least: number): number =
 function wordStart(text: string, from: number, least: number, longest: number): number {
   const first = Math.max(least, from - longest)
   let at = Math.max(least, from)
-  while (at > first && isOfWord(text, at - 1)) at--
+  while (at > first && isVisible(text, at - 1)) at--
   return at
 }
 
@@ -119,6 +119,6 @@ function wordStart(text: string, from: number, least: number, longest: number): 
 export function wordEnd(text: string, from: number): number {
   const last = Math.min(text.length, from + maxWordChars)
   let at = Math.min(text.length, from)
-  while (at < last && isOfWord(text, at)) at++
+  while (at < last && isVisible(text, at)) at++
   return at
 }

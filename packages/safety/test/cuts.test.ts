@@ -1,4 +1,4 @@
-import { compileSafety, defaultSafety, tailOf } from '@meup/safety'
+import { compileSafety, defaultSafety, type Tail, tailOf } from '@meup/safety'
 import { expect, test } from 'vitest'
 import { isSoak } from '../../../test/support/soak.js'
 import { benignCases } from './corpus/benign/index.js'
@@ -18,7 +18,7 @@ function pieces(text: string, random: Random): string[] {
 
 /** What readers see of texts that are said one after the other. */
 function seenOf(texts: readonly string[]): string[] {
-  let said = ''
+  let said: Tail | string = ''
   return texts.map((text) => {
     const { text: seen } = guard(text, said)
     said = tailOf(said, text)

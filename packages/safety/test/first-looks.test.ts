@@ -4,7 +4,7 @@ import { times } from '../../../test/support/soak.js'
 import { base64, unbroken } from '../src/decodings/decoders.js'
 import { decodeText } from '../src/decodings/decoding.js'
 import { knownSecrets } from '../src/leak/detectors.js'
-import { compileKeywords, type Words } from '../src/leak/finder.js'
+import { compileKeywords, type Hit } from '../src/leak/finder.js'
 import { blanks, charSet, charSetExcept, findStretches } from '../src/spans.js'
 
 /** What tells soon that there is nothing to be found agrees with what takes its time. */
@@ -18,7 +18,7 @@ test('words are found wherever they are', () => {
   const lists = fc.array(fc.array(word, { maxLength: 4 }), { maxLength: 4 })
   fc.assert(
     fc.property(lists, fc.array(few, { minLength: 20, maxLength: 20 }), (lists, texts) => {
-      const search = compileKeywords(lists)
+      const search = compileKeywords(lists.map((words) => ({ words })))
       for (const text of texts)
         expect(shown(search(text)).toSorted()).toEqual(wordsIn(text, lists).toSorted())
     }),
@@ -26,8 +26,14 @@ test('words are found wherever they are', () => {
   )
 })
 
-const shown = (words: Words): string[] =>
-  [...words].flatMap(([index, spans]) => spans.map(({ start, end }) => `${index} ${start} ${end}`))
+const shown = (hits: readonly Hit[]): string[] =>
+  hits.map(({ start, end, rank }) => `${rank} ${start} ${end}`)
+
+test('a word without the characters behind it that are needed is found at the end of a text alone', () => {
+  const search = compileKeywords([{ words: ['ab'], reach: 4 }])
+  expect(shown(search('ab abc abcd ab\tcd abcd'))).toEqual(['0 7 9', '0 18 20'])
+  expect(shown(search('abc ab'))).toEqual(['0 4 6'])
+})
 
 function wordsIn(text: string, lists: readonly (readonly string[])[]): string[] {
   const lower = text.replace(/[BП]/g, (letter) => letter.toLowerCase())

@@ -34,7 +34,7 @@ describe('a meter', () => {
   test.for(texts)('that runs out stops the scan, and that is no failure: %.20s', (text) => {
     const failures: unknown[] = []
     const guarded = compileSafety(defaultSafety, { failed: (error) => failures.push(error) })
-    const { meter, error } = metered(20)
+    const { meter, error } = metered(10)
     expect(() => guarded.guard(text, '', meter)).toThrow(error)
     expect(failures).toEqual([])
   })

@@ -23,7 +23,7 @@ const rules = files.flatMap((file) => file.rules)
 
 /** What the rule by itself would hide in a text; undefined for nothing. */
 function hiddenBy(rule: RuleData, text: string): string | undefined {
-  const words = [...(compileKeywords([rule.keywords])(text).get(0) ?? [])]
+  const words = compileKeywords([{ words: rule.keywords }])(text)
   const [secret] = createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
   return secret && text.slice(secret.start, secret.end)
 }

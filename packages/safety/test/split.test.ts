@@ -1,4 +1,4 @@
-import { type Safety, tailOf } from '@meup/safety'
+import { type Safety, type Tail, tailOf } from '@meup/safety'
 import { describe, expect, test } from 'vitest'
 import { disguises, gate, long, seen, token } from './support.js'
 
@@ -6,7 +6,7 @@ const safety = gate()
 
 /** Guards texts that a run says one after the other. */
 function sayAll(texts: readonly string[], { guard }: Safety = safety): string[] {
-  let before = ''
+  let before: Tail | string = ''
   return texts.map((text) => {
     const guarded = seen(guard(text, before))
     before = tailOf(before, text)
@@ -165,10 +165,19 @@ test('a label that stands elsewhere is given as what stands before', () => {
 describe('what is kept of what was said', () => {
   test('is its end, not all', () => {
     const said = 'so it goes on and on. '.repeat(1000)
-    const tail = tailOf(said, 'and on')
+    const { said: tail } = tailOf(said, 'and on')
     expect(`${said}and on`.endsWith(tail)).toBe(true)
     expect(tail.length).toBeGreaterThan(200)
     expect(tail.length).toBeLessThan(1024)
+  })
+
+  test('has the places where one text ended and the next began within a word', () => {
+    const tail = tailOf(tailOf(tailOf('', 'see src/ma'), 'in.t'), 's there')
+    expect(tail).toEqual({ said: 'see src/main.ts there', seams: [10, 14], isProse: false })
+    expect(tailOf('so it', ' goes')).toEqual({ said: 'so it goes', seams: [], isProse: true })
+    expect(tailOf('so i', 't goes')).toEqual({ said: 'so it goes', seams: [4], isProse: true })
+    expect(tailOf('see src/main.ts', ' so it goes').isProse).toBe(false)
+    expect(tailOf('<think> so', ' it goes on and on'.repeat(20)).said).toMatch(/^<think>\n/)
   })
 
   test('has whole words', () => {
@@ -184,7 +193,7 @@ describe('what is kept of what was said', () => {
       `${header}\n${'MIIE/+09\n'.repeat(20_000)}`,
       header.repeat(9_000),
     ]) {
-      expect(tailOf(text, text).length).toBeLessThan(5000)
+      expect(tailOf(text, text).said.length).toBeLessThan(5000)
     }
   })
 })

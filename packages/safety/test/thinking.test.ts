@@ -1,4 +1,4 @@
-import { tailOf } from '@meup/safety'
+import { type Tail, tailOf } from '@meup/safety'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gate, seen } from './support.js'
@@ -46,7 +46,7 @@ describe('raw thinking that goes over several texts is taken out of each', () =>
       'Whether the tag <think>|is known, the tests say.',
     ],
   ] as const)('%j', ([texts, expected]) => {
-    let before = ''
+    let before: Tail | string = ''
     const shown = texts.map((text) => {
       const { text: seen } = guard(text, before)
       before = tailOf(before, text)

@@ -6,11 +6,14 @@ import {
   createSpeech,
   getLabel,
   getVoice,
+  isSameTail,
+  noTail,
   RecentlySaid,
   rewritePayload,
   type Said,
   type Speech,
   type SpokenText,
+  type Tail,
   type TailOf,
   type Utterance,
 } from './speech.js'
@@ -82,8 +85,8 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
    * scanned, and withheld: this never throws [MEUP-7.1].
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
-    const json = guardedPart(envelope) !== undefined ? decoder.decode(payload) : ''
-    const all = collectTexts(envelope, json)
+    const readJson = (): string => (guardedPart(envelope) !== undefined ? decoder.decode(payload) : '')
+    const all = collectTexts(envelope, readJson)
     meter.charge(Math.min(all.length * workPerText, Math.floor(meter.left)), what)
     const texts = this.#affordable(all, meter)
     const run = getRunKey(envelope)
@@ -93,7 +96,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     const parts: GuardedParts<Finding> =
       isClean && texts.length === all.length
         ? nothingFound
-        : this.#rewrite(envelope, json, said, { scanned: texts.length, isClean, meter })
+        : this.#rewrite(envelope, readJson(), said, { scanned: texts.length, isClean, meter })
     if (speech.spoken !== '') this.#said.add(run, speech.spoken, speech.voices)
     const rationale = parts.rationale ?? envelope.rationale
     return rationale?.trim() === '' ? { ...parts, rationale: '' } : parts
@@ -157,16 +160,19 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
       }
     }
     /** What a text may go on from: its voice's last words, anyone's last words, its label. */
-    const getPrecedingTexts = (each: SpokenText): Set<string> => {
+    const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
-      const own = voice === undefined ? '' : (voices.get(voice) ?? '')
-      const befores = new Set([own, all, getLabel(each)].filter((before) => before !== ''))
+      const own = voice === undefined ? noTail : (voices.get(voice) ?? noTail)
+      const tails = isSameTail(own, all) ? [own] : [own, all]
+      const befores = [...tails.filter(({ said }) => said !== ''), getLabel(each)].filter(
+        (each) => each !== '',
+      )
       if (voice !== undefined) voices.set(voice, this.#maker.tailOf(own, each.text))
       all = this.#maker.tailOf(all, each.text)
-      return befores.size === 0 ? noBefore : befores
+      return befores.length === 0 ? noBefore : befores
     }
-    const guard = (text: string, befores: Iterable<string>): string | undefined => {
+    const guard = (text: string, befores: readonly (Tail | string)[]): string | undefined => {
       let seen = text
       for (const before of befores) {
         const guarded = this.#texts.guard(seen, before, meter)
@@ -202,7 +208,7 @@ interface Scan {
 const what = 'characters to scan for secrets'
 const unlimited = (): WorkMeter => new WorkMeter(Number.POSITIVE_INFINITY)
 const nothingFound = { findings: [], withheld: 0 }
-const noBefore: Set<string> = new Set([''])
+const noBefore: readonly string[] = ['']
 
 /** What is thought or said next in the same run goes on from this. What belongs to no run goes by its sender. */
 function getRunKey({ id, from, kind, context }: Utterance): string {
@@ -239,7 +245,7 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
     rules: rules.map(byLine),
     policy: policy.map(byLine),
   })
-  const isClean = (text: string, before: string, meter: WorkMeter | undefined): boolean => {
+  const isClean = (text: string, before: Tail, meter: WorkMeter | undefined): boolean => {
     if (text === '') return true
     const guarded = together.guard(text, before, meter)
     return guarded.text === text && !guarded.isWithheld && guarded.findings.length === 0
@@ -248,10 +254,12 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
   return (texts, { spoken, voices, lines }, said, meter) =>
     texts.every(({ text }) => text.length <= maxLength) &&
     isClean(spoken, said.all, meter) &&
-    (lines === spoken || isClean(lines, '', meter)) &&
+    (lines === spoken || isClean(lines, noTail, meter)) &&
     [...voices].every(([voice, words]) => {
       const own = said.voices.get(voice)
-      return own === undefined || (own === said.all && words === spoken) || isClean(words, own, meter)
+      return (
+        own === undefined || (words === spoken && isSameTail(own, said.all)) || isClean(words, own, meter)
+      )
     })
 }
 
@@ -280,7 +288,7 @@ export interface TextGuard<Finding extends GuardFinding> {
    * `before` stands right before the text: what is split over both is found, and changed in the text alone. Charges the
    * meter before each step, and throws what the meter throws.
    */
-  guard(text: string, before?: string, meter?: WorkMeter): GuardedText<Finding>
+  guard(text: string, before?: Tail | string, meter?: WorkMeter): GuardedText<Finding>
 }
 
 /** What the guards of texts go by. */

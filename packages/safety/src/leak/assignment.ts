@@ -1,4 +1,4 @@
-import { charSetExcept, findStretches, type Span } from '../spans.js'
+import { charSet, charSetExcept, findStretches, type Span } from '../spans.js'
 import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-values.js'
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
@@ -23,6 +23,9 @@ const beginning = /([\w$./-]*) ?$/
 /** Behind a name: which of several it is, and what closes it in code, a quote, a bracket, marks of Markdown. */
 const ending =
   /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
+
+/** Letters that no ending begins with: behind these, the word is part of a longer one. */
+const insideWords = charSet('acdefghjklmnopqrtuwxyzACDEFGHJKLMNOPQRTUWXYZ')
 
 /** Stands between a value and the name behind it. */
 const reversing = /[#;|]|\/\/| as /
@@ -153,6 +156,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   find(text, found, { isWanted, isCut, seam = text.length }) {
     const secrets: Span[] = []
     for (const word of found) {
+      if (insideWords[text.charCodeAt(word.end)] === 1) continue
       const closed = matchAt(ending, text, word.end)
       if (closed === undefined) continue
       const before = text.slice(Math.max(0, word.start - maxNameChars), word.start)

@@ -21,6 +21,12 @@ export interface Detector {
   readonly words: readonly string[]
   /** A look at a word takes no longer than a microsecond or so. */
   readonly isQuick?: boolean
+  /** From a word on, what it finds has so many characters in a row that are no blanks. */
+  readonly reach?: number
+  /** What it finds may have blanks in it, from a word on; absent = it may. */
+  readonly hasBlanks?: boolean
+  /** What stands before a word may have a say; absent = it may. */
+  readonly looksBack?: boolean
   /** What it finds begins with one of these words. */
   readonly beginsSecrets?: boolean
   /** Finds secrets where such words are, in the order of their starts, or anywhere. */

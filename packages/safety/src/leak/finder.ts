@@ -1,7 +1,7 @@
 import type { Decoding } from '../decodings/decoding.js'
 import { getDecodings } from '../decodings/decodings.js'
 import { chargeLooks, chargeReading, type Meter } from '../meter.js'
-import { codeAt, lastFrom, type Span } from '../spans.js'
+import { lastFrom, type Span } from '../spans.js'
 import { type Detector, endOfToken } from './detector.js'
 import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
@@ -10,7 +10,7 @@ import { merge, type Secret } from './secret.js'
 export interface Part {
   readonly text: string
   /** The words of detectors in it. */
-  readonly words: Words
+  readonly hits: readonly Hit[]
   /** Where it goes on from another: only what is told by what goes over that place is looked for. */
   readonly seam?: number
   /** A word before it may go on in it. */
@@ -18,33 +18,39 @@ export interface Part {
 }
 
 export interface Finder {
-  /** The words of detectors, by the detectors' ranks. */
-  wordsIn(text: string): Words
+  /** The words of detectors: those of one rank in a row, in the order of their starts. */
+  hitsIn(text: string): readonly Hit[]
   /** Every secret in all views of a text, in no order, some overlapping; a secret's rank is its detector's place. */
   find(part: Part, meter: Meter): Secret[]
 }
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
-  const wordsIn = compileKeywords(detectors.map(({ words }) => words))
+  const hitsIn = compileKeywords(detectors)
   /** Those that look everywhere. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
+  // Lists of their own: detectors are objects of many forms, in which a field is looked up slowly.
+  const haveBlanks = detectors.map(({ hasBlanks = true }) => hasBlanks)
+  const lookBack = detectors.map(({ looksBack = true }) => looksBack)
+  const beginSecrets = detectors.map(({ beginsSecrets = false }) => beginsSecrets)
+
+  /** Whether what is found at a word may go over a place. */
+  const mayCross = ({ rank, start }: Hit, place: number, text: string): boolean =>
+    start < place ? haveBlanks[rank] === true || isVisible(text, start, place + 1) : lookBack[rank] === true
+
   /** Tokens that go over a seam, and on to the end of the text, and begin as those of a detector do. */
-  function begunTokens(text: string, words: Words, seam: number): Secret[] {
+  function begunTokens(text: string, hits: readonly Hit[], seam: number): Secret[] {
     const found: Secret[] = []
-    for (const [rank, spans] of words) {
-      if (detectors[rank]?.beginsSecrets !== true) continue
-      for (const { start, end } of spans) {
-        if (start >= seam || end - start < minPrefixChars || common.test(text.slice(start, end))) continue
-        const token = text.slice(start)
-        if (!oneToken.test(token) || /[\w-]/.test(text.charAt(start - 1))) continue
-        if (looksBegun(token)) found.push({ start, end: text.length, rank })
-      }
+    for (const { start, end, rank } of hits) {
+      if (start >= seam || end - start < minPrefixChars || beginSecrets[rank] !== true) continue
+      if (common.test(text.slice(start, end)) || /[\w-]/.test(text.charAt(start - 1))) continue
+      const token = text.slice(start)
+      if (oneToken.test(token) && looksBegun(token)) found.push({ start, end: text.length, rank })
     }
     return found
   }
 
-  const find = ({ text, words: writtenWords, seam, isCut }: Part, meter: Meter): Secret[] => {
+  const find = ({ text, hits: writtenHits, seam, isCut }: Part, meter: Meter): Secret[] => {
     const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
     const searchIn = (view: Decoding, found: Secret[]): void => {
@@ -61,11 +67,16 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       }
       chargeReading(meter, (1 + 2 * wordless.length) * view.text.length)
       for (const rank of wordless) lookFor(rank, [])
-      const words = view === written ? writtenWords : wordsIn(view.text)
-      if (here !== undefined) found.push(...begunTokens(text, words, here))
-      for (const [rank, spans] of words) {
-        chargeLooks(meter, spans.length, detectors[rank]?.isQuick === true ? 'rule' : 'match')
-        lookFor(rank, spans)
+      let hits = view === written ? writtenHits : hitsIn(view.text)
+      if (here !== undefined && hits.length > 0) {
+        found.push(...begunTokens(text, hits, here))
+        hits = hits.filter((hit) => mayCross(hit, here, view.text))
+      }
+      for (let first = 0, next = 0; first < hits.length; first = next) {
+        const { rank } = hits[first] as Hit
+        while (next < hits.length && (hits[next] as Hit).rank === rank) next++
+        chargeLooks(meter, next - first, detectors[rank]?.isQuick === true ? 'rule' : 'match')
+        lookFor(rank, hits.slice(first, next))
       }
     }
     const found: Secret[] = []
@@ -76,7 +87,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     for (const view of joined) searchIn(view, others)
     return [...found, ...others.filter((secret) => !addsMereWord(text, secret, known))]
   }
-  return { wordsIn, find }
+  return { hitsIn, find }
 }
 
 /** Of what tokens begin with, shorter ones begin much else. */
@@ -103,21 +114,18 @@ function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): b
   return word.test(text.slice(secret.start, inside.start))
 }
 
-/** Words in a text, by the index of the list that has them, in the order of their starts. */
-export type Words = ReadonlyMap<number, readonly Span[]>
+/** A word of a detector in a text, and the detector's rank. */
+export interface Hit extends Span {
+  readonly rank: number
+}
 
-/** The words of a part of the text: where a word is does not depend on what surrounds it. */
-export function wordsWithin(words: Words, from: number, to: number): Words {
-  const within = new Map<number, Span[]>()
-  for (const [index, spans] of words) {
-    const inside = spans.filter(({ start, end }) => start >= from && end <= to)
-    if (inside.length === 0) continue
-    within.set(
-      index,
-      inside.map(({ start, end }) => ({ start: start - from, end: end - from })),
-    )
-  }
-  return within
+/** Those in a part of the text: where a word is does not depend on what surrounds it. */
+export function hitsWithin(hits: readonly Hit[], from: number, to: number): readonly Hit[] {
+  if (hits.length === 0) return hits
+  const inside = hits.filter(({ start, end }) => start >= from && end <= to)
+  return from === 0
+    ? inside
+    : inside.map(({ start, end, rank }) => ({ start: start - from, end: end - from, rank }))
 }
 
 /** Of the class of a character. */
@@ -126,34 +134,40 @@ const bits = 6
 const looked = 3
 const mask = 2 ** (bits * looked) - 1
 
-/** A word, the lists that have it, and the class of its next character, if it is that long. */
+/** A word, the detectors that have it, and the class of its next character, if it is that long. */
 interface Word {
   readonly word: string
-  readonly lists: readonly number[]
+  readonly ranks: readonly number[]
   readonly next: number | undefined
 }
 
 /**
- * Compiles lists of lower-case words to a search for all of them at once, in one pass over a text, whose
- * capitals count as lower case. Where nothing stands that begins a word, it looks no closer.
+ * Compiles the lower-case words of detectors to a search for all of them at once, in one pass over a text, whose capitals
+ * count as lower case. Where nothing stands that begins a word, it looks no closer. A word is left out where a blank comes
+ * before the characters that its detector needs: only at the end of the text, more of them may follow.
  */
-export function compileKeywords(lists: readonly (readonly string[])[]): (text: string) => Words {
+export function compileKeywords(
+  detectors: readonly Pick<Detector, 'words' | 'reach'>[],
+): (text: string) => readonly Hit[] {
+  const reaches = Uint8Array.from(detectors, ({ reach = 0 }) => reach)
+  const ranksOf = new Map<string, number[]>()
+  for (const [rank, { words }] of detectors.entries())
+    for (const word of words) ranksOf.set(word, [...(ranksOf.get(word) ?? []), rank])
   /** By character code; what no word has is of class 0. */
   const classes = new Uint8Array(0x10000)
-  for (const [index, letter] of [...new Set(lists.flat().join('').split(''))].entries()) {
+  for (const [index, letter] of [...new Set([...ranksOf.keys()].join('').split(''))].entries()) {
     for (const each of [letter, letter.toUpperCase()])
       if (each.length === 1) classes[each.charCodeAt(0)] = 1 + (index % (2 ** bits - 1))
   }
   const classAt = (text: string, at: number): number =>
-    at < text.length ? (classes[codeAt(text, at)] ?? 0) : 0
+    at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
-  const listsOf = new Map<string, number[]>()
-  for (const [index, list] of lists.entries())
-    for (const word of list) listsOf.set(word, [...(listsOf.get(word) ?? []), index])
   /** By the classes of as many characters as are looked at, which words may begin there; some are alike. */
   const begun = new Uint16Array(mask + 1)
+  /** Whether any may, one bit each: these stay at hand where the others do not. */
+  const isBegun = new Uint32Array((mask + 1) >> 5)
   const words: Word[][] = [[]]
-  for (const [word, lists] of listsOf) {
+  for (const [word, ranks] of ranksOf) {
     const open = bits * Math.max(0, looked - word.length)
     let first = 0
     for (let at = 0; at < looked; at++) first = (first << bits) | classAt(word, at)
@@ -161,33 +175,77 @@ export function compileKeywords(lists: readonly (readonly string[])[]): (text: s
     const added = new Map<number, number>()
     for (let code = first; code < first + 2 ** open; code++) {
       const before = begun[code] ?? 0
-      const after = added.get(before) ?? words.push([...(words[before] ?? []), { word, lists, next }]) - 1
+      const after = added.get(before) ?? words.push([...(words[before] ?? []), { word, ranks, next }]) - 1
       added.set(before, after)
       begun[code] = after
+      isBegun[code >> 5] = (isBegun[code >> 5] ?? 0) | (1 << (code & 31))
+    }
+  }
+
+  /** By rank, while a text is read. */
+  const found: Hit[][] = detectors.map(() => [])
+  let ranks: number[] = []
+  /** The next blank, or the end. */
+  let blankAt = -1
+
+  /** Looks closer where words begin. */
+  function look(text: string, start: number, list: number): void {
+    const behind = classAt(text, start + looked)
+    for (const { word, ranks: all, next } of words[list] ?? []) {
+      if ((next !== undefined && next !== behind) || !standsAt(word, text, start)) continue
+      if (blankAt < start) {
+        blankAt = start
+        while (blankAt < text.length && !isBlank(text.charCodeAt(blankAt))) blankAt++
+      }
+      for (const rank of all) {
+        if (start + (reaches[rank] ?? 0) > blankAt && blankAt < text.length) continue
+        const hits = found[rank] as Hit[]
+        if (hits.push({ start, end: start + word.length, rank }) === 1) ranks.push(rank)
+      }
     }
   }
 
   return (text) => {
-    const found = new Map<number, Span[]>()
+    ranks = []
+    blankAt = -1
     let seen = 0
     // Behind the end stand characters of no word.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
-      const list = begun[seen]
-      if (list === 0 || list === undefined) continue
-      const start = at - looked + 1
-      const behind = classAt(text, at + 1)
-      for (const { word, lists, next } of words[list] ?? []) {
-        if (next !== undefined && next !== behind) continue
-        const end = start + word.length
-        if (text.slice(start, end).toLowerCase() !== word) continue
-        for (const index of lists) {
-          const spans = found.get(index)
-          if (spans === undefined) found.set(index, [{ start, end }])
-          else spans.push({ start, end })
-        }
-      }
+      if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)
+        look(text, at - looked + 1, begun[seen] as number)
     }
-    return found
+    if (ranks.length === 0) return noHits
+    const hits = ranks.map((rank) => found[rank] as Hit[])
+    for (const rank of ranks) found[rank] = []
+    return hits.length === 1 ? (hits[0] as Hit[]) : noHits.concat(...hits)
   }
+}
+
+const noHits: readonly Hit[] = []
+
+/** Longer words are compared at once. */
+const maxLoopChars = 8
+
+/** Whether a lower-case word stands at a place, in either case. */
+function standsAt(word: string, text: string, start: number): boolean {
+  if (word.length > maxLoopChars && text.startsWith(word, start)) return true
+  for (let at = 0; at < word.length; at++) {
+    const code = text.charCodeAt(start + at)
+    const wanted = word.charCodeAt(at)
+    if (code === wanted) continue
+    // The case of other letters may depend on those around them.
+    if (code >= 0x80) return text.slice(start, start + word.length).toLowerCase() === word
+    if (code < 0x41 || code > 0x5a || code + 0x20 !== wanted) return false
+  }
+  return true
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)
+
+/** Whether there are no blanks between two places, and no end. */
+function isVisible(text: string, from: number, to: number): boolean {
+  if (to > text.length) return false
+  for (let at = from; at < to; at++) if (isBlank(text.charCodeAt(at))) return false
+  return true
 }

@@ -1,22 +1,18 @@
 import { chargeReading, type Meter } from '../meter.js'
 import type { Finding } from '../settings.js'
 import { continuationEnd } from '../spans.js'
-import { type Beginning, listBeginnings, mayNameGoOn } from '../tail.js'
+import { type Beginning, listBeginnings, mayNameGoOn, type Tail } from '../tail.js'
 import type { Detector } from './detector.js'
-import { compileFinder, type Part, type Words, wordsWithin } from './finder.js'
+import { compileFinder, type Hit, hitsWithin, type Part } from './finder.js'
 import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
-export type LeakDetector = (
-  text: string,
-  before: string,
-  meter: Meter,
-) => { text: string; findings: Finding[] }
+export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
 
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
-  const { wordsIn, find } = compileFinder(ranked)
+  const { hitsIn, find } = compileFinder(ranked)
   const names = ranked.map(({ name }) => name)
   const known = new Set(names)
 
@@ -27,38 +23,38 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** `words`: those of the beginning and the text together. */
+  /** `hits`: those in the beginning and the text together. */
   const secretsAcross = (
     { before, isCut }: Beginning,
     text: string,
-    words: Words,
+    hits: readonly Hit[],
     meter: Meter,
   ): Secret[] => {
     const seam = before.length
-    const found = secretsIn({ text: before + text, words, seam, isCut }, meter)
+    const found = secretsIn({ text: before + text, hits, seam, isCut }, meter)
     if (found.length === 0) return found
     const prose = firstWord.exec(text)?.[0].length ?? 0
     const across = behind(seam, found).filter(({ start, end }) => start > 0 || end > prose)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const alone = { text: before, words: wordsWithin(words, 0, seam), isCut }
+    const alone = { text: before, hits: hitsWithin(hits, 0, seam), isCut }
     const isTold = secretsIn(alone, meter).some(({ end }) => end === seam)
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
   return (text, before, meter) => {
-    chargeReading(meter, before.length + text.length)
-    const beginnings = before === '' ? [] : listBeginnings(before)
-    const said = beginnings[0]?.before ?? ''
-    const words = wordsIn(said + text)
-    const own = said === '' ? words : wordsWithin(words, said.length, said.length + text.length)
-    const found = secretsIn({ text, words: own, isCut: mayNameGoOn(before, text) }, meter)
+    const { said } = before
+    chargeReading(meter, said.length + text.length)
+    const beginnings = said === '' ? [] : listBeginnings(before)
+    const hits = hitsIn(said + text)
+    const own = said === '' ? hits : hitsWithin(hits, said.length, said.length + text.length)
+    const found = secretsIn({ text, hits: own, isCut: mayNameGoOn(said, text) }, meter)
     const start = text.slice(0, continuationEnd(text))
     for (const beginning of beginnings) {
       const from = said.length - beginning.before.length
       const across = (text: string): Secret[] =>
-        secretsAcross(beginning, text, wordsWithin(words, from, said.length + text.length), meter)
+        secretsAcross(beginning, text, hitsWithin(hits, from, said.length + text.length), meter)
       const inStart = across(start)
       const goesOn = start.length < text.length && inStart.some(({ end }) => end === start.length)
       found.push(...(goesOn ? across(text) : inStart))

@@ -4,6 +4,7 @@ import type { LeakAction, SecretRule } from '../settings.js'
 import { type Span, surroundings } from '../spans.js'
 import { behindMatch, type Detector } from './detector.js'
 import { isPlaceholder, looksBegun, looksMadeUp, looksRandom, mayBePassword } from './looks.js'
+import type { PatternNeeds } from './pattern-needs.js'
 
 /** A rule of this package. */
 export interface BuiltInRule {
@@ -20,6 +21,12 @@ export interface BuiltInRule {
   readonly action: LeakAction
   /** How what the pattern matches has to look, where the pattern alone does not tell that it is a secret. */
   readonly looks?: keyof typeof judges
+}
+
+/** With what is read from its pattern when the rules are generated. */
+export interface CompiledRule extends BuiltInRule, Pick<PatternNeeds, 'reach' | 'hasBlanks'> {
+  /** Where it may match prose: a regular expression that is tried where a word begins; absent = nowhere. */
+  readonly inProse?: string
 }
 
 const isTyped = (value: string): boolean =>
@@ -44,12 +51,17 @@ export function createDetector({
   flags = '',
   keywords,
   looks,
-}: BuiltInRule): Detector {
+  reach = 0,
+  hasBlanks = true,
+}: BuiltInRule & Partial<CompiledRule>): Detector {
   let compiled: RegExp | undefined
   return {
     name,
     action,
     words: keywords,
+    reach,
+    hasBlanks,
+    looksBack: /\(\?<from>/.test(pattern),
     isQuick: true,
     beginsSecrets: !/\(\?<\w/.test(pattern),
     find(text, words, { isWanted, seam = text.length }) {

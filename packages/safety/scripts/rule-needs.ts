@@ -1,0 +1,27 @@
+import { readNeeds } from '../src/leak/pattern-needs.js'
+import type { BuiltInRule, CompiledRule } from '../src/leak/rule.js'
+import { commonWords } from './common-words.js'
+
+type RuleNeeds = Pick<CompiledRule, 'reach' | 'hasBlanks' | 'inProse'>
+
+/**
+ * Reads from a rule's pattern what it needs to match. Throws for a rule that prose could not be told from: one that is not
+ * understood, begins within a word, or matches common words.
+ */
+export function readRuleNeeds({ name, pattern, flags = '', keywords }: BuiltInRule): RuleNeeds {
+  const needs = readNeeds(pattern, flags, 'javascript')
+  if (needs === undefined) throw new Error(`the pattern of the rule ${name} is not understood: ${pattern}`)
+  const { reach, hasBlanks, matchesProse } = needs
+  if (!matchesProse) return { reach, hasBlanks }
+  if (!/^(?:\\b|\(\?:\\b\|)/.test(pattern) || /\\[1-9k]/.test(pattern))
+    throw new Error(`the rule ${name} matches prose, so it must begin with \\b and have no backreference`)
+  const inProse =
+    flags === ''
+      ? pattern.replace(/\(\?<\w+>/g, '(?:')
+      : keywords.map((keyword) => keyword.replace(/[a-z]/g, inEitherCase)).join('|')
+  const found = new RegExp(`(?<= )(?:${inProse})`).exec(` ${commonWords.join(' ')}`)
+  if (found !== null) throw new Error(`the rule ${name} matches common words: ${found[0]}; let it need more`)
+  return { reach, hasBlanks, inProse }
+}
+
+const inEitherCase = (letter: string): string => `[${letter}${letter.toUpperCase()}]`
