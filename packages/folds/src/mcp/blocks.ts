@@ -5,11 +5,12 @@ import { isObject } from '../text.js'
  * no type as text: so some servers write them.
  */
 export function readBlocks(content: unknown): Readonly<Record<string, unknown>>[] {
-  const list = Array.isArray(content) ? content : [content]
-  return list.flatMap((each) => {
-    if (typeof each === 'string') return { type: 'text', text: each }
-    if (!isObject(each)) return []
-    const isUntyped = (each.type === undefined || each.type === null) && typeof each.text === 'string'
-    return isUntyped ? { ...each, type: 'text' } : each
-  })
+  const list: readonly unknown[] = Array.isArray(content) ? content : [content]
+  return list.map(readBlock).filter(isObject)
+}
+
+function readBlock(each: unknown): unknown {
+  if (typeof each === 'string') return { type: 'text', text: each }
+  if (!isObject(each) || typeof each.text !== 'string') return each
+  return each.type === undefined || each.type === null ? { ...each, type: 'text' } : each
 }
