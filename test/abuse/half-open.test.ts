@@ -34,7 +34,7 @@ test(
     const { url, close } = await start({
       participants: { ana: ['chat'], ben: ['chat'] },
       store: await sqliteStore({ path }),
-      heartbeatMs: 200,
+      heartbeatMs: 500,
     })
     await using line = await proxy(Number(new URL(url).port))
     const far = await enter('ana', line.url)

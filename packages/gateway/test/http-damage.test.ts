@@ -203,15 +203,18 @@ function broken(inner: LogStore) {
 }
 
 test('a row that cannot be read is no turn: who asks for it is told so, and for others the turns are read', async () => {
-  const { store, fault } = broken(await sqliteStore({ path: temporaryFile('log.db') }))
-  const staged = await stage({ store })
-  await staged.say(
+  const path = temporaryFile('log.db')
+  const first = await stage({ store: await sqliteStore({ path }) })
+  await first.say(
     ['ana', chat('ask', 'go'), chat('ask2', 'and you')],
     ['ben', begin('run', 'ask', 'begin'), conclude('run')],
     ['cleo', begin('crun', 'ask2', 'so'), conclude('crun')],
   )
-  await staged.say(['ana', chat('end', 'that is all')])
-  expect(await read(staged, 'ana', '/turns?thread_id=test/cleo')).toContain('turn_number')
+  await first.say(['ana', chat('end', 'that is all')])
+  expect(await read(first, 'ana', '/turns?thread_id=test/cleo')).toContain('turn_number')
+  await first.close()
+  const { store, fault } = broken(await sqliteStore({ path }))
+  const staged = await stage({ store })
   fault.id = 'run'
   const response = await staged.as('ana').get('/turns?thread_id=test/ben')
   expect([response.status, await response.json()]).toMatchObject([

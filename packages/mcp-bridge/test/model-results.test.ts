@@ -81,7 +81,7 @@ describe('a result has parts', () => {
       { type: 'text' },
       {},
     ]
-    const { tool, input } = line({ content: [...content, null, 5, 'text', [1]] })
+    const { tool, input } = line({ content: [...content, null, 5, [1]] })
     expect(await ana.call(`web/${tool}`, input)).toMatchObject({ text: '', parts: [], content })
   })
 })
@@ -196,7 +196,7 @@ describe('bad results', () => {
       [{ type: 7 }],
       (id) => `[a block without a type: not shown to this model; see envelope ${id}]`,
     ],
-    ['blocks that are none', [null, 5, 'text'], () => 'Done; the tool gave back nothing.'],
+    ['blocks that are none', [null, 5], () => 'Done; the tool gave back nothing.'],
     ['nothing', [], () => 'Done; the tool gave back nothing.'],
   ])('%s', async ([, content, expected]) => {
     const { output, id } = await shown(line({ content }))
