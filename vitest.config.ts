@@ -20,6 +20,7 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 /** What asserts how long something takes: run one after another, when the rest of the suite is done. */
 const timed = [
   'packages/gateway/test/system/long-turn.test.ts',
+  'test/faults/chaos.test.ts',
   'test/scenarios/{live-answers,mistakes,page-find-many}.test.ts',
 ]
 
