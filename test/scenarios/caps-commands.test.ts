@@ -125,7 +125,7 @@ describe('caps', { timeout: 60_000 }, () => {
       stderr += chunk
     })
     const code = await new Promise((resolve) => piped.on('close', resolve))
-    expect([code, stderr]).toEqual([0, ''])
+    expect([code, stderr]).toEqual([141, ''])
   })
 })
 
