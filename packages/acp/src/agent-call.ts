@@ -164,7 +164,7 @@ function joinTexts(blocks: readonly Block[]): readonly Block[] {
   return joined.map((block) => (block.type === 'text' ? toTextBlock(cut(block.text, maxResultChars)) : block))
 }
 
-/** What a result has no room for is named in its place. */
+/** Keeps the blocks that fit; a line names each that does not, in its place. */
 function limitBlocks(blocks: readonly Block[], maxBytes: number): readonly Block[] {
   const texts = blocks.filter(({ type }) => type === 'text')
   let left = maxBytes - texts.reduce((sum, text) => sum + countBytes(text), 0)

@@ -8,7 +8,7 @@ const endings: Readonly<Partial<Record<StopReason, string>>> = {
   refusal: 'the agent refused to go on',
 }
 
-/** What a prompt came to. Throws where that is nothing. */
+/** The answer to a prompt. Throws if there is none. */
 export function getAnswer(
   text: string,
   stopReason: StopReason | null | undefined,

@@ -36,7 +36,7 @@ interface Choice {
 
 interface Open {
   readonly call: OwnCall
-  /** Whoever decides it chooses by that: no grant does. */
+  /** The decision picks one of the options, so no grant can make it. */
   readonly isChoice: boolean
   readonly proposal: Proposal
   settle(decision: Decision): void

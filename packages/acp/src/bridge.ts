@@ -275,7 +275,7 @@ class Bridge implements CodingAgent {
     const opened = this.#openStray()
     if (opened !== undefined) return (await opened).onPermission(request)
     const { title = request.call.id } = request.call
-    // What it is about may be private to one of them.
+    // The report leaves out the call, which may be private to one of the prompts.
     for (const { prompt } of this.#prompting)
       prompt?.report(
         'a permission was not given: a sub-agent asks for it, and several private prompts run, of which it may belong to any',

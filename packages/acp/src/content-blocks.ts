@@ -1,6 +1,6 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
 
-/** What a message or a result consists of, as MCP has it. */
+/** A content block of a message or a result, in the form of MCP. */
 export type Block =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }

@@ -13,7 +13,7 @@ interface LateParts {
   readonly log: (line: string) => void
 }
 
-/** What an agent writes behind its answer: it is read all the same, as further messages. */
+/** Text that an agent writes after its answer becomes further messages. */
 export class LateText {
   readonly #parts: LateParts
   #text: AnswerText

@@ -91,7 +91,7 @@ export class Prompt {
   #callChars = 0
   readonly #settling: Settling
   readonly #late: LateText
-  /** Of the last thought. */
+  /** Id of the last thought. */
   #thoughtId: string | undefined
   #hasThought = false
   #rejections: readonly string[] = []

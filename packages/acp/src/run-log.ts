@@ -39,7 +39,7 @@ export class RunLog {
       (text) => parts.run.thought(text),
       after,
       (error) => this.onError(error),
-      true, // What waits is bounded here.
+      true, // The queue of this log is bounded.
     )
   }
 

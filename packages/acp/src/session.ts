@@ -23,7 +23,7 @@ import { Stopper } from './stopper.js'
 
 /** Bytes of an envelope beside the text of an answer. */
 const envelopeBytes = 8 * 1024
-/** What an agent reads first, and what the space reads, where a session is lost. */
+/** The first words to an agent, and the report to the space, when a session is lost. */
 const lostNote = 'You were started again, and what was said before is lost.'
 const lostReport = 'lost its session: it begins anew, without memory of what was said before'
 
@@ -48,7 +48,7 @@ export interface SessionParts {
   getProcess(): Promise<AgentProcess>
   /** Kills it with everything that it has started. The next `getProcess` starts it again. */
   restart(why: string): Promise<void>
-  /** What the agent takes as commands; empty: it has not said. */
+  /** The slash commands of the agent; empty until it lists them. */
   getCommands(): readonly Command[]
   onState(state: AgentState): void
   /** `run`: in which it did. */
@@ -71,7 +71,7 @@ export class Session {
   #isLoading = false
   /** The agent says that it knows this session from before, and nothing has shown it yet. */
   #isUnproven = false
-  /** What was said before is lost, and the space does not know yet. */
+  /** The session was lost, and the space has no report of it yet. */
   #isLost = false
   #isPrompting = false
   #queue = Promise.resolve()
@@ -301,7 +301,7 @@ export class Session {
     const { trigger } = turn
     const audience = audienceOf(trigger, space.id)
     this.#arrivals.clear()
-    // What comes from now on belongs to this prompt.
+    // Late text of the prompt before ends here: later updates belong to this prompt.
     this.#prompt?.flushLate()
     const prompt = new Prompt({
       ...{ run, live, approvals, log, arrivals: this.#arrivals },

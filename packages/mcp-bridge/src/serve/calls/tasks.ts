@@ -59,7 +59,8 @@ export class Task {
     this.#work = work
     this.#onChange = onChange
     this.result = work.result
-    work.result.then(() => this.update({ status: 'completed' })).catch(() => {}) // It never rejects.
+    // The result never rejects.
+    void work.result.then(() => this.update({ status: 'completed' }))
   }
 
   get state(): TaskState {
@@ -161,14 +162,12 @@ export class Tasks {
     const timer = setTimeout(() => this.#forget(id), ttl).unref()
     const known: Known = { task, client, timer, chars: 0 }
     this.#known.set(id, known)
-    task.result
-      .then((result) => {
-        if (this.#known.get(id) !== known) return
-        known.chars = JSON.stringify(result).length
-        this.#resultChars += known.chars
-        while (this.#resultChars > maxResultChars) this.#forgetOldest()
-      })
-      .catch(() => {}) // It never rejects.
+    void task.result.then((result) => {
+      if (this.#known.get(id) !== known) return
+      known.chars = JSON.stringify(result).length
+      this.#resultChars += known.chars
+      while (this.#resultChars > maxResultChars) this.#forgetOldest()
+    })
     if (this.#known.size > maxKnownTasks) this.#forgetOldest()
   }
 
