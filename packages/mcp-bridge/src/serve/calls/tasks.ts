@@ -59,8 +59,10 @@ export class Task {
     this.#work = work
     this.#onChange = onChange
     this.result = work.result
-    // The result never rejects.
-    void work.result.then(() => this.update({ status: 'completed' }))
+    work.result.then(
+      () => this.update({ status: 'completed' }),
+      () => this.update({ status: 'failed' }),
+    )
   }
 
   get state(): TaskState {
@@ -162,12 +164,13 @@ export class Tasks {
     const timer = setTimeout(() => this.#forget(id), ttl).unref()
     const known: Known = { task, client, timer, chars: 0 }
     this.#known.set(id, known)
-    void task.result.then((result) => {
+    const count = (result: CallToolResult): void => {
       if (this.#known.get(id) !== known) return
       known.chars = JSON.stringify(result).length
       this.#resultChars += known.chars
       while (this.#resultChars > maxResultChars) this.#forgetOldest()
-    })
+    }
+    task.result.then(count, () => this.#forget(id))
     if (this.#known.size > maxKnownTasks) this.#forgetOldest()
   }
 
