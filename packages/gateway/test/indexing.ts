@@ -5,7 +5,7 @@ export const isIndexing = ({ filter, maxBytes }: Query): boolean =>
   filter === undefined && maxBytes === 512 * 1024
 
 /** Whether it is one for envelopes of turns, to fold them. */
-const isFolding = ({ filter }: Query): boolean => filter?.seqs !== undefined
+const isFolding = ({ limit, maxBytes }: Query): boolean => limit === 256 && maxBytes === 1024 * 1024
 
 /** A store whose logs are indexed only while they may be, and which tells what else is read of them, but to fold turns. */
 export function heldStore(inner: LogStore = memoryStore()) {

@@ -180,7 +180,10 @@ export class FoldedTurns {
       : createExcerpt(seen, before)
     const sizes = new Map<number, number>()
     const record = await this.#fold(beginning, isAsked ? trigger : undefined, said, { gaps, sizes })
-    const read = seen.map((each) => ({ ...each, bytes: sizes.get(each.source.seq) ?? each.bytes }))
+    const read = seen.map((each) => {
+      const bytes = sizes.get(each.source.seq)
+      return bytes === undefined ? each : { ...each, bytes }
+    })
     return { ...about, envelopes: read, record, calls }
   }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { TurnInfo } from '@meup/folds'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
 import { createDraft, testSpaceConfig, testToken } from '@meup/gateway/testing'
@@ -46,6 +48,9 @@ async function started() {
   onTestFinished(close)
   const client = asking(url, 'dora')
   while ((await client.get('/turns?thread_id=test/dora')).status === 503);
+  // What the log was written with is not collected while the request is answered.
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
   return client
 }
 
