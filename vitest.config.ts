@@ -21,7 +21,7 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 const timed = [
   'packages/gateway/test/system/long-turn.test.ts',
   'test/faults/chaos.test.ts',
-  'test/scenarios/{live-answers,mistakes,page-find-many}.test.ts',
+  'test/scenarios/{live-answers,mistakes,page-find-many,thinking-fast}.test.ts',
 ]
 
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
