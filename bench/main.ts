@@ -30,6 +30,7 @@ Options:
   --verify              receivers check the order of all messages, which costs the generator something
   --full                all combinations, the longest logs, and what the safety gate gets wrong
   --quick               ten ratios in ten minutes; exits with 1 where one is ${maxFall * 100} % below the committed one
+  --data <folder>       the recorded runs for why; default ../shared/fixtures/attribution
   --write               writes the figures into docs/performance
 `
 

@@ -17,6 +17,7 @@ import { stages } from './stages.js'
 import { thoughts } from './thoughts.js'
 import { transcript } from './transcript.js'
 import { way } from './way.js'
+import { why } from './why.js'
 
 export interface BenchCase {
   readonly about: string
@@ -59,5 +60,6 @@ export const cases: Readonly<Record<string, BenchCase>> = {
     run: script('extract', 'Streamed responses'),
   },
   transcript: { about: 'what a transcript costs a turn', usual: false, run: transcript },
+  why: { about: 'how soon `why` leads to the step that decided a failed run', usual: false, run: why },
   page: { about: 'the page in a browser', usual: false, run: script('page', 'The page') },
 }

@@ -21,6 +21,8 @@ export interface Options {
   readonly full: boolean
   readonly verify: boolean
   readonly write: boolean
+  /** The folder of the recorded runs for `why`. */
+  readonly data: string | undefined
 }
 
 const usualTimes = {
@@ -41,7 +43,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     args: args.filter((each) => each !== '--'),
     allowPositionals: true,
     options: {
-      ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text },
+      ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text, data: text },
       ...{ rounds: text, ms: text, warm: text },
       minutes: { ...text, default: '10' },
       ...{ full: flag, verify: flag, write: flag, quick: flag, help: flag },
@@ -78,6 +80,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       full: values.full,
       verify: values.verify,
       write: values.write,
+      data: values.data,
     },
   }
 }

@@ -145,11 +145,19 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/grant-fixtures.test.ts', 'packages/gateway/test/grant-chains.test.ts'],
   },
   {
-    // What was said beside it passes for the cause.
+    // What answered another question passes for the cause.
     package: views,
-    function: 'Search.#findStep',
-    replace: 'return this.#isFor(each, from) ||',
-    by: 'return true ||',
+    function: 'Search.#isAnswering',
+    replace: 'if (!isAsked) return false',
+    by: '',
+    tests: ['packages/folds/test/why.test.ts'],
+  },
+  {
+    // An explanation seems whole where what was answered is missing.
+    package: views,
+    function: 'Search.#add',
+    replace: 'if (cause === undefined) this.#lose()',
+    by: 'if (cause === undefined) return',
     tests: ['packages/folds/test/why.test.ts'],
   },
   {

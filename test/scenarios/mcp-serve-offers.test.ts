@@ -36,7 +36,7 @@ test.for(ways)('what an MCP server in a space offers: %s', async (way) => {
     content: [{ text: 'found Moby Dick' }, { type: 'resource_link', uri: page('1') }],
     structuredContent: { pages: 635 },
   })
-  expect(await client.prompts()).toEqual(['library__review_book'])
+  expect(await client.prompts()).toEqual(['why', 'library__review_book'])
   expect(await client.prompt('library__review_book', { title: 'Emma' })).toBe('Review Emma')
   expect(await client.resources()).toEqual(expect.arrayContaining([page('1'), page('{page}')]))
   expect(await client.read(page('7'))).toBe('page 7')

@@ -24,6 +24,7 @@ import { OutboundSafety } from './client/outbound-safety.js'
 import type { Dial, DialRequest } from './client/transport.js'
 import type { Unhandled } from './client/types.js'
 import { HttpClient } from './http/http-client.js'
+import type { WhyAnswer, WhyQuery } from './http/types.js'
 import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
 import type { ModelAgent } from './model/run-model-agent.js'
 
@@ -180,6 +181,14 @@ export class SpaceClient extends BaseClient {
   control(hooks: ControlHooks): this {
     this.#control.enable(hooks)
     return this
+  }
+
+  /**
+   * What led to an envelope, step by step across agents: `ref` is its id or seq. `rank` of a step says where to look first. Rejects
+   * with `ProtocolError` `not_found` where the log has none that this participant may read.
+   */
+  why(ref: string | number, query: WhyQuery = {}): Promise<WhyAnswer> {
+    return new HttpClient(this.#request).why(ref, query)
   }
 
   /** Waits up to `withinMs` for running tool calls, then closes the client. */

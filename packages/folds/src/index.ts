@@ -85,7 +85,6 @@ export {
   type Refusal,
 } from './space/proposals.js'
 export * from './space/space-view.js'
-export * from './space/why.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'
@@ -118,3 +117,6 @@ export type {
 } from './turns/record.js'
 export * from './turns/turn-info.js'
 export * from './turns/turn-stream.js'
+export * from './why/causes.js'
+export * from './why/explain.js'
+export * from './why/rank.js'

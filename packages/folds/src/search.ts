@@ -78,10 +78,13 @@ const namedDepth = 2
 /** Fields of the protocol that say nothing either. */
 const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
 
-/** What an envelope says, as one reads it: no formal fields, no secrets by name, no bytes. */
-function listTexts({ rationale, payload }: Envelope): string[] {
+/** What an envelope says, as one reads it: no formal fields, no secrets by name, no bytes. @internal */
+export function listTexts(
+  { rationale, payload }: Pick<Envelope, 'rationale' | 'payload'>,
+  maxChars = maxSearchedChars,
+): string[] {
   const texts: string[] = []
-  let left = maxSearchedChars
+  let left = maxChars
   const add = (text: string): void => {
     const shown = printable(text.slice(0, left))
     left -= text.length

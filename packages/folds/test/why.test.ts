@@ -1,5 +1,5 @@
-import { type Chain, explain, explainLogged, findOutsideText, type ReadableLog } from '@meup/folds'
-import { type Envelope, GUEST } from '@meup/protocol'
+import { explain, explainLogged, type ReadableLog, type Why } from '@meup/folds'
+import { type Envelope, GUEST, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import {
   call,
@@ -13,6 +13,7 @@ import {
   start,
   thought,
   toLog,
+  toolError,
 } from './support/log.js'
 
 /** A log from a seq on that gives so many envelopes at once. */
@@ -25,8 +26,19 @@ function reading(all: readonly Fields[], { first = 1, perPage = 3 } = {}): Reada
   return { isWhole: first === 1, get, heading: get, before }
 }
 
-const idsOf = ({ steps }: Chain): string => steps.map(({ id }) => id).join(' ')
-const chainOf = (all: readonly Fields[], id: string): string => idsOf(explain(reading(all), id))
+const guard = (text: string) => ({ text: text.replaceAll('hunter2', '[redacted]'), isWithheld: false })
+const configuration = { participants: { planner: { kind: 'agent', capabilities: ['mcp.*'] } } } as never
+const options = { guard, rights: { find: () => undefined, configurationAt: () => configuration } }
+const why = (all: readonly Fields[], id: string, more = {}): Why | undefined => {
+  const log = reading(all)
+  return explain(log, id, {
+    ...options,
+    rights: { ...options.rights, find: (each) => log.get(each) },
+    ...more,
+  })
+}
+const idsOf = (found: Why | undefined): string => (found?.steps ?? []).map(({ id }) => id).join(' ')
+const chainOf = (all: readonly Fields[], id: string): string => idsOf(why(all, id))
 
 /** A question that one agent answers with the help of another. */
 const helped: Fields[] = [
@@ -36,7 +48,7 @@ const helped: Fields[] = [
   thought('eve', 'hurry', { id: 'aside', context: 'run' }),
   chat('planner', 'Any problem?', { id: 'question', to: ['security'], context: 'run' }),
   start('security', 'Checking', { id: 'check', correlationId: 'question' }),
-  thought('eve', 'scan it', { context: 'check' }),
+  thought('eve', 'scan it', { id: 'hint', context: 'check' }),
   call('security', 'scan', {}, { id: 'call', context: 'check' }),
   call('security', 'lint', {}, { id: 'other', context: 'check' }),
   { ...result('call', 'one problem'), id: 'result' },
@@ -48,12 +60,21 @@ const helped: Fields[] = [
 
 describe('what led to', () => {
   test.each([
-    ['an answer', 'answer', 'ask run thought question check call result end reported done answer'],
-    ['what another agent says', 'reported', 'ask run thought question check call result end reported'],
     [
-      'a call: the thought before it, not the call beside it',
-      'other',
-      'ask run thought question check other',
+      'an answer: the run, and that of the agent that it asked',
+      'answer',
+      'ask run thought aside question check hint call other result end reported done answer',
+    ],
+    [
+      'what another agent says',
+      'reported',
+      'ask run thought aside question check hint call other result end reported',
+    ],
+    ['a call: what came before it', 'other', 'ask run thought aside question check hint call other'],
+    [
+      'a result: what led to its call, not what came meanwhile',
+      'result',
+      'ask run thought aside question check hint call result',
     ],
   ])('%s', (_, id, chain) => expect(chainOf(helped, id)).toBe(chain))
 
@@ -61,7 +82,7 @@ describe('what led to', () => {
     const decision = { ...refused('planner', { context: 'run' }), id: 'refused' }
     const chain = chainOf([...helped, decision], 'refused')
     expect(chain).toMatch(/^ask run thought .*done refused$/)
-    expect(chain).not.toContain('aside')
+    expect(chain).not.toContain('answer')
   })
 
   test('a refusal outside a run is what was answered', () => {
@@ -94,41 +115,108 @@ describe('what led to', () => {
       thought('ana', 'indeed', { id: 'said', context: 'run/in' }),
     ]
     expect(chainOf(all, 'f')).toBe('run t in f')
-    expect(chainOf(all, 'said')).toBe('said')
+    expect(chainOf(all, 'said')).toBe('run t in f said')
   })
 })
 
-describe('a chain', () => {
-  test('is empty where the log has no such envelope', () => {
-    expect(explain(reading(helped), 'nothing')).toEqual({ steps: [], isCut: false })
+const own = start('bot', 'Of its own accord', { id: 'own' })
+
+describe('the steps', () => {
+  test('are none where the log has no such envelope', () => {
+    expect(why(helped, 'nothing')).toBeUndefined()
   })
 
-  test('ends where envelopes refer to each other', () => {
+  test('have their roles and what they say', () => {
+    const { steps = [] } = why(helped, 'answer') ?? {}
+    expect(steps.map(({ role }) => role).join(' ')).toBe(
+      'asked set_out thought thought asked set_out thought called called result concluded answered concluded answered',
+    )
+    expect(steps[7]).toMatchObject({ from: 'security', text: 'scan {} · no reason given', context: 'check' })
+    expect(steps[9]).toMatchObject({ role: 'result', text: 'one problem' })
+  })
+
+  test('say what was refused, rejected, proposed and approved', () => {
+    const all = [
+      start('bot', 'Looking', { id: 'run' }),
+      propose('bot', 'fetch', {}, { id: 'p', context: 'run' }),
+      call('ana', 'fetch', {}, { id: 'c', correlationId: 'p', rationale: 'fine' }),
+      { ...result('c', 'here'), id: 'r' },
+      propose('bot', 'erase', {}, { id: 'q', context: 'run' }),
+      { ...reject('ana', 'q'), id: 'no' },
+      { ...refused('bot', { context: 'run' }), id: 'denied' },
+      conclusion('bot', 'over', { id: 'end', context: 'run' }),
+    ]
+    const found = why(all, 'end')
+    expect(found?.steps.map(({ id, role }) => `${id}: ${role}`)).toEqual([
+      ...['run: set_out', 'p: proposed', 'c: approved', 'r: result', 'q: proposed', 'no: rejected'],
+      ...['denied: refused', 'end: concluded'],
+    ])
+    expect(found?.approvals).toEqual([{ by: 'ana', seq: 3, reason: 'fine' }])
+  })
+
+  test('are guarded', () => {
+    const all = [
+      start('bot', 'x', { id: 'run' }),
+      call('bot', 'login', { password: 'secret', note: 'it is hunter2' }, { id: 'c', context: 'run' }),
+      { ...result('c', 'hello hunter2'), id: 'r' },
+    ]
+    const texts = why(all, 'r')?.steps.map(({ text }) => text)
+    expect(texts?.join('\n')).not.toMatch(/hunter2|secret/)
+  })
+
+  test('end where envelopes refer to each other', () => {
     const all = [
       chat('a', 'one', { id: 'one', correlationId: 'two' }),
       chat('b', 'two', { id: 'two', correlationId: 'one' }),
       chat('c', 'self', { id: 'self', correlationId: 'self' }),
     ]
-    const log = reading(all)
-    expect(explain(log, 'one')).toMatchObject({ steps: [{ id: 'two' }, { id: 'one' }], isCut: false })
-    expect(idsOf(explain(log, 'self'))).toBe('self')
+    expect(chainOf(all, 'two')).toBe('one two')
+    expect(chainOf(all, 'self')).toBe('self')
   })
 
-  test('passes over kinds that are not known', () => {
+  test('pass over kinds that are not known, presence, and what a call notifies', () => {
     const [first, ...rest] = helped
-    const odd = { kind: 'dance.step', from: 'planner', context: 'run', correlationId: 'ask' }
-    expect(chainOf([first as Fields, odd, ...rest], 'answer')).toContain('ask run thought')
+    const odd = { kind: 'dance.step', from: 'planner', context: 'run', correlationId: 'ask', id: 'odd' }
+    const join = { kind: Kind.systemPresence, from: 'planner', id: 'join' }
+    const progress = call('tools', '', undefined, { id: 'progress', correlationId: 'call', context: 'check' })
+    const notified = { ...progress, payload: { method: 'notifications/progress', params: {} } }
+    const all = [first as Fields, odd, join, ...rest.slice(0, -1), notified, ...rest.slice(-1)]
+    expect(chainOf(all, 'answer')).toBe(chainOf(helped, 'answer'))
   })
 
-  const own = start('bot', 'Of its own accord', { id: 'own' })
+  test('leave out other questions of the same agents', () => {
+    const other = helped.map((each) => {
+      const renamed = (id: string | undefined) => (id === undefined ? {} : id)
+      const ids = {
+        ...(each.id && { id: `x-${each.id}` }),
+        ...(each.context && { context: `x-${each.context}` }),
+      }
+      const about = renamed(each.correlationId as string | undefined)
+      return { ...each, ...ids, ...(typeof about === 'string' && { correlationId: `x-${about}` }) }
+    })
+    const all = helped.flatMap((each, at) => [each, other[at] as Fields])
+    expect(chainOf(all, 'answer')).toBe(chainOf(helped, 'answer'))
+  })
+
+  test('are those that rank first where there are more than asked for, and the envelope itself', () => {
+    const all = why(helped, 'ask', { limit: 1 })
+    expect(all).toMatchObject({ cut: false, steps: [{ id: 'ask', rank: 1 }] })
+    const found = why(helped, 'answer', { limit: 3 })
+    expect(found?.steps).toHaveLength(3 + (found?.steps.some(({ rank }) => rank > 3) ? 1 : 0))
+    expect(found).toMatchObject({ cut: true })
+    expect(found?.steps.at(-1)?.id).toBe('answer')
+  })
+})
+
+describe('earlier causes', () => {
   test.each([
     ['what it answers is missing', start('bot', 'x', { id: 'at', correlationId: 'gone' }), true],
     ['a chat answers what is missing', chat('bot', 'x', { id: 'at', correlationId: 'gone' }), true],
     ['a call refers to what is missing', call('bot', 'x', {}, { id: 'at', correlationId: 'gone' }), true],
     ['it begins of its own accord', { ...own, id: 'at' }, false],
     ['it begins a free path', chat('bot', 'x', { id: 'at', context: 'garden' }), false],
-  ])('says whether it is cut where %s', (_, fields, isCut) => {
-    expect(explain(reading([own, fields]), 'at')).toMatchObject({ steps: [{ id: 'at' }], isCut })
+  ])('may be missing where %s: %s', (_, fields, cut) => {
+    expect(why([own, fields], 'at')).toMatchObject({ steps: [{ id: 'at' }], cut })
   })
 
   test.each([
@@ -136,41 +224,43 @@ describe('a chain', () => {
     ['the start of a nested run', start('bot', 'x', { id: 'at', context: 'gone' }), true],
     ['the start of a run', start('bot', 'x', { id: 'at' }), false],
     ['a question', chat('ana', 'x', { id: 'at' }), false],
-  ])('says in a log that begins in the middle whether more was before %s', (_, fields, isCut) => {
-    expect(explain(reading([own, fields], { first: 70 }), 'at')).toMatchObject({
-      steps: [{ id: 'at' }],
-      isCut,
-    })
+  ])('may be missing before %s in a log that begins in the middle', (_, fields, cut) => {
+    const found = explain(reading([own, fields], { first: 70 }), 'at', options)
+    expect(found).toMatchObject({ steps: [{ id: 'at' }], cut })
   })
 
-  test('goes back to the run where its question is missing', () => {
+  test('go back to the run where its question is missing', () => {
     const [, ...later] = helped
-    expect(explain(reading(later, { first: 70 }), 'answer')).toMatchObject({
-      ...{ isCut: true, steps: [{ id: 'run' }, { id: 'thought' }, {}, {}, {}, {}, {}, {}, {}, {}] },
-    })
+    const found = explain(reading(later, { first: 70 }), 'answer', options)
+    expect(found).toMatchObject({ cut: true })
+    expect(idsOf(found)).toBe(chainOf(helped, 'answer').slice('ask '.length))
   })
 
-  test('is cut after many steps', () => {
-    const all = Array.from({ length: 300 }, (_, at) =>
-      chat('a', '', { id: `c${at}`, ...(at > 0 && { correlationId: `c${at - 1}` }) }),
-    )
-    const chain = explain(reading(all), 'c299')
-    expect(chain).toMatchObject({ isCut: true })
-    expect(chain.steps).toHaveLength(200)
-  })
-
-  test('is cut where too much lies between its steps', () => {
+  test('are looked for within bounds; those that are named are given all the same', () => {
     const noise = chat('eve', 'noise')
     const all = [start('bot', 'x', { id: 'run' }), thought('bot', 'y', { id: 'at', context: 'run' })]
-    const after = (count: number): Chain => {
+    const after = (count: number): Why | undefined => {
       const noisy = [...all.slice(0, 1), ...Array<Fields>(count).fill(noise), ...all.slice(1)]
-      return explain(reading(noisy, { perPage: 256 }), 'at')
+      return explain(reading(noisy, { perPage: 256 }), 'at', options)
     }
-    expect(after(19_000)).toMatchObject({ steps: [{}, {}], isCut: false })
-    expect(after(21_000)).toMatchObject({ steps: [{}], isCut: true })
+    expect(after(19_000)).toMatchObject({ steps: [{}, {}], cut: false })
+    expect(after(21_000)).toMatchObject({ steps: [{ id: 'run' }, { id: 'at' }], cut: true })
   })
 
-  test('is the same for a log that is read page by page, which is asked for no page twice', async () => {
+  test('are cut after many', () => {
+    const thoughts = Array.from({ length: 3000 }, (_, at) =>
+      thought('bot', `${at}`, { id: `t${at}`, context: 'run' }),
+    )
+    const found = explain(
+      reading([start('bot', 'x', { id: 'run' }), ...thoughts], { perPage: 256 }),
+      't2999',
+      options,
+    )
+    expect(found).toMatchObject({ cut: true })
+    expect(found?.steps.length).toBeLessThanOrEqual(201)
+  })
+
+  test('are the same in a log that is read page by page, which is asked for no page twice', async () => {
     const log = reading(helped)
     const before: number[] = []
     const paged = {
@@ -180,28 +270,145 @@ describe('a chain', () => {
         return log.before(seq)
       },
     }
-    expect(await explainLogged(paged, 'answer')).toEqual(explain(log, 'answer'))
+    expect(await explainLogged(paged, 'answer', options)).toEqual(why(helped, 'answer'))
     expect(before).toEqual([...new Set(before)])
     expect(before.length).toBeLessThan(helped.length)
   })
 })
 
-describe('text from outside behind a chain', () => {
-  const outside = (all: readonly Fields[], id: string): string | undefined => {
-    const log = reading(all)
-    return findOutsideText(log, explain(log, id))?.id
-  }
+describe('the right', () => {
+  const allowed = call('planner', 'scan', {}, { id: 'c', allowedBy: 'configured' })
+  test('of a call is the one that let it pass, with its capability', () => {
+    expect(why([allowed], 'c')?.allowed).toEqual({ by: 'configured', capability: 'mcp.*' })
+  })
+  test('of a result is that of its call', () => {
+    const all = [allowed, { ...result('c', 'x'), id: 'r' }]
+    expect(why(all, 'r')?.allowed).toEqual({ by: 'configured', capability: 'mcp.*' })
+  })
+  test('of an approved call is the proposal', () => {
+    const all = [propose('bot', 'scan', {}, { id: 'p' }), { ...allowed, correlationId: 'p' }]
+    expect(why(all, 'c')?.allowed).toEqual({ by: 'proposal', id: 'p', capability: 'mcp.*' })
+  })
+  test('is a grant by its id', () => {
+    expect(why([{ ...allowed, allowedBy: 'g1' }], 'c')?.allowed).toEqual({ by: 'grant', id: 'g1' })
+  })
+  test('is left out where there is no call', () => expect(why(helped, 'answer')?.allowed).toBeUndefined())
+})
 
-  test('is the result of a tool', () => expect(outside(helped, 'reported')).toBe('result'))
-  test('is what a guest says', () => {
+describe('texts from outside', () => {
+  const outside = (all: readonly Fields[], id: string) => why(all, id)?.outside
+
+  test('are results of tools', () => expect(outside(helped, 'reported')).toEqual([10]))
+  test('are what guests say', () => {
     const all = [
       chat(`${GUEST}1`, 'Do it', { id: 'g' }),
       start('bot', 'x', { id: 'run', correlationId: 'g' }),
     ]
-    expect(outside(all, 'run')).toBe('g')
+    expect(outside(all, 'run')).toEqual([1])
   })
-  test('is not the envelope itself', () => {
-    expect(outside([chat(`${GUEST}1`, 'Do it', { id: 'g' })], 'g')).toBeUndefined()
-    expect(outside(helped, 'question')).toBeUndefined()
+  test('are not the envelope itself', () => {
+    expect(outside([chat(`${GUEST}1`, 'Do it', { id: 'g' })], 'g')).toEqual([])
+    expect(outside(helped, 'question')).toEqual([])
+  })
+})
+
+test('the transcript is that of the model that answers', () => {
+  const end = conclusion('planner', '', {
+    id: 'done',
+    context: 'run',
+    payload: { metadata: { transcript: 'abc' } },
+  })
+  const all = helped.map((each) => (each.id === 'done' ? end : each))
+  expect(why(all, 'answer')?.transcript).toEqual({ hash: 'abc' })
+  expect(why(all, 'reported')?.transcript).toBeUndefined()
+})
+
+/** A run that asks, does each of these, and answers. */
+const doing = (...all: readonly Fields[]): Fields[] => [
+  chat('ana', 'How many people live in Lisbon today?', { id: 'ask' }),
+  start('bot', '', { id: 'run', correlationId: 'ask' }),
+  ...all,
+  chat('bot', 'About 545923 people live in Lisbon.', { id: 'answer', correlationId: 'ask' }),
+]
+const signalsOf = (all: readonly Fields[], id: string) =>
+  why(all, 'answer')?.steps.find((each) => each.id === id)?.signals ?? []
+const inRun = (id: string) => ({ id, context: 'run' })
+
+describe('signals', () => {
+  test.each<[signal: string, id: string, all: Fields[]]>([
+    ['unsourced', 'answer', doing()],
+    ['first', 'c', doing(call('bot', 'ask_census', { hint: 'I say 545923 people' }, inRun('c')))],
+    [
+      'assumed',
+      'c',
+      doing(
+        thought('bot', 'I assume that a placeholder will do, a guess is enough.', inRun('t')),
+        call('bot', 'count_people', { city: 'Lisbon', year: 2024 }, inRun('c')),
+      ),
+    ],
+    [
+      'failed',
+      'c',
+      doing(call('bot', 'count_people', { city: 'Lisbon' }, inRun('c')), toolError('c', 'no such city')),
+    ],
+    [
+      'corrected',
+      'c',
+      doing(
+        call('bot', 'count_people', { city: 'Lisboa' }, inRun('c')),
+        thought('bot', 'That was wrong, however: I could not find it, and retry.', inRun('t')),
+      ),
+    ],
+    [
+      'unannounced',
+      'c',
+      doing(
+        thought('bot', 'First of all the weather forecast matters here', inRun('t')),
+        call('bot', 'erase', { folder: 'backups', everything: 'yes' }, inRun('c')),
+      ),
+    ],
+    [
+      'contradicted',
+      'd',
+      doing(
+        call('bot', 'count_people', { city: 'Lisbon' }, inRun('c')),
+        result('c', '545923'),
+        call('bot', 'count_people', { city: 'Lisbon' }, inRun('d')),
+        result('d', '2870208'),
+      ),
+    ],
+    [
+      'repeated',
+      'd',
+      doing(
+        call('bot', 'count_people', { city: 'Lisbon' }, inRun('c')),
+        call('bot', 'count_people', { city: 'Lisbon' }, inRun('d')),
+      ),
+    ],
+    ['dropped', 'q', doing(chat('bot', 'How many people are there?', { ...inRun('q'), to: ['eve'] }))],
+  ])('%s', (signal, id, all) => {
+    expect(signalsOf(all, id)).toContain(signal)
+  })
+
+  test('are none where a result says what the answer says', () => {
+    const all = doing(
+      thought('bot', 'I count the people of Lisbon.', inRun('t')),
+      call('bot', 'count_people', { city: 'Lisbon' }, inRun('c')),
+      result('c', '545923 people'),
+    )
+    expect(['t', 'c', 'answer'].flatMap((id) => signalsOf(all, id))).toEqual([])
+  })
+
+  test('are read of texts in any script, and of none', () => {
+    const all = [
+      chat('ana', 'リスボンの人口は?', { id: 'ask' }),
+      chat('bot', '', { id: 'empty', correlationId: 'ask' }),
+      chat('bot', '約545923人', { id: 'answer', correlationId: 'empty' }),
+    ]
+    expect(
+      why(all, 'answer')
+        ?.steps.map(({ rank }) => rank)
+        .sort(),
+    ).toEqual([1, 2, 3])
   })
 })

@@ -112,6 +112,7 @@ describe('GET openapi.json', () => {
       ['audit', '/audit'],
       ['search', '/search?text=x'],
       ['turns', '/turns?thread_id=test/alice'],
+      ['why', '/why/run'],
       ['verification', '/audit/verify'],
     ] as const) {
       const { required = [], properties = {} } = components.schemas[name] ?? {}

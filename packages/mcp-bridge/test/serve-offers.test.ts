@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Era, openClient, openLibrary, serveSpace } from './support/served.js'
 
-const own = ['ask', 'send', 'list_participants', 'list_proposals', 'show_proposal', 'decide_proposal']
+const own = ['ask', 'send', 'list_participants', 'list_proposals', 'show_proposal', 'decide_proposal', 'why']
 const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
 const offered = async (client: Client) => (await names(client)).filter((name) => !own.includes(name))
 const book = (page: string) => `meup://test/resources/library/book://moby/${page}`
@@ -82,6 +82,7 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
     await openLibrary(space)
     const client = await openClient(url, mode)
     expect((await client.listPrompts()).prompts).toMatchObject([
+      { name: 'why' },
       {
         name: 'library__review_book',
         title: 'Review a book',
@@ -209,7 +210,7 @@ test('only tools that may be used with some arguments are offered', async () => 
     isError: true,
     _meta: { 'meup/code': 'capability_violation' },
   })
-  expect((await client.listPrompts()).prompts).toEqual([])
+  expect((await client.listPrompts()).prompts).toMatchObject([{ name: 'why' }])
 })
 
 test('a participant whose definitions no client could read spoils nothing', async () => {
@@ -226,8 +227,7 @@ test('a participant whose definitions no client could read spoils nothing', asyn
   const client = await openClient(url, 'legacy')
   expect(await offered(client)).toContain('odd__x')
   expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual([
-    'library__review_book',
-    'odd__fine',
+    ...['why', 'library__review_book', 'odd__fine'],
   ])
   expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(book('1'))
 })

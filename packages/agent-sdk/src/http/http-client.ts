@@ -24,6 +24,8 @@ import type {
   Turn,
   TurnPage,
   TurnQuery,
+  WhyAnswer,
+  WhyQuery,
 } from './types.js'
 
 /** Envelopes in one answer; the most that a gateway gives. */
@@ -168,6 +170,11 @@ export class HttpClient {
       (before) => this.getJson<SearchPage>('search', { ...query, before }, options),
       query.before,
     )
+  }
+
+  /** What led to an envelope, an id or a seq, and where to look first. Rejects with `not_found` for what this reader may not read. */
+  why(ref: string | number, query: WhyQuery = {}, options?: RequestOptions): Promise<WhyAnswer> {
+    return this.getJson<WhyAnswer>(`why/${encodeURIComponent(ref)}`, { ...query }, options)
   }
 
   /** Has the gateway check the hash chain of the log, which takes as long as the log is: there is no timeout. */

@@ -5,6 +5,7 @@ import type {
   RightInfo,
   ToolDecisionInfo,
   TurnInfo,
+  Why,
 } from '@meup/folds'
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
 import type { OpenProposal } from '../client/proposal.js'
@@ -230,4 +231,15 @@ export interface ExchangedLink {
   readonly space: string
   readonly participant: string
   readonly token: string
+}
+
+export interface WhyQuery {
+  /** Steps: those that rank first, 200 at most. Default: 200. */
+  readonly limit?: number
+}
+
+/** What led to an envelope, across agents. */
+export interface WhyAnswer extends Why {
+  /** The place of the envelope in the hash chain, to compare with `meup audit verify`; `head`: the last seq of the log. */
+  readonly proof: { readonly seq: number; readonly hash: string; readonly head: number }
 }

@@ -28,6 +28,8 @@ export interface CallRight {
   readonly approvedBy?: string
   /** The right of the request's sender: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`. */
   readonly words: string
+  /** The capability of the configuration or the grant that allows it; absent where the reader may not read it. */
+  readonly capability?: string
 }
 
 /** The same, as in turns and steps of the HTTP API. */
@@ -56,9 +58,11 @@ export function describeRight(
     const proposal = sources.find(id)
     return proposal?.kind === Kind.mcpProposal && proposal.from !== from
   })
-  const words =
-    allowedBy === 'configured' ? configuredText(request, sources) : grantText(allowedBy, sources, formatTime)
-  return { allowedBy, ...(isApproval && { approvedBy: from }), words }
+  const right =
+    allowedBy === 'configured'
+      ? describeConfigured(request, sources)
+      : describeGrant(request, allowedBy, sources, formatTime)
+  return { allowedBy, ...(isApproval && { approvedBy: from }), ...right }
 }
 
 /** The right in words: `by ana's grant`, `approved by ana, who may do so by space.yaml: *`. */
@@ -75,17 +79,25 @@ export const toRightInfo = (right: CallRight | undefined): RightInfo =>
         right: rightText(right),
       }
 
-function configuredText(request: Envelope, sources: RightSources): string {
+type Described = Pick<CallRight, 'words' | 'capability'>
+
+function describeConfigured(request: Envelope, sources: RightSources): Described {
   const configuration = sources.configurationAt(request.seq ?? 0)
-  if (configuration === undefined) return 'by space.yaml'
+  if (configuration === undefined) return { words: 'by space.yaml' }
   const list = configuredFor(request.from, configuration)
   // Participants with a token of an issuer are not in the configuration.
-  if (list === undefined) return `by ${request.from}'s token`
+  if (list === undefined) return { words: `by ${request.from}'s token` }
+  const capability = findAllowing(request, list)
+  return capability === undefined
+    ? { words: 'by space.yaml' }
+    : { words: `by space.yaml: ${capability}`, capability }
+}
+
+/** The first capability of a list that allows a request. */
+function findAllowing(request: Envelope, list: readonly Capability[]): string | undefined {
   const { matched } = compile(list)?.allows(request) ?? {}
   const capability = matched === undefined ? undefined : list[matched]
-  return capability === undefined
-    ? 'by space.yaml'
-    : `by space.yaml: ${brief(capabilityText(capability), maxCapabilityChars)}`
+  return capability && brief(capabilityText(capability), maxCapabilityChars)
 }
 
 function configuredFor(
@@ -96,11 +108,19 @@ function configuredFor(
   return participant.startsWith(GUEST) ? guest?.capabilities : undefined
 }
 
-function grantText(id: string, sources: RightSources, formatTime: (time: string) => string): string {
+function describeGrant(
+  request: Envelope,
+  id: string,
+  sources: RightSources,
+  formatTime: (time: string) => string,
+): Described {
   const { kind, from, payload } = sources.find(id) ?? {}
-  if (kind !== Kind.capabilityGrant && kind !== Kind.spaceInvite) return `by the grant ${id}`
+  if (kind !== Kind.capabilityGrant && kind !== Kind.spaceInvite) return { words: `by the grant ${id}` }
   const until = typeof payload?.expiresAt === 'string' ? ` until ${formatTime(payload.expiresAt)}` : ''
-  return `by ${from}'s ${kind === Kind.spaceInvite ? 'invitation' : 'grant'}${until}`
+  const words = `by ${from}'s ${kind === Kind.spaceInvite ? 'invitation' : 'grant'}${until}`
+  const list = payload?.capabilities
+  const capability = Array.isArray(list) ? findAllowing(request, list as Capability[]) : undefined
+  return { words, ...(capability !== undefined && { capability }) }
 }
 
 /** By list, since many calls pass by the same one. */

@@ -1,4 +1,4 @@
-import { phaseLabels } from '@meup/folds'
+import { maxWhySteps, phaseLabels } from '@meup/folds'
 import {
   anyContext,
   Envelope,
@@ -155,6 +155,11 @@ export const parameters = {
   sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
+}
+
+/** Those of the route that explains an envelope. */
+export const whyParameters = {
+  limit: whole(1, `at most so many steps, those that rank first; default ${maxWhySteps}`, maxWhySteps),
 }
 
 /** Parameters by their names. */

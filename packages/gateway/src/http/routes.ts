@@ -17,12 +17,13 @@ import {
   postExchange,
   postLink,
 } from './operations.js'
-import { pick } from './parameters.js'
+import { pick, whyParameters } from './parameters.js'
 import { getExport, getVerification, markdown } from './proof.js'
 import { getProposals } from './proposals.js'
 import { type RouteModule, route } from './route.js'
 import { getSearch } from './search.js'
 import { getTurns } from './turns.js'
+import { getWhy } from './why.js'
 
 const json = (schema: JsonSchema) => ({ 'application/json': schema })
 const filters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
@@ -156,6 +157,19 @@ export const gatewayRoutes: RouteModule = {
         content: json(schemaRef('search')),
       },
       handler: getSearch,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/why/{ref}',
+      operationId: 'why',
+      summary: 'What led to an envelope, step by step across agents, and where to look first',
+      auth: 'token or guest',
+      parameters: whyParameters,
+      answer: {
+        description: 'steps in log order, the last one the envelope itself; `rank` 1: look here first',
+        content: json(schemaRef('why')),
+      },
+      handler: getWhy,
     }),
     route({
       method: 'get',

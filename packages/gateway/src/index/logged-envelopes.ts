@@ -12,10 +12,13 @@ type Read = Pick<Space, 'log' | 'reads' | 'delivered' | 'decideAudience'>
 export class LoggedEnvelopes implements ReadableLog<Promise<readonly Heading[]>> {
   readonly #space: Read
   readonly #reader: Reader & LogReader
+  readonly #onBody: (bytes: number) => void
 
-  constructor(space: Read, reader: Reader & LogReader) {
+  /** `onBody`: called with the size of each body that is read. */
+  constructor(space: Read, reader: Reader & LogReader, onBody: (bytes: number) => void = () => {}) {
     this.#space = space
     this.#reader = reader
+    this.#onBody = onBody
   }
 
   get isWhole(): boolean {
@@ -31,7 +34,9 @@ export class LoggedEnvelopes implements ReadableLog<Promise<readonly Heading[]>>
 
   get(id: string): Envelope | undefined {
     const row = this.heading(id) && this.#space.log.find(id)
-    return row && parseEnvelope(row)
+    if (row === undefined) return undefined
+    this.#onBody(row.body.length)
+    return parseEnvelope(row)
   }
 
   async before(seq: number): Promise<readonly Heading[]> {

@@ -15,6 +15,7 @@ import { addProposals } from './tools/proposals.js'
 import { addSpeech } from './tools/speech.js'
 import type { OwnTools } from './tools/tool.js'
 import { serveTools } from './tools/tools.js'
+import { addWhy } from './tools/why.js'
 
 /** The server for one client of the legacy era. It may send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
@@ -55,6 +56,7 @@ export function createSpaceServer(
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)
   addProposals(tools, server, service, era, getApprovals)
+  addWhy(tools, service)
   serveTools(server, service, tools, { era, client })
   serveResources(server, service)
   servePrompts(server, service)
@@ -64,7 +66,7 @@ export function createSpaceServer(
 const createInstructions = ({ space, uris }: SpaceService): string =>
   [
     `A space where people, agents and tools work together. You act in it as ${space.id}, and may do what its capabilities allow.`,
-    'ask puts a question and waits for the answer; list_participants says who is there. Tools of participants are named participant__tool; one that you may only propose to use waits until somebody approves the call.',
+    'ask puts a question and waits for the answer; list_participants says who is there; why explains what happened. Tools of participants are named participant__tool; one that you may only propose to use waits until somebody approves the call.',
     `What agents think is in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 

@@ -1,4 +1,5 @@
-import type { Chain, Heading, ProposalView } from '@meup/folds'
+import type { ProposalView, Why } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
 import { type ToolInfo, toolEffects } from './log/tools.js'
 import { nameText } from './text.js'
 
@@ -15,16 +16,16 @@ export interface Mark {
 export interface Waiting {
   readonly proposal: ProposalView
   readonly marks: readonly Mark[]
-  /** What led to it. */
-  readonly chain: Chain
+  /** What led to it; `undefined` = it is not loaded. */
+  readonly origin: Why | undefined
 }
 
 interface Known {
   getTool(owner: string, tool: string): ToolInfo | undefined
   /** Whether the like of it was approved before: the same participant, tool and target. */
   wasApproved(proposal: ProposalView): boolean
-  explain(id: string): Chain
-  findOutsideText(chain: Chain): Heading | undefined
+  explain(id: string): Why | undefined
+  at(seq: number): Envelope | undefined
 }
 
 const reasons: Readonly<Record<Exclude<ToolInfo['effect'], 'reads'>, string>> = {
@@ -41,8 +42,9 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
   const owners = source.to ?? []
   const found = owners.map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
   const effect = worstFirst.find((each) => found.includes(each)) ?? 'unknown'
-  const chain = known.explain(id)
-  const outside = known.findOutsideText(chain)
+  const origin = known.explain(id)
+  const [outsideSeq] = origin?.outside ?? []
+  const outside = outsideSeq === undefined ? undefined : known.at(outsideSeq)
   const marks: Mark[] = []
   if (effect !== 'reads') marks.push({ kind: 'effect', label: toolEffects[effect], why: reasons[effect] })
   if (!known.wasApproved(proposal)) {
@@ -52,11 +54,11 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
   if (outside !== undefined) {
     const why = `A text of ${outside.from} (#${outside.seq}) stands in what led to it: it may be what told ${source.from} to ask.`
     marks.push({ kind: 'outside', label: 'follows from outside text', why, id: outside.id })
-  } else if (chain.isCut) {
+  } else if (origin?.cut) {
     const why = 'What led to it is not loaded here, or goes back too far: it may be a text from outside.'
     marks.push({ kind: 'outside', label: 'origin unknown', why })
   }
-  return { proposal, marks, chain }
+  return { proposal, marks, origin }
 }
 
 /** Those with most marks first, what deletes before what only may; then the oldest. */

@@ -1,10 +1,8 @@
 import {
   Bounded,
-  type Chain,
   cut,
   describeState,
   explain,
-  findOutsideText,
   type LiveAnswer,
   LiveAnswers,
   type OpenedContext,
@@ -12,10 +10,12 @@ import {
   type ProposalView,
   printable,
   type StateText,
+  type Why,
 } from '@meup/folds'
 import { contextParent, type Envelope, getErasure, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
+import { GrantIndex } from './log/grants.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
 import { People, type Person } from './log/people.js'
@@ -26,6 +26,7 @@ import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
+import { noRedaction } from './text.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -38,8 +39,8 @@ const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
 
-/** Chains that are remembered: more than there are proposals that wait. */
-const maxChains = 2000
+/** Characters of explanations that are remembered: enough for the proposals that wait. */
+const maxExplainedChars = 8e6
 
 /** Characters that are shown of an answer while it is written. */
 const maxLiveChars = 16_384
@@ -71,7 +72,8 @@ export class SpaceModel {
   /** What the views show. */
   readonly lists: Lists
   /** What led to envelopes, until others are loaded: what comes later changes nothing of it. */
-  #chains = new Bounded<Chain>(maxChains)
+  #explained = createExplained()
+  readonly #grants = new GrantIndex(this.log)
   /** Changes whenever the reader has chosen something. */
   #choices = 0
   /** Number of blocks the reader has seen; `Infinity` at the live end. */
@@ -167,7 +169,7 @@ export class SpaceModel {
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
     this.#seen += views.blocks.list.length - this.#views.blocks.list.length
     this.log.replaceWith(log)
-    this.#chains = new Bounded(maxChains)
+    this.#explained = createExplained()
     for (const each of missing) this.tools.apply(each, (id) => log.get(id))
     this.#views = views
     this.logFilter.reset()
@@ -189,7 +191,7 @@ export class SpaceModel {
   /** Restores a checkpoint. The reader's choices since then stay. */
   restore(then: Checkpoint): void {
     this.log.truncateAfter(then.seq)
-    this.#chains = new Bounded(maxChains)
+    this.#explained = createExplained()
     this.#views.restore(then)
     this.folding.restore(then.folding)
     this.members.reset(this.log.envelopes)
@@ -272,7 +274,7 @@ export class SpaceModel {
       getTool: (owner, tool) => this.tools.get(owner, tool),
       wasApproved: (like) => this.#views.wasApproved(like),
       explain: (id) => this.explain(id),
-      findOutsideText: (chain) => findOutsideText(this.log, chain),
+      at: (seq) => this.log.at(seq),
     })
   }
 
@@ -281,13 +283,13 @@ export class SpaceModel {
     return this.#views.getOrigin(envelope)
   }
 
-  /** What led to an envelope, from what began it to the envelope itself. */
-  explain(id: string): Chain {
-    const known = this.#chains.get(id)
+  /** What led to an envelope, as far as the log is loaded. */
+  explain(id: string): Why | undefined {
+    const known = this.#explained.get(id)
     if (known !== undefined) return known
-    const chain = explain(this.log, id)
-    this.#chains.set(id, chain)
-    return chain
+    const why = explain(this.log, id, { guard: noRedaction, rights: this.#grants })
+    if (why !== undefined) this.#explained.set(id, why)
+    return why
   }
 
   /** What keeps a participant from acting, and how its program is doing. */
@@ -395,3 +397,8 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 export interface Checkpoint extends FoldsCheckpoint {
   readonly folding: FoldingCheckpoint
 }
+
+const createExplained = (): Bounded<Why> =>
+  new Bounded<Why>(maxExplainedChars, ({ steps }) =>
+    steps.reduce((sum, { text }) => sum + 200 + text.length, 500),
+  )

@@ -1,3 +1,4 @@
+import { whyRoles, whySignals } from '@meup/folds'
 import {
   ContextInfo,
   DecisionPayload,
@@ -158,6 +159,41 @@ export function answerSchemas(): Record<string, JsonSchema> {
         },
       },
       ['context', 'tool'],
+    ),
+    why: object(
+      {
+        of: object({ seq: count, id: text }),
+        steps: array(schemaRef('why_step')),
+        allowed: {
+          ...object({ by: { enum: ['configured', 'grant', 'proposal'] }, id: text, capability: text }, [
+            'id',
+            'capability',
+          ]),
+          description: 'the right that let the call pass which the envelope is, or answers',
+        },
+        approvals: array(object({ by: text, seq: count, reason: text }, ['reason'])),
+        outside: { ...array(count), description: 'seqs of results of tools, and of what guests said' },
+        transcript: {
+          ...object({ hash: text }),
+          description: 'the transcript of the model that wrote the answer',
+        },
+        cut: { type: 'boolean', description: 'earlier causes may be missing, or steps are left out' },
+        proof: {
+          ...object({ seq: count, hash: text, head: count }),
+          description: 'the place of the envelope in the hash chain, and the last seq of the log',
+        },
+      },
+      ['allowed', 'transcript'],
+    ),
+    why_step: object(
+      {
+        ...{ seq: count, id: text, ts: text, from: text, role: { enum: whyRoles } },
+        rank: { type: 'integer', minimum: 1, description: '1: look here first' },
+        text: { ...text, description: 'what it says, guarded and cut' },
+        context: text,
+        signals: { ...array({ enum: whySignals }), description: 'why it is ranked before others' },
+      },
+      ['context', 'signals'],
     ),
     verification: object(
       {

@@ -8,12 +8,16 @@ import {
 import { withUri } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { relayed, timeoutMs } from './resources.js'
+import { createWhyPrompt, whyPrompt } from './why-prompt.js'
 
-/** Serves the prompts that participants offer, as `participant__prompt`, and completes arguments of prompts and templates. */
+/** Serves the prompt of the space, and those that participants offer, as `participant__prompt`, and completes arguments of prompts and templates. */
 export function servePrompts({ server }: McpServer, { offers, space, uris }: SpaceService): void {
-  server.setRequestHandler('prompts/list', async () => ({ prompts: await offers.listPrompts() }))
+  server.setRequestHandler('prompts/list', async () => ({
+    prompts: [whyPrompt, ...(await offers.listPrompts())],
+  }))
 
   server.setRequestHandler('prompts/get', async ({ params }, { mcpReq: { signal } }) => {
+    if (params.name === whyPrompt.name) return createWhyPrompt(params.arguments?.ref ?? '')
     const { participant, name } = await find(params.name)
     const own = { name, ...(params.arguments && { arguments: params.arguments }) }
     const result = await relayed(space.request(participant, 'prompts/get', own, { signal, timeoutMs }))

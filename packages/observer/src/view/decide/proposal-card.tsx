@@ -27,7 +27,7 @@ import { DiffView, SettingsView } from '../shared/content.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { WhyChain } from '../why/why-panel.js'
+import { WhySteps } from '../why/why-panel.js'
 import { Decision } from './decision.js'
 
 /** A proposal: a card while it is pending, then a line with the decision. */
@@ -90,7 +90,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
   const settingsBox = useSeenToEnd<HTMLDListElement>(content('settings', settings), () => see('settings'))
   const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
-  const { marks, chain } = model.judge(proposal)
+  const { marks, origin } = model.judge(proposal)
   return (
     <fieldset class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
       <header>
@@ -142,10 +142,10 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           {change !== undefined && `, ${countText(change.lines.length, 'line')}`}
         </button>
       )}
-      {chain.steps.length > 1 && (
+      {origin !== undefined && origin.steps.length > 1 && (
         <details>
-          <summary>what led to it: {countText(chain.steps.length - 1, 'step')}</summary>
-          <WhyChain chain={chain} />
+          <summary>what led to it: {countText(origin.steps.length - 1, 'step')}</summary>
+          <WhySteps why={origin} />
         </details>
       )}
       <SoFar proposal={proposal} />

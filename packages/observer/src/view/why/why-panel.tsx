@@ -1,44 +1,41 @@
-import { brief, type Chain, describe, sentence } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import { brief, describe, sentence, type Why, type WhyStep, whySignalTexts } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { clockText, getText, noRedaction, stripMarkdown } from '../../model/index.js'
-import { CloseButton, Name } from '../shared/parts.js'
+import { clockText, noRedaction, stripMarkdown } from '../../model/index.js'
+import { Chip, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Why there is an envelope: what led to it, across agents, step by step. */
 export function WhyPanel({ id, close }: { id: string; close: () => void }): VNode {
   const { session } = useSpace()
-  const chain = session.model.explain(id)
+  const why = session.model.explain(id)
   return (
     <aside class="inspector why" aria-label="Why">
       <header>
         <h2>Why?</h2>
         <CloseButton close={close} />
       </header>
-      {chain.steps.length === 0 ? (
-        <p class="dim">This envelope is not loaded here.</p>
-      ) : (
-        <WhyChain chain={chain} />
-      )}
+      {why === undefined ? <p class="dim">This envelope is not loaded here.</p> : <WhySteps why={why} />}
     </aside>
   )
 }
 
-/** Steps at the beginning and at the end that show before all are asked for. */
-const [firstSteps, lastSteps] = [2, 6]
+/** Steps at the beginning and at the end, and ranks, that show before all are asked for. */
+const [firstSteps, lastSteps, firstRanks] = [2, 6, 3]
 
-/** A chain as a list that can be walked, the last step the envelope itself. */
-export function WhyChain({ chain: { steps: chain, isCut: isLost } }: { chain: Chain }): VNode {
+/** Steps as a list that can be walked, the last one the envelope itself. */
+export function WhySteps({ why: { steps, cut, of } }: { why: Why }): VNode {
   const [isOpen, setOpen] = useState(false)
-  const left = chain.length - firstSteps - lastSteps
+  const isShown = ({ rank }: WhyStep, index: number): boolean =>
+    index < firstSteps || index >= steps.length - lastSteps || rank <= firstRanks
+  const shown = steps.filter(isShown)
+  const left = steps.length - shown.length
   const isCut = left > 1 && !isOpen
-  const [head, tail] = isCut ? [chain.slice(0, firstSteps), chain.slice(-lastSteps)] : [chain, []]
   return (
     <ol class="why-chain">
-      {isLost && <li class="dim">What was before it is not loaded here, or too far back.</li>}
-      {head.map((step) => (
-        <Step key={step.id} step={step} isLast={step === chain.at(-1)} />
+      {cut && <li class="dim">What was before it is not loaded here, or too far back.</li>}
+      {(isCut ? shown : steps).map((step) => (
+        <Step key={step.id} step={step} isLast={step.id === of.id} isRanked={steps.length > firstRanks} />
       ))}
       {isCut && (
         <li>
@@ -47,19 +44,27 @@ export function WhyChain({ chain: { steps: chain, isCut: isLost } }: { chain: Ch
           </button>
         </li>
       )}
-      {tail.map((step) => (
-        <Step key={step.id} step={step} isLast={step === chain.at(-1)} />
-      ))}
     </ol>
   )
 }
 
-function Step({ step, isLast }: { step: Envelope; isLast: boolean }): VNode {
+interface StepProps {
+  readonly step: WhyStep
+  readonly isLast: boolean
+  readonly isRanked: boolean
+}
+
+function Step({ step, isLast, isRanked }: StepProps): VNode {
   const { inspect } = useSpace()
-  const { id, seq, from, ts } = step
+  const { id, seq, from, ts, rank, signals = [] } = step
   return (
     <li aria-current={isLast ? 'step' : undefined}>
-      <Name id={from} /> <span class="said">{stepText(step)}</span>{' '}
+      <Name id={from} /> <StepText step={step} />{' '}
+      {isRanked && rank === 1 && !isLast && (
+        <span title={signals.map((signal) => whySignalTexts[signal]).join('; ')}>
+          <Chip kind="warn">look here first</Chip>
+        </span>
+      )}{' '}
       <button type="button" class="link" onClick={() => inspect(id)}>
         #{seq} <span class="dim">{clockText(ts)}</span>
       </button>
@@ -70,8 +75,10 @@ function Step({ step, isLast }: { step: Envelope; isLast: boolean }): VNode {
 const maxStepChars = 160
 
 /** `asks files to read report.txt`, without its sender. */
-function stepText(step: Envelope): string {
-  const said = sentence(describe(step, noRedaction))
-  const text = said.startsWith(`${step.from} `) ? said.slice(step.from.length + 1) : said
-  return brief(stripMarkdown(text || getText(step)), maxStepChars)
+function StepText({ step: { id, from, text } }: { readonly step: WhyStep }): VNode {
+  const { session } = useSpace()
+  const envelope = session.model.log.get(id)
+  const said = envelope === undefined ? text : sentence(describe(envelope, noRedaction))
+  const own = said.startsWith(`${from} `) ? said.slice(from.length + 1) : said
+  return <span class="said">{brief(stripMarkdown(own || text), maxStepChars)}</span>
 }

@@ -1,0 +1,241 @@
+import {
+  contextParent,
+  contextRoot,
+  correlations,
+  type DecisionPayload,
+  type Envelope,
+  isContextAncestor,
+  Kind,
+  namespaceOf,
+  openedContext,
+} from '@meup/protocol'
+import { isNotification } from '../mcp/calls.js'
+
+/** Envelopes that are examined, those of them that are kept, and their characters: bounds of one question. */
+const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
+/** Replies to replies that are followed to find where they belong: of a result to its call, and to what the call fulfils. */
+const maxReplyDepth = 3
+
+/** An envelope without its payload. */
+export interface Heading {
+  readonly id: string
+  readonly seq?: number
+  readonly kind: string
+  readonly from: string
+  readonly context?: string
+  readonly correlationId?: string | readonly string[]
+}
+
+/** Access to a log, limited to what its reader may read. */
+export interface ReadableLog<Page = readonly Heading[]> {
+  /** Whether the log is complete: from its first envelope on, without gaps. */
+  readonly isWhole: boolean
+  heading(id: string): Heading | undefined
+  get(id: string): Envelope | undefined
+  /** The last envelopes before this seq, newest first, as many as are read at once; empty = there are no earlier ones. */
+  before(seq: number): Page
+}
+
+/** What led to an envelope: the runs, questions, calls and results behind it, in log order, itself the last. */
+export interface Causes {
+  readonly envelopes: readonly Envelope[]
+  /** Whether earlier causes may be missing, because the log lacks them or they are too many. */
+  readonly isCut: boolean
+}
+
+/** A search that yields a seq and is given the page before it. */
+export type Reading<Found> = Generator<number, Found, readonly Heading[]>
+
+/** Finds the causes of an envelope across agents; none if the log lacks it. */
+export const findCauses = (log: Omit<ReadableLog, 'before'>, id: string): Reading<Causes> =>
+  new Search(log).find(id)
+
+/**
+ * Goes through the log once, backwards: a cause always has a smaller seq than what it led to. Each envelope that is taken
+ * names others: what it answers, and the context that it was sent in.
+ */
+class Search {
+  readonly #log: Omit<ReadableLog, 'before'>
+  readonly #causes = new Map<string, Envelope>()
+  /** Envelopes that a cause names, by id, with their seqs. */
+  readonly #named = new Map<string, number>()
+  /** Contexts in which everything earlier is a cause. */
+  readonly #contexts = new Set<string>()
+  /** Participants with what they answered: their runs about it are causes. */
+  readonly #answered = new Set<string>()
+  readonly #starts = new Map<string, Heading | undefined>()
+  /** No cause that is known to be missing has a smaller seq. */
+  #floor = Number.POSITIVE_INFINITY
+  #looked = 0
+  #chars = 0
+  #isLost = false
+
+  constructor(log: Omit<ReadableLog, 'before'>) {
+    this.#log = log
+  }
+
+  *find(id: string): Reading<Causes> {
+    const of = this.#log.get(id)
+    if (of === undefined) return { envelopes: [], isCut: false }
+    this.#add(of)
+    let before = of.seq ?? 0
+    while (before > this.#floor && !this.#isFull) {
+      const headings: readonly Heading[] = yield before
+      const last = headings.at(-1)
+      if (last === undefined) break
+      for (const each of headings) {
+        if (this.#isFull || (each.seq ?? 0) < this.#floor) break
+        this.#looked++
+        if (this.#isCause(each)) this.#addById(each.id)
+      }
+      before = last.seq ?? 0
+    }
+    const isCut = this.#isLost || this.#isFull
+    if (this.#isFull) this.#addNamed()
+    return { envelopes: [...this.#causes.values()].sort(bySeq), isCut }
+  }
+
+  get #isFull(): boolean {
+    return this.#looked >= maxLooked || this.#causes.size >= maxCauses || this.#chars >= maxChars
+  }
+
+  #addById(id: string): void {
+    const envelope = this.#log.get(id)
+    if (envelope === undefined || isNotification(envelope.payload)) return
+    // A decision is a cause where what was refused would have been one; its heading does not say so.
+    if (envelope.kind === Kind.systemDecision && !this.#named.has(id) && !this.#concerns(envelope)) return
+    this.#add(envelope)
+  }
+
+  #add(envelope: Envelope): void {
+    this.#named.delete(envelope.id)
+    this.#causes.set(envelope.id, envelope)
+    this.#chars += JSON.stringify(envelope.payload).length
+    const { ids, context, from } = linksOf(envelope)
+    for (const id of ids) {
+      if (envelope.kind === Kind.chat && envelope.context === undefined) this.#answered.add(`${from} ${id}`)
+      const cause = this.#look(id)
+      if (cause === undefined) this.#lose()
+      else this.#name(cause)
+    }
+    if (isStart(envelope)) this.#contexts.add(openedContext(envelope))
+    if (context !== undefined) this.#enter(context)
+  }
+
+  /** Makes a context one of the causes. A path that no start has opened may go back to the beginning of the log. */
+  #enter(context: string): void {
+    for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
+      if (this.#contexts.has(place)) return
+      this.#contexts.add(place)
+      const start = this.#findStart(place)
+      if (start !== undefined) {
+        this.#name(start)
+        return
+      }
+    }
+    if (this.#log.isWhole) this.#floor = 0
+    else this.#lose()
+  }
+
+  #name({ id, seq = 0 }: Heading): void {
+    if (this.#causes.has(id)) return
+    this.#named.set(id, seq)
+    this.#floor = Math.min(this.#floor, seq)
+  }
+
+  #lose(): void {
+    this.#isLost = true
+    this.#floor = 0
+  }
+
+  /** Past the bounds of the search, causes that are named by id can still be read. */
+  #addNamed(): void {
+    for (let left = maxReplyDepth * 10; left > 0; left--) {
+      const [id] = this.#named.keys()
+      if (id === undefined) return
+      const envelope = this.#log.get(id)
+      this.#named.delete(id)
+      if (envelope !== undefined) this.#add(envelope)
+    }
+  }
+
+  #isCause(each: Heading): boolean {
+    if (this.#named.has(each.id)) return true
+    if (each.kind === Kind.systemDecision) return true
+    const namespace = namespaceOf(each.kind)
+    if (namespace !== 'reasoning' && namespace !== 'mcp' && each.kind !== Kind.chat) return false
+    return this.#belongs(each)
+  }
+
+  /** Whether it was sent where causes were, or replies to what was. */
+  #belongs(each: Heading, depth = maxReplyDepth): boolean {
+    const place = isStart(each) ? openedContext(each) : each.context
+    if (place !== undefined && (this.#isWithin(place) || this.#isAnswering(place))) return true
+    const about = correlations(each)
+    if (depth === 0 || (place !== undefined && !isReply(each))) return false
+    if (each.kind !== Kind.chat && about.some((id) => this.#answered.has(`${each.from} ${id}`))) return true
+    return about.some((id) => {
+      const asked = this.#look(id)
+      return asked !== undefined && this.#belongs(asked, depth - 1)
+    })
+  }
+
+  #isWithin(place: string): boolean {
+    if (this.#contexts.has(place)) return true
+    for (const context of this.#contexts) if (isContextAncestor(context, place)) return true
+    return false
+  }
+
+  /** Whether a run is one that led to an answer: its owner's, about what was answered. */
+  #isAnswering(place: string): boolean {
+    if (this.#answered.size === 0) return false
+    const root = contextRoot(place)
+    const start = this.#findStart(root)
+    if (start === undefined) return false
+    const about = [start.id, ...correlations(start)]
+    const isAsked = about.some((id) => this.#answered.has(`${start.from} ${id}`))
+    if (!isAsked) return false
+    this.#contexts.add(root)
+    this.#name(start)
+    return true
+  }
+
+  #concerns(decision: Envelope): boolean {
+    const { ids, context, from } = linksOf(decision)
+    if (context !== undefined) return this.#isWithin(context) || this.#isAnswering(context)
+    return ids.some((id) => this.#answered.has(`${from} ${id}`))
+  }
+
+  #findStart(context: string): Heading | undefined {
+    if (this.#starts.has(context)) return this.#starts.get(context)
+    const found = this.#look(context.slice(context.lastIndexOf('/') + 1))
+    const start =
+      found !== undefined && isStart(found) && openedContext(found) === context ? found : undefined
+    this.#starts.set(context, start)
+    return start
+  }
+
+  #look(id: string): Heading | undefined {
+    return this.#looked++ < maxLooked ? this.#log.heading(id) : undefined
+  }
+}
+
+/** The ids and the context that an envelope refers to, and who acted there; a decision refers to what the refused envelope refers to. */
+function linksOf(envelope: Envelope): {
+  readonly ids: readonly string[]
+  readonly context: string | undefined
+  readonly from: string
+} {
+  const { kind, from, to, context, payload } = envelope
+  if (kind !== Kind.systemDecision) return { ids: correlations(envelope), context, from }
+  const { attemptedCorrelation, context: place } = payload as Partial<DecisionPayload>
+  const about = attemptedCorrelation === undefined ? {} : { correlationId: attemptedCorrelation }
+  return { ids: correlations(about), context: place, from: to?.[0] ?? '' }
+}
+
+const isStart = ({ kind }: Heading): boolean => kind === Kind.reasoningStart
+
+/** Whether it belongs to what it correlates to rather than to its context. */
+const isReply = ({ kind }: Heading): boolean => kind === Kind.mcpResponse || kind === Kind.mcpReject
+
+const bySeq = (one: Envelope, other: Envelope): number => (one.seq ?? 0) - (other.seq ?? 0)

@@ -1,0 +1,209 @@
+import { correlations, type Envelope, GUEST, isThought, Kind } from '@meup/protocol'
+import { describeRight, type RightSources } from '../capabilities/right.js'
+import { describe, getWhy } from '../describe.js'
+import { getOutcome, readResult } from '../mcp/result.js'
+import type { Guard } from '../redact.js'
+import { listTexts } from '../search.js'
+import { cut } from '../text.js'
+import { type Causes, findCauses, type Heading, type ReadableLog, type Reading } from './causes.js'
+import { rank, type WhyRole, type WhySignal } from './rank.js'
+
+/** One step that led to an envelope. */
+export interface WhyStep {
+  readonly seq: number
+  readonly id: string
+  readonly ts: string
+  readonly from: string
+  readonly role: WhyRole
+  /** 1 = look here first. */
+  readonly rank: number
+  /** What it says, guarded; long texts are cut. */
+  readonly text: string
+  readonly context?: string
+  /** Why it is ranked before others. */
+  readonly signals?: readonly WhySignal[]
+}
+
+/** The right that let a call pass. */
+export interface WhyRight {
+  readonly by: 'configured' | 'grant' | 'proposal'
+  /** Id of the grant, the invitation or the proposal. */
+  readonly id?: string
+  /** The capability that allowed it, as far as the reader may read it. */
+  readonly capability?: string
+}
+
+/** What led to an envelope, across agents, as far as the reader may read it [MEUP-11.23]. */
+export interface Why {
+  readonly of: { readonly seq: number; readonly id: string }
+  /** In log order; the last one is the envelope itself. */
+  readonly steps: readonly WhyStep[]
+  /** Present where the envelope is a call, or answers one. */
+  readonly allowed?: WhyRight
+  /** Requests that fulfil a proposal. */
+  readonly approvals: readonly { readonly by: string; readonly seq: number; readonly reason?: string }[]
+  /** Seqs of texts from outside the space: results of tools, and what guests say. */
+  readonly outside: readonly number[]
+  /** The transcript of the model that wrote the answer. */
+  readonly transcript?: { readonly hash: string }
+  /** Whether earlier causes may be missing, or steps are left out. */
+  readonly cut: boolean
+}
+
+export interface WhyOptions {
+  /** Masks what is shown. */
+  readonly guard: Guard
+  readonly rights: RightSources
+  /** Steps: those that rank first are kept, and the envelope itself. Default: 200. */
+  readonly limit?: number
+}
+
+/** The most steps that are given. */
+export const maxWhySteps = 200
+/** Characters of a step that are ranked by, and that are given. */
+const [maxRankedChars, maxTextChars] = [8000, 2000]
+
+/** Explains an envelope: what led to it, across agents. `undefined` = the log lacks it. */
+export function explain(log: ReadableLog, id: string, options: WhyOptions): Why | undefined {
+  const search = findCauses(log, id)
+  for (let next = search.next(); ; next = search.next(log.before(next.value))) {
+    if (next.done) return toWhy(next.value, log, options)
+  }
+}
+
+/** Does the same as `explain` with a log that is read asynchronously, page by page. */
+export async function explainLogged(
+  log: ReadableLog<Promise<readonly Heading[]>>,
+  id: string,
+  options: WhyOptions,
+): Promise<Why | undefined> {
+  const search: Reading<Causes> = findCauses(log, id)
+  for (let next = search.next(); ; next = search.next(await log.before(next.value))) {
+    if (next.done) return toWhy(next.value, log, options)
+  }
+}
+
+function toWhy(
+  { envelopes, isCut }: Causes,
+  log: Pick<ReadableLog, 'heading'>,
+  { guard, rights, limit = maxWhySteps }: WhyOptions,
+): Why | undefined {
+  const of = envelopes.at(-1)
+  if (of === undefined) return undefined
+  const byId = new Map(envelopes.map((each, index) => [each.id, { each, index }]))
+  const find = (id: string): Heading | undefined => byId.get(id)?.each ?? log.heading(id)
+  const roles = envelopes.map((each) => getRole(each, find))
+  const ranked = rank(
+    envelopes.map((each, index) => ({
+      role: roles[index] ?? 'thought',
+      from: each.kind === Kind.systemDecision ? (each.to?.[0] ?? '') : each.from,
+      text: cut(listTexts(each, maxRankedChars).join('\n'), maxRankedChars),
+      isError: each.kind === Kind.mcpResponse ? getOutcome(each.payload) === 'error' : isRefusal(each),
+      about: correlations(each).flatMap((id) => byId.get(id)?.index ?? [])[0],
+    })),
+  )
+  const getTool = (each: Envelope): string | undefined =>
+    correlations(each)
+      .map((id) => byId.get(id)?.each)
+      .filter((asked) => asked !== undefined && isCall(asked))
+      .map((asked) => describe(asked as Envelope, guard).object)[0]
+  const kept = envelopes
+    .map((each, index) => ({ each, role: roles[index] ?? 'thought', ...(ranked[index] ?? unranked) }))
+    .filter(({ each, rank }) => rank <= limit || each === of)
+  const right = getRight(of, byId, rights)
+  const transcript = getTranscript(envelopes, of)
+  return {
+    of: { seq: of.seq ?? 0, id: of.id },
+    steps: kept.map(({ each, role, rank, signals }) => ({
+      seq: each.seq ?? 0,
+      id: each.id,
+      ts: each.ts,
+      from: each.from,
+      role,
+      rank,
+      text: cut(getText(each, guard, getTool(each)), maxTextChars),
+      ...(each.context !== undefined && { context: each.context }),
+      ...(signals.length > 0 && { signals }),
+    })),
+    ...(right && { allowed: right }),
+    approvals: envelopes
+      .filter((_, index) => roles[index] === 'approved')
+      .map((each) => ({
+        by: each.from,
+        seq: each.seq ?? 0,
+        ...(each.rationale !== undefined && { reason: cut(each.rationale, maxTextChars) }),
+      })),
+    outside: envelopes
+      .filter((each) => each !== of && (each.kind === Kind.mcpResponse || each.from.startsWith(GUEST)))
+      .map(({ seq = 0 }) => seq),
+    ...(transcript !== undefined && { transcript: { hash: transcript } }),
+    cut: isCut || kept.length < envelopes.length,
+  }
+}
+
+const unranked = { rank: 0, signals: [] }
+
+const isRefusal = ({ kind }: Heading): boolean => kind === Kind.systemDecision || kind === Kind.mcpReject
+const isCall = ({ kind }: Heading): boolean => kind === Kind.mcpRequest || kind === Kind.mcpProposal
+
+const rolesByKind: Readonly<Record<string, WhyRole>> = {
+  [Kind.mcpProposal]: 'proposed',
+  [Kind.mcpResponse]: 'result',
+  [Kind.mcpReject]: 'rejected',
+  [Kind.mcpWithdraw]: 'rejected',
+  [Kind.systemDecision]: 'refused',
+  [Kind.reasoningStart]: 'set_out',
+  [Kind.reasoningConclusion]: 'concluded',
+  [Kind.reasoningCancel]: 'concluded',
+}
+
+/** A chat in a context asks somebody there; outside of contexts one that answers nothing does. Acts of other kinds are `called`. */
+function getRole(envelope: Envelope, find: (id: string) => Heading | undefined): WhyRole {
+  const { kind, context, payload } = envelope
+  const about = correlations(envelope)
+  if (kind === Kind.chat)
+    return about.length === 0 || context !== undefined || payload.handOver === true ? 'asked' : 'answered'
+  if (kind === Kind.mcpRequest && about.some((id) => find(id)?.kind === Kind.mcpProposal)) return 'approved'
+  return rolesByKind[kind] ?? (isThought(kind) ? 'thought' : 'called')
+}
+
+/** What a step says: of a call the tool, its arguments and the reason, of a result the result. */
+function getText(envelope: Envelope, guard: Guard, tool: string | undefined): string {
+  if (envelope.kind === Kind.mcpResponse) {
+    const { outcome, text } = readResult(envelope.payload, guard)
+    return `${outcome === 'error' ? 'error: ' : ''}${text}`
+  }
+  const { object, detail } = describe(envelope, guard, { tool })
+  const reason = isCall(envelope) ? getWhy(envelope) : ''
+  return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
+}
+
+/** The right of the call that the envelope is, or answers. */
+function getRight(
+  of: Envelope,
+  byId: ReadonlyMap<string, { readonly each: Envelope }>,
+  rights: RightSources,
+): WhyRight | undefined {
+  const answered = of.kind === Kind.mcpResponse ? correlations(of) : []
+  const call = of.kind === Kind.mcpRequest ? of : answered.flatMap((id) => byId.get(id)?.each ?? [])[0]
+  const right = call && describeRight(call, rights)
+  if (call === undefined || right === undefined) return undefined
+  const { allowedBy, capability, approvedBy } = right
+  const proposal = approvedBy === undefined ? undefined : correlations(call)[0]
+  const known = { ...(capability !== undefined && { capability }) }
+  if (proposal !== undefined) return { by: 'proposal', id: proposal, ...known }
+  return allowedBy === 'configured'
+    ? { by: 'configured', ...known }
+    : { by: 'grant', id: allowedBy, ...known }
+}
+
+/** The hash of the transcript that the last conclusion of the answering participant names. */
+function getTranscript(envelopes: readonly Envelope[], { from }: Envelope): string | undefined {
+  const hashes = envelopes.flatMap(({ kind, from: by, payload: { metadata } }) => {
+    const transcript = Object(metadata).transcript as unknown
+    return kind === Kind.reasoningConclusion && by === from && typeof transcript === 'string'
+      ? [transcript]
+      : []
+  })
+  return hashes.at(-1)
+}

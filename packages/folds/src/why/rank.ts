@@ -1,0 +1,267 @@
+/** What a step can be to the envelope that it led to. */
+export const whyRoles = [
+  ...(['asked', 'set_out', 'thought', 'called', 'result', 'refused', 'proposed', 'approved'] as const),
+  ...(['rejected', 'concluded', 'answered'] as const),
+] as const
+export type WhyRole = (typeof whyRoles)[number]
+
+/** A step as far as its rank depends on it. */
+export interface Rankable {
+  readonly role: WhyRole
+  readonly from: string
+  readonly text: string
+  /** A result that is an error, or a refusal. */
+  readonly isError: boolean
+  /** The step that a result, a refusal or a rejection is about, by its index. */
+  readonly about?: number | undefined
+}
+
+export interface Ranked {
+  /** 1 = look here first. */
+  readonly rank: number
+  readonly signals: readonly WhySignal[]
+}
+
+/**
+ * What a role counts. An act changes what others know or do, so it comes first; a thought explains an act, and a result is what an
+ * act asked for. What was asked at the beginning is known already.
+ */
+const roles: Readonly<Record<WhyRole, number>> = {
+  called: 0.5,
+  proposed: 0.5,
+  approved: 0.5,
+  answered: 0,
+  rejected: -1,
+  refused: -1,
+  asked: -2,
+  concluded: -2,
+  result: -2,
+  thought: -3,
+  set_out: -4,
+}
+
+/** What a signal counts at its strongest. */
+const weights = {
+  /** Numbers and names that no earlier step has: from memory, or made up. */
+  unsourced: 1,
+  /** Numbers and names of the answer appear here first. */
+  first: 1,
+  /** Words such as assume, guess, placeholder. */
+  assumed: 1,
+  /** The next act takes something back, or tries it in another way. */
+  corrected: 0.5,
+  /** Its result is an error, or it was refused. */
+  failed: 0.25,
+  /** A call whose arguments the thoughts before it do not mention. */
+  unannounced: 0.25,
+  /** The same call had another result. */
+  contradicted: 0.5,
+  /** A question is handed on without numbers or names of the one before. */
+  dropped: 0.5,
+  /** Almost what the same participant has done before: the first time decides. */
+  repeated: -0.5,
+}
+/** Why a step stands where it does in the order of reading. */
+export type WhySignal = keyof typeof weights
+export const whySignals = Object.keys(weights) as readonly WhySignal[]
+
+/** Signals as people read them. */
+export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
+  unsourced: 'no earlier step has its numbers or names',
+  first: 'what the answer says appears here first',
+  assumed: 'it assumes or guesses',
+  corrected: 'the next step takes it back',
+  failed: 'it failed',
+  unannounced: 'no thought before it mentions it',
+  contradicted: 'the same call had another result',
+  dropped: 'it leaves out parts of the question',
+  repeated: 'it was done before',
+}
+/** What each act before it takes from a step: later acts build on earlier ones. */
+const perEarlierAct = -0.25
+/** What a step without words of its own counts, and the words that it has at least otherwise. */
+const [emptyStep, minWords] = [-2, 4]
+/** Numbers and names that make a step wholly unsourced, and words that make it wholly assumed or corrected. */
+const [maxUnsourced, maxMarks] = [6, 3]
+/** The part of a signal's strength from which on it is named. */
+const minNamed = 0.15
+/** The part of all words that two acts share if one repeats the other, and of its arguments that a call shares with what announces it. */
+const [repeatedShare, announcedShare] = [0.8, 0.2]
+/** The part of the numbers and names of a question that a hand-over may leave out. */
+const maxDroppedShare = 0.5
+
+const acts: ReadonlySet<WhyRole> = new Set(['called', 'proposed', 'approved', 'answered'])
+const isReasoning = ({ role }: Rankable): boolean =>
+  role === 'thought' || role === 'concluded' || role === 'set_out'
+
+const assumption =
+  /\b(assum\w+|suppos\w+|presum\w+|guess\w*|hypothetic\w+|simulat\w+|placeholders?|dummy|mock(?:ed)?|probably|perhaps|likely|typical\w*|estimat\w+|approximat\w+)\b/giu
+const correction =
+  /\b(however|instead|unfortunately|incorrect\w*|wrong\w*|mistak\w+|correct(?:ed|ion)|apologi\w+|retry|again|fail\w*|errors?|missing|unable|cannot|could not|couldn't|did not|didn't|not found)\b/giu
+
+/** Words of a step: `specific` are its numbers and names, which can be wrong. */
+interface Words {
+  readonly all: ReadonlySet<string>
+  readonly specific: ReadonlySet<string>
+}
+
+const word = /\p{L}[\p{L}'-]{2,}|\p{N}(?:[\p{N}.,]*\p{N})?/gu
+/** Before a word that is written with a capital letter only because a sentence, a line or a cell begins with it. */
+const beginning = /(?:^|[.!?:;|*#>\-"'([{\n]\s*)$/
+
+function readWords(text: string): Words {
+  const all = new Set<string>()
+  const specific = new Set<string>()
+  for (const { 0: found, index } of text.matchAll(word)) {
+    const isNumber = /^\p{N}/u.test(found)
+    const plain = isNumber ? found.replaceAll(',', '') : found.toLowerCase()
+    all.add(plain)
+    const isName = /^\p{Lu}/u.test(found) && !beginning.test(text.slice(Math.max(0, index - 3), index))
+    if (isName || (isNumber && plain.length > 1)) specific.add(plain)
+  }
+  return { all, specific }
+}
+
+/** Orders steps, which are in log order, by how likely a reader finds there what was decisive. The last one is what is asked about. */
+export function rank(steps: readonly Rankable[]): readonly Ranked[] {
+  const scored = new Ranking(steps).score()
+  const order = scored.map((_, index) => index)
+  order.sort((one, other) => (scored[other]?.score ?? 0) - (scored[one]?.score ?? 0) || one - other)
+  const ranks = new Map(order.map((index, place) => [index, place + 1]))
+  return scored.map(({ signals }, index) => ({ rank: ranks.get(index) ?? 0, signals }))
+}
+
+interface Scored {
+  readonly score: number
+  readonly signals: readonly WhySignal[]
+}
+
+class Ranking {
+  readonly #steps: readonly Rankable[]
+  readonly #words: readonly Words[]
+  /** The step in which each word appears first. */
+  readonly #first = new Map<string, number>()
+  /** Of each participant, its thoughts since its last act. */
+  readonly #pending = new Map<string, number[]>()
+  readonly #earlier = new Map<string, number[]>()
+
+  constructor(steps: readonly Rankable[]) {
+    this.#steps = steps
+    this.#words = steps.map(({ text }) => readWords(text))
+    for (const [index, { all }] of this.#words.entries())
+      for (const each of all) if (!this.#first.has(each)) this.#first.set(each, index)
+  }
+
+  score(): Scored[] {
+    const answer = this.#listAnswer()
+    let before = 0
+    return this.#steps.map((step, index) => {
+      const isAct = acts.has(step.role)
+      const own = isAct || step.role === 'asked' ? (this.#pending.get(step.from) ?? []) : []
+      const strengths = this.#measure(step, index, own, answer)
+      const total = Object.entries(strengths).reduce(
+        (sum, [signal, strength]) => sum + weights[signal as WhySignal] * strength,
+        0,
+      )
+      const isEmpty = (this.#words[index]?.all.size ?? 0) < minWords
+      const score = roles[step.role] + total + before * perEarlierAct + (isEmpty ? emptyStep : 0)
+      if (isReasoning(step)) this.#pending.set(step.from, [...(this.#pending.get(step.from) ?? []), index])
+      else if (own.length > 0) this.#pending.delete(step.from)
+      if (isAct) {
+        before++
+        this.#earlier.set(step.from, [...(this.#earlier.get(step.from) ?? []), index])
+      }
+      const signals = Object.entries(strengths).filter(([, strength]) => strength >= minNamed)
+      return { score, signals: signals.map(([signal]) => signal as WhySignal) }
+    })
+  }
+
+  /** From 0 to 1, how strong each signal is. An act is read together with the thoughts that led to it. */
+  #measure(
+    step: Rankable,
+    index: number,
+    own: readonly number[],
+    answer: ReadonlySet<string>,
+  ): Record<WhySignal, number> {
+    const isAct = acts.has(step.role)
+    const parts = [...own, index]
+    const specific = new Set(parts.flatMap((part) => [...(this.#words[part]?.specific ?? [])]))
+    const all = new Set(parts.flatMap((part) => [...(this.#words[part]?.all ?? [])]))
+    const isNew = (each: string): boolean => parts.includes(this.#first.get(each) ?? -1)
+    // The question may say anything; a result is a source.
+    const isSource = index === 0 || step.role === 'result' || step.role === 'refused'
+    const unsourced = isSource ? 0 : [...specific].filter(isNew).length
+    const firsts = [...answer].filter((each) => all.has(each) && isNew(each)).length
+    const text = parts.map((part) => this.#steps[part]?.text ?? '').join('\n')
+    const isLast = index === this.#steps.length - 1
+    return {
+      unsourced: Math.min(unsourced, maxUnsourced) / maxUnsourced,
+      first: index === 0 || isLast || answer.size === 0 ? 0 : firsts / answer.size,
+      assumed: isSource ? 0 : countMarks(text, assumption) / maxMarks,
+      corrected: isAct ? this.#getCorrection(index) : 0,
+      failed: this.#isFailed(index) ? 1 : 0,
+      unannounced: step.role === 'called' && this.#isUnannounced(index, own) ? 1 : 0,
+      contradicted: step.role === 'called' && this.#isContradicted(index) ? 1 : 0,
+      dropped: step.role === 'asked' && index > 0 ? this.#getDropped(index) : 0,
+      repeated: isAct && this.#isRepeated(step, index) ? 1 : 0,
+    }
+  }
+
+  /** Numbers and names of the answer that the question does not have; of an answer with few words, those of the last act with more. */
+  #listAnswer(): ReadonlySet<string> {
+    const last = this.#steps.findLastIndex(
+      ({ role }, index) =>
+        (index === this.#steps.length - 1 || acts.has(role)) &&
+        (this.#words[index]?.all.size ?? 0) >= minWords,
+    )
+    const asked = this.#words[0]?.all
+    return new Set([...(this.#words[last]?.specific ?? [])].filter((each) => last > 0 && !asked?.has(each)))
+  }
+
+  /** How much the next act of anybody takes back. */
+  #getCorrection(index: number): number {
+    const next = this.#steps.findIndex(({ role }, at) => at > index && (acts.has(role) || role === 'thought'))
+    return next === -1 ? 0 : countMarks(this.#steps[next]?.text ?? '', correction) / maxMarks
+  }
+
+  #isFailed(index: number): boolean {
+    return this.#steps.some(({ about, isError }) => about === index && isError)
+  }
+
+  #isUnannounced(index: number, own: readonly number[]): boolean {
+    const said = this.#words[index]?.all ?? new Set<string>()
+    if (said.size < minWords || own.length === 0) return false
+    const announced = [...said].filter((each) => own.some((part) => this.#words[part]?.all.has(each)))
+    return announced.length / said.size < announcedShare
+  }
+
+  #isRepeated({ from }: Rankable, index: number): boolean {
+    return (this.#earlier.get(from) ?? []).some((each) => this.#share(each, index) >= repeatedShare)
+  }
+
+  #isContradicted(index: number): boolean {
+    const like = this.#steps.flatMap(({ role }, each) =>
+      role === 'called' && this.#share(each, index) === 1 ? [each] : [],
+    )
+    const results = this.#steps.filter(({ about }) => about !== undefined && like.includes(about))
+    return new Set(results.map(({ text }) => text)).size > 1
+  }
+
+  /** How much of the question before it a hand-over leaves out, beyond what one may. */
+  #getDropped(index: number): number {
+    const asked = this.#words[0]?.specific ?? new Set<string>()
+    if (asked.size === 0) return 0
+    const kept = [...asked].filter((each) => this.#words[index]?.all.has(each)).length
+    return Math.max(0, 1 - kept / asked.size - maxDroppedShare) / (1 - maxDroppedShare)
+  }
+
+  /** The part of their words that two steps share. */
+  #share(one: number, other: number): number {
+    const [few, many] = [this.#words[one]?.all, this.#words[other]?.all]
+    if (few === undefined || many === undefined || few.size === 0) return 0
+    const common = [...few].filter((each) => many.has(each)).length
+    return common / (few.size + many.size - common)
+  }
+}
+
+const countMarks = (text: string, marks: RegExp): number => Math.min(text.match(marks)?.length ?? 0, maxMarks)
