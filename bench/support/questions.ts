@@ -16,6 +16,9 @@ export const questions: Record<string, (round: number, turns: number) => string>
   'the steps of one turn': (i) => `audit?thread_id=${space}/agent-${i % agents}&turn=7`,
   'the latest 20 errors': () => 'audit?limit=20&phase=error',
   'the latest 100 envelopes': () => 'envelopes?limit=100&order=desc',
+  'a word that one turn says': (i, turns) => `search?text=${some(i, turns)}.txt`,
+  'a word that nobody says': (i) => `search?text=nowhere-${i}`,
+  'a word of every turn': () => 'search?text=deployed',
   '100 envelopes from the middle': (i, turns) => `envelopes?limit=100&after=${some(i, turns) * 10}`,
 }
 

@@ -154,4 +154,36 @@ export const storage: readonly Mutant[] = [
     by: 'chain.add(fromStored(stored))',
     tests: ['packages/gateway/test/backup.test.ts'],
   },
+  {
+    // How long a search takes tells what others said.
+    package: gateway,
+    function: 'findBlocks',
+    replace: ' && mayRead(view.getUint16(at + 4))',
+    by: '',
+    tests: ['packages/gateway/test/private-reading.test.ts'],
+  },
+  {
+    // The words of an erased envelope stay in the index.
+    package: gateway,
+    function: 'WordIndex.prepare',
+    replace: 'if (erasure !== undefined) segments.add(segmentOf(erasure.seq))',
+    by: '',
+    tests: ['packages/gateway/test/words.test.ts'],
+  },
+  {
+    // A search passes over words that are written otherwise.
+    package: gateway,
+    function: 'fold',
+    replace: 'asOne(character.toUpperCase(), character)',
+    by: 'character',
+    tests: ['packages/gateway/test/word-tokens.test.ts', 'packages/gateway/test/words.test.ts'],
+  },
+  {
+    // An envelope of another is among the matches of a beginning.
+    package: gateway,
+    function: 'resolveEnvelope',
+    replace: '...page.filter(mayBeRead)',
+    by: '...page',
+    tests: ['packages/gateway/test/http-envelope.test.ts'],
+  },
 ]

@@ -51,7 +51,7 @@ export * from './redact.js'
 export { outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
-export { type Match, TextSearch } from './search.js'
+export { type Match, searchedText, TextSearch } from './search.js'
 export * from './source.js'
 export * from './space/answers.js'
 export {

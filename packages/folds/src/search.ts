@@ -19,7 +19,8 @@ const aroundChars = 2000
 
 /** Finds envelopes that say all words of a query, in any case. */
 export class TextSearch {
-  readonly #words: readonly string[]
+  /** Each once, as it was written. */
+  readonly words: readonly string[]
   readonly #each: readonly RegExp[]
   readonly #any: RegExp | undefined
   /** Of each word what stands for it in JSON, in small letters. */
@@ -27,25 +28,23 @@ export class TextSearch {
 
   constructor(query: string) {
     const words = printable(query).split(/\s+/).filter(Boolean)
-    this.#words = [...new Set(words)]
-    const patterns = this.#words.map(escapePattern)
+    this.words = [...new Set(words)]
+    const patterns = this.words.map(escapePattern)
     this.#each = patterns.map((pattern) => new RegExp(pattern, 'iu'))
     this.#any = patterns.length === 0 ? undefined : new RegExp(patterns.join('|'), 'giu')
-    this.#encoded = this.#words.map((word) => JSON.stringify(word.toLowerCase()).slice(1, -1))
+    this.#encoded = this.words.map((word) => JSON.stringify(word.toLowerCase()).slice(1, -1))
   }
 
   /** Whether the JSON of an envelope may be a match: it is cheaper to ask than to parse. */
   mayMatch(json: string): boolean {
-    if (this.#words.length === 0 || !isPlain.test(json)) return true
+    if (this.words.length === 0 || !isPlain.test(json)) return true
     const text = json.toLowerCase()
     return this.#encoded.every((word) => text.includes(word))
   }
 
   /** `guard` masks what is shown. */
   match(envelope: Envelope, guard: (text: string) => string = (text) => text): Match | undefined {
-    const said = listTexts(envelope).join('\n')
-    const { from, kind, to = [], context = '' } = envelope
-    const about = [from, kind, ...to, context].join('\n')
+    const [said, about] = [listTexts(envelope).join('\n'), describeAddress(envelope)]
     if (!this.#each.every((word) => word.test(said) || word.test(about))) return undefined
     return this.#quote(said, guard)
   }
@@ -67,6 +66,13 @@ export class TextSearch {
     return Math.max(0, this.#any === undefined ? 0 : text.search(this.#any))
   }
 }
+
+/** All of an envelope in which `TextSearch` looks for words. */
+export const searchedText = (envelope: Envelope): string =>
+  [...listTexts(envelope), describeAddress(envelope)].join('\n')
+
+const describeAddress = ({ from, kind, to = [], context = '' }: Envelope): string =>
+  [from, kind, ...to, context].join('\n')
 
 /** JSON whose texts are written as they are: no character but those on any keyboard, and none of them encoded. */
 const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/

@@ -45,6 +45,7 @@ export async function exportOf(url: string, reader: string, query = ''): Promise
 /** A store that tells of every reading of its logs before it is done, but to index them. */
 export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLog) => unknown): LogStore {
   return {
+    ...(inner.path !== undefined && { path: inner.path }),
     async open(space) {
       const log = await inner.open(space)
       const read: EnvelopeLog['read'] = async (query) => {

@@ -54,7 +54,7 @@ describe('GET openapi.json', () => {
     const { body: receipts } = await post('alice', { kind: 'chat', payload: { message: 'x' } })
     const [{ seq }] = receipts as [{ seq: number }]
     const { paths } = (await describedBy('/openapi.json')) as { paths: Record<string, Json> }
-    const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
+    const known: Record<string, string> = { space: 'test', path: 'run', ref: 'run', file: 'chat.json' }
     const needed = {
       '/spaces/{space}/turns': '?thread_id=test/alice',
     } as Record<string, string>

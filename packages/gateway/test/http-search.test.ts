@@ -78,6 +78,8 @@ describe.each(stores)('GET search, from %s', (_, openStore) => {
       ['text=port&from=bob', ['edit', 'read', 'hm']],
       ['text=port&kind=reasoning.thought,chat', ['hm', 'ask']],
       ['text=port&tool=edit_file', ['no', 'edit']],
+      ['text=port&tool=files/edit_file', ['no', 'edit']],
+      ['text=port&tool=bob/edit_file', []],
       ['tool=read_text_file', ['text', 'read']],
       ['text=port&outcome=error', ['no']],
       ['text=port&outcome=success', ['text']],
@@ -111,6 +113,7 @@ test('a denied call is found as rejected, with its tool', async () => {
   const { post, ids, search } = await space()
   expect((await post('carol', call('try', 'edit_file', 'port.txt'))).status).toBe(403)
   expect((await ids('carol', 'outcome=rejected&tool=edit_file')).length).toBe(1)
+  expect((await ids('carol', 'outcome=rejected&tool=files/edit_file')).length).toBe(1)
   expect((await search('carol', 'outcome=rejected')).hits[0]?.snippet).toContain('edit_file')
 })
 

@@ -1,8 +1,12 @@
 import { type EnvelopeLog, type LogStore, memoryStore, type Query } from '@meup/gateway'
 
-/** Whether a log is read to be indexed. */
-export const isIndexing = ({ filter, maxBytes }: Query): boolean =>
+/** Whether a log is read to index its turns. */
+export const isIndexingTurns = ({ filter, maxBytes }: Query): boolean =>
   filter === undefined && maxBytes === 512 * 1024
+
+/** Whether a log is read to be indexed, its turns or its words. */
+export const isIndexing = (query: Query): boolean =>
+  isIndexingTurns(query) || (query.filter === undefined && query.maxBytes === 128 * 1024)
 
 /** Whether it is one for envelopes of turns, to fold them. */
 const isFolding = ({ limit, maxBytes }: Query): boolean => limit === 256 && maxBytes === 1024 * 1024

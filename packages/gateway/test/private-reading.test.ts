@@ -4,10 +4,12 @@ import { GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Rates } from '../src/core/metering.js'
 import { configurationRecord } from '../src/host/space-host.js'
+import { segmentRows } from '../src/index/words/segment.js'
 import { watched } from './audit-export.js'
 import { byId, range } from './client.js'
 import { asking } from './http-client.js'
 import { start, temporaryFile } from './support.js'
+import { whenWordsIndexed } from './words.js'
 
 const participants = { ana: ['*'], ben: ['*'], eve: ['*'] }
 const mcp = { visibility: 'addressees' } as const
@@ -57,9 +59,16 @@ function fields(seq: number, hidden: Hidden) {
 }
 
 /** What eve is charged for each request, and what is read of the log for it: with how many bytes of bodies. */
-async function costs(hidden: Hidden, paths: readonly string[], inner: LogStore = memoryStore()) {
+async function costs(
+  hidden: Hidden,
+  paths: readonly string[],
+  {
+    inner = memoryStore(),
+    size = total,
+  }: { readonly inner?: LogStore | undefined; readonly size?: number } = {},
+) {
   const log = await inner.open('test')
-  await log.append(range(1, total).map((seq) => createDraft(seq, fields(seq, hidden))))
+  await log.append(range(1, size).map((seq) => createDraft(seq, fields(seq, hidden))))
   let reads: unknown[] = []
   const store = watched(inner, async (query) => {
     const rows = await log.read(query)
@@ -73,6 +82,7 @@ async function costs(hidden: Hidden, paths: readonly string[], inner: LogStore =
   })
   onTestFinished(() => charging.mockRestore())
   await asking(url, 'eve').get('/turns?thread_id=test/ana') // The index has all of it now.
+  if (inner.path !== undefined) await whenWordsIndexed(inner.path, Math.floor(size / segmentRows))
   const found = []
   for (const path of paths) {
     ;[reads, units] = [[], []]
@@ -109,9 +119,17 @@ const filters = [
   'context=e2',
 ]
 const history = ['/envelopes?limit=50', ...filters.map((filter) => `/envelopes?${filter}`)]
+const searches = [
+  'text=xxx',
+  'text=xxx&from=ben',
+  'text=hm&kind=chat',
+  'text=hm',
+  'text=request+ana',
+  'text=never',
+].map((query) => `/search?${query}`)
 const ofLog = [
   ...history.flatMap((path) => [path, `${path.replace('?', '?order=desc&')}`]),
-  ...['text=xxx', 'text=xxx&from=ben', 'text=hm&kind=chat'].map((query) => `/search?${query}`),
+  ...searches,
   ...['/contexts/e2', '/contexts/e2?format=markdown', '/audit/export', '/events?after=0', 'a socket'],
 ]
 const ofTurns = [
@@ -134,8 +152,23 @@ describe('what may not be read costs the same, whatever it is', () => {
   test('in a log on disk', async () => {
     const stores = [1, 2].map(() => sqliteStore({ path: temporaryFile('log.db') }))
     const [one, two] = await Promise.all(stores)
-    expect(await costs({ ...large, size: 1 }, ofLog, one)).toEqual(await costs(large, ofLog, two))
+    expect(await costs({ ...large, size: 1 }, ofLog, { inner: one })).toEqual(
+      await costs(large, ofLog, { inner: two }),
+    )
   })
+
+  test.for(Object.entries({ 'longer ones': { ...large, size: 2000 }, ...others }))(
+    'where the index of words has %s in its place',
+    async ([, hidden]) => {
+      const stores = [1, 2].map(() => sqliteStore({ path: temporaryFile('log.db') }))
+      const [one, two] = await Promise.all(stores)
+      const size = 2 * segmentRows + 10
+      const small = { ...hidden, size: Math.min(hidden.size, 2000) }
+      expect(await costs(small, searches, { inner: one, size })).toEqual(
+        await costs({ ...large, size: 1 }, searches, { inner: two, size }),
+      )
+    },
+  )
 
   test('where it belongs to a turn that is told without it', async () => {
     const ofRun = { from: 'ben', kind: 'chat', context: 'e2', size: 1 }

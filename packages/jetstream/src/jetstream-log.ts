@@ -132,6 +132,11 @@ export class JetStreamLog implements EnvelopeLog {
     return heading !== undefined && heading.seq <= this.head ? heading : undefined
   }
 
+  headingsFrom(start: string, after: string, limit: number): Heading[] {
+    this.#refuseIfClosed()
+    return this.#parts.replica.headingsFrom(start, after, limit).filter(({ seq }) => seq <= this.head)
+  }
+
   hasContext(root: string): boolean {
     this.#refuseIfClosed()
     return this.#parts.replica.hasContext(root)

@@ -90,6 +90,13 @@ export class Replica {
     return this.#ifShown(this.#writeBehind.find(id) ?? this.#file.heading(this.#space, id))
   }
 
+  headingsFrom(start: string, after: string, limit: number): Heading[] {
+    const stored = this.#file.headingsFrom(this.#space, start, after, limit)
+    const all = new Map([...stored, ...this.#writeBehind.from(start, after)].map((row) => [row.id, row]))
+    const ids = [...all.keys()].sort().slice(0, limit)
+    return ids.flatMap((id) => this.#ifShown(all.get(id)) ?? [])
+  }
+
   hasContext(root: string): boolean {
     return this.#writeBehind.hasContext(root) || this.#file.hasContext(this.#space, root)
   }
@@ -167,6 +174,10 @@ class WriteBehind {
 
   find(id: string): Row | undefined {
     return this.#byId.get(id)
+  }
+
+  from(start: string, after: string): Row[] {
+    return [...this.#byId.values()].filter(({ id }) => id.startsWith(start) && id > after)
   }
 
   hasContext(root: string): boolean {

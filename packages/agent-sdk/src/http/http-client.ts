@@ -99,6 +99,11 @@ export class HttpClient {
     for await (const { envelopes } of this.readLogPages(query, options)) yield* envelopes
   }
 
+  /** One envelope, by its id, the beginning of that, or `#seq`. Rejects with `not_found`, or names several matches. */
+  readEnvelope(ref: string, options?: RequestOptions): Promise<AnyEnvelope> {
+    return this.getJson<AnyEnvelope>(`envelopes/${encodeURIComponent(ref)}`, {}, options)
+  }
+
   /** What may still be approved, oldest first, as far as this reader may see it. */
   async readProposals(options: RequestOptions = {}): Promise<ProposalList> {
     const proposals: OpenProposal[] = []

@@ -142,7 +142,7 @@ export const parameters = {
   ),
   tool: single(
     {
-      takes: 'the name of a tool',
+      takes: 'a tool, as participant/tool or by its name',
       meaning: 'only calls of this tool, their results, and what was proposed or refused of it',
       schema: { type: 'string' },
     },

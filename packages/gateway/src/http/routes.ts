@@ -2,6 +2,7 @@ import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
 import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
 import { answerSchemas, array, schemaRef, text, turnSchemas } from './describe/schemas.js'
+import { getEnvelope } from './envelope.js'
 import { postEnvelopes } from './envelopes.js'
 import { postErasure } from './erase.js'
 import { getEvents } from './events.js'
@@ -46,6 +47,15 @@ export const gatewayRoutes: RouteModule = {
         content: { ...json(schemaRef('history')), [ndjson]: text },
       },
       handler: getEnvelopes,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/envelopes/{ref}',
+      operationId: 'envelope',
+      summary: 'One envelope, by its id, the beginning of that, or #seq',
+      auth: 'token or guest',
+      answer: { description: 'the envelope as it was delivered', content: json(schemaRef('envelope')) },
+      handler: getEnvelope,
     }),
     route({
       method: 'post',

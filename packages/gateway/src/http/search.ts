@@ -2,10 +2,12 @@ import { getOutcome, getToolName, guarded, type Match, TextSearch } from '@meup/
 import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
-import { boundRange } from '../core/delivery/history.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
+import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import type { Caller } from '../host/gateway.js'
+import type { Stretch } from '../index/words/word-index.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry, Filter, Heading } from '../ports/envelope-log.js'
 import type { Query } from './parameters.js'
@@ -17,6 +19,8 @@ type Asked = Query<'text' | 'from' | 'kind' | 'tool' | 'outcome' | 'since' | 'un
 
 /** Characters of rows that may be read which one request looks at. */
 const maxCharacters = 8 * 1024 * 1024
+/** Seqs at which one request looks, apart from those that the index of words passes over. */
+const maxRows = 10_000
 const defaultHits = 20
 
 /** What of the log can have a tool, and an outcome. */
@@ -49,42 +53,64 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
   const reader = createReader(visitor, context, options)
   const search = new Search(visitor, reader, asked)
   const { filter } = search
-  const query = { after: 0, before: asked.before ?? Number.POSITIVE_INFINITY, order: 'desc', filter } as const
-  const { after, before, isWhole } = boundRange({ oldest: space.log.oldest, head: space.delivered }, query)
+  const after = space.log.oldest - 1
+  const before = Math.min(asked.before ?? Number.POSITIVE_INFINITY, space.delivered + 1)
   const hits: Hit[] = []
   let [characters, last, searchedTo]: [number, number, string | null] = [0, before, null]
   const respond = (next: number | undefined): Response =>
     respondPage(visitor, context, { hits, searched_to: searchedTo }, next)
-  for await (const rows of space.reads.entries(reader, { after, before, order: 'desc', filter })) {
-    for (const row of rows) {
-      if (hits.length === limit || characters >= maxCharacters) return respond(last)
-      // Times in a log only grow. Where rows of a time begin is told by those alone that may be read.
-      if (Date.parse(row.ts) < since) return respond(undefined)
-      last = row.seq
-      searchedTo = row.ts
-      characters += row.body.length
-      chargeView(visitor, row.body.length)
-      const hit = search.find(row)
-      if (hit !== undefined) hits.push(hit)
-      const pause = yieldIfBusy()
-      if (pause !== undefined) await pause
+  const stretches = search.stretches({ after, before })
+  let stretch = await stretches.next()
+  for (; stretch.done !== true; stretch = await stretches.next()) {
+    for await (const rows of space.reads.entries(reader, { ...stretch.value, order: 'desc', filter })) {
+      for (const row of rows) {
+        if (hits.length === limit || characters >= maxCharacters) return respond(last)
+        // Times in a log only grow. Where rows of a time begin is told by those alone that may be read.
+        if (Date.parse(row.ts) < since) return respond(undefined)
+        last = row.seq
+        searchedTo = row.ts
+        characters += row.body.length
+        chargeView(visitor, row.body.length)
+        const hit = search.find(row)
+        if (hit !== undefined) hits.push(hit)
+        const pause = yieldIfBusy()
+        if (pause !== undefined) await pause
+      }
     }
   }
-  return respond(isWhole ? undefined : after + 1)
+  const next = stretch.value
+  if (next !== undefined) searchedTo = (await findTime(reader, space, next)) ?? searchedTo
+  return respond(next)
+}
+
+/** The time of the first envelope from `seq` on that may be read. */
+async function findTime(reader: Reader & LogReader, space: Space, seq: number): Promise<string | undefined> {
+  const range = { after: seq - 1, before: space.delivered + 1, first: 1 } as const
+  for await (const [row] of space.reads.entries(reader, range)) return row?.ts
+  return undefined
 }
 
 /** What one request looks for. */
 class Search {
   readonly #visitor: Caller
-  readonly #reader: Reader
+  readonly #reader: Reader & LogReader
   readonly #asked: Asked
   readonly #text: TextSearch
 
-  constructor(visitor: Caller, reader: Reader, asked: Asked) {
+  constructor(visitor: Caller, reader: Reader & LogReader, asked: Asked) {
     this.#visitor = visitor
     this.#reader = reader
     this.#asked = asked
     this.#text = new TextSearch(asked.text ?? '')
+  }
+
+  /** Where in the log to look, the newest first; then the `before` of the next request, where this one has looked at enough. */
+  async *stretches(range: Stretch): AsyncGenerator<Stretch, number | undefined> {
+    const { words } = this.#visitor.turns
+    if (words !== undefined) return yield* words.find(this.#reader, this.#text.words, range, maxRows)
+    const after = Math.max(range.after, range.before - maxRows - 1)
+    yield { ...range, after }
+    return after > range.after ? after + 1 : undefined
   }
 
   /** The part that the log itself can answer. */
@@ -109,8 +135,9 @@ class Search {
     if (!this.#hasOutcome(envelope)) return undefined
     const { safety } = this.#visitor.space
     const match = this.#text.match(envelope, (text) => guarded(text, (each) => safety.guard(each)))
-    const tool = match && this.#getTool(envelope)
-    if (match === undefined || (this.#asked.tool !== undefined && tool !== this.#asked.tool)) return undefined
+    const called = match && this.#getCall(envelope)
+    if (match === undefined || !this.#isOfTool(called)) return undefined
+    const { tool } = called ?? {}
     return {
       ...{ seq, id, ts, from, kind },
       ...(context !== undefined && { context }),
@@ -127,11 +154,22 @@ class Search {
     return kind === Kind.mcpReject || decision === 'denied' || decision === 'blocked'
   }
 
-  /** The tool that it calls, proposes, or that the call or proposal had which it answers. */
-  #getTool(envelope: Envelope): string | undefined {
-    const { kind, payload } = envelope
-    if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) return getToolName(payload)
-    if (kind === Kind.systemDecision) return (payload as Partial<DecisionPayload>).attemptedTool
+  /** By the name of the tool, or as `participant/tool`; where it is not known whose the tool was, by its name. */
+  #isOfTool({ tool, to }: Partial<Called> = {}): boolean {
+    const { tool: asked } = this.#asked
+    if (asked === undefined || tool === asked) return true
+    if (tool === undefined) return false
+    return to === undefined ? asked.endsWith(`/${tool}`) : to.some((id) => `${id}/${tool}` === asked)
+  }
+
+  /** What it calls, proposes, or what the call or proposal had which it answers. */
+  #getCall(envelope: Envelope): Called | undefined {
+    const { kind, payload, to } = envelope
+    if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) return describeCall(payload, to)
+    if (kind === Kind.systemDecision) {
+      const { attemptedTool: tool } = payload as Partial<DecisionPayload>
+      return tool === undefined ? undefined : { tool }
+    }
     if (kind !== Kind.mcpResponse && kind !== Kind.mcpReject) return undefined
     const { space } = this.#visitor
     const call = correlations(envelope)
@@ -144,6 +182,19 @@ class Search {
     const row = call && space.log.find(call.id)
     if (row === undefined) return undefined
     chargeView(this.#visitor, row.body.length)
-    return getToolName(parseEnvelope(row).payload)
+    const { payload: called, to: callee } = parseEnvelope(row)
+    return describeCall(called, callee)
   }
 }
+
+/** A tool, and whose it is. */
+interface Called {
+  readonly tool: string
+  /** Absent = it is not known. */
+  readonly to?: readonly string[]
+}
+
+const describeCall = (payload: Envelope['payload'], to: readonly string[] | undefined): Called => ({
+  tool: getToolName(payload),
+  ...(to && { to }),
+})

@@ -7,17 +7,19 @@ import { loadSqlite } from '../log/sqlite-driver.js'
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
 
 /** Of the file. One of another format, or none at all, is deleted and built again. */
-const format = 5
+const format = 6
 
 const tables = `
-  -- seq = up to where the log is in the index, hash = of that row; memory_seq = what its memory stands for
+  -- seq = up to where the log is in the index, hash = of that row; memory_seq = what its memory stands for; visibility = that of
+  -- mcp.* by which words are indexed
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     epoch TEXT NOT NULL,
     seq INTEGER NOT NULL,
     hash BLOB,
-    memory_seq INTEGER NOT NULL
+    memory_seq INTEGER NOT NULL,
+    visibility TEXT
   ) STRICT;
 
   -- what it takes to go on after memory_seq, as JSON: not in the row that changes with each portion, since it is large
@@ -59,6 +61,30 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
   -- with all that a turn is listed by: a look at the table for each of them takes twice as long
   CREATE INDEX marks_turn ON marks (space, turn, seq, place, roles, steps);
+
+  -- who may read rows whose words are indexed together, as JSON
+  CREATE TABLE audiences (
+    space INTEGER NOT NULL,
+    class INTEGER NOT NULL,
+    readers TEXT NOT NULL,
+    PRIMARY KEY (space, class)
+  ) STRICT, WITHOUT ROWID;
+
+  -- a segment of the log whose words are indexed, in 2^bits buckets; always = blocks of rows that every search looks at
+  CREATE TABLE segments (
+    part INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    segment INTEGER NOT NULL,
+    bits INTEGER NOT NULL,
+    always BLOB NOT NULL,
+    UNIQUE (space, segment)
+  ) STRICT;
+
+  -- id = part x 4096 + bucket
+  CREATE TABLE words (
+    id INTEGER PRIMARY KEY,
+    tokens BLOB NOT NULL
+  ) STRICT;
   ${rarePhases.map((bit) => `CREATE INDEX marks_phase_${bit} ON marks (space, seq, place) WHERE phases & ${bit} <> 0;`).join('\n  ')}
 `
 
@@ -79,6 +105,11 @@ export class IndexFile {
   /** Throws where the file can neither be read nor made. */
   open(): Database.Database {
     this.#db ??= this.#open(loadSqlite())
+    return this.#db
+  }
+
+  /** The file as it is open; `undefined` = it is not. */
+  get opened(): Database.Database | undefined {
     return this.#db
   }
 

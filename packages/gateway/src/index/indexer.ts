@@ -8,6 +8,7 @@ import { FoldedTurns } from './folded-turns.js'
 import { type IndexFile, isDamaged } from './index-file.js'
 import { MemoryTurnIndex } from './memory-turn-index.js'
 import { SqliteTurnIndex, type TurnIndex } from './turn-index.js'
+import { WordIndex } from './words/word-index.js'
 
 /** Rows that are indexed in one turn of the event loop, which takes a millisecond or two; and where somebody waits for them. */
 const portionRows = { idle: 64, urgent: 256 }
@@ -40,6 +41,7 @@ export class Indexer {
   isWatched: () => boolean = () => false
   readonly #space: Space
   readonly #file: IndexFile | undefined
+  readonly #words: WordIndex | undefined
   readonly #recovery: Recovery
   #lastOpened: TurnIndex | undefined
   /** Seq of the last `onAdvance`. */
@@ -55,9 +57,10 @@ export class Indexer {
   #pruned = 0
 
   /** `file`: absent = the index is in memory, as its log is. */
-  constructor(space: Space, file: IndexFile | undefined) {
+  constructor(space: Space, file: IndexFile | undefined, words?: WordIndex) {
     this.#space = space
     this.#file = file
+    this.#words = words
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
   }
 
@@ -130,9 +133,11 @@ export class Indexer {
     const index = await this.#open()
     if (this.#isOver) return
     await this.#notify(index)
-    while (index.seq < space.delivered || this.#pruned > 0) {
+    while (index.seq < space.delivered || this.#pruned > 0 || this.#hasWords) {
       const [start, delivered] = [performance.now(), space.delivered]
-      await this.#indexSome(index)
+      // Nobody waits for words.
+      if (index.seq < space.delivered || this.#pruned > 0) await this.#indexSome(index)
+      else await this.#indexWords(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
       await this.#notify(index)
@@ -154,6 +159,20 @@ export class Indexer {
     this.#reached()
   }
 
+  get #hasWords(): boolean {
+    return this.#words?.isBehind(this.seq) === true
+  }
+
+  async #indexWords(index: TurnIndex): Promise<void> {
+    try {
+      await this.#words?.step(index.seq)
+    } catch (error) {
+      if (isDamaged(error)) this.#discard(error)
+      throw error
+    }
+    await nextTurn()
+  }
+
   async #indexSome(index: TurnIndex): Promise<void> {
     for (let left = portionsBetweenRests; left > 0; left--) {
       await this.#indexPortion(index)
@@ -173,12 +192,19 @@ export class Indexer {
         maxBytes: maxPortionBytes,
       })
       if (this.#isOver || this.#index !== index) return
-      if (rows[0]?.seq !== index.seq + 1) this.#leap(index)
-      else this.#attempt(() => index.add(rows, (row) => parsed.get(row)))
+      if (rows[0]?.seq !== index.seq + 1) return this.#leap(index)
+      await this.#words?.prepare(rows)
+      if (this.#isOver || this.#index !== index) return
+      this.#attempt(() => index.add(rows, (row) => parsed.get(row)))
       if (index.unsaved > saveAfter && !this.#isUrgent) this.#attempt(() => index.save())
     }
-    if (this.#pruned > 0 && this.#attempt(() => index.prune(this.#pruned))) this.#pruned = 0
+    if (this.#pruned > 0 && this.#attempt(() => this.#prune(index, this.#pruned))) this.#pruned = 0
     await nextTurn()
+  }
+
+  #prune(index: TurnIndex, through: number): boolean {
+    const isDone = this.#words?.prune(through) ?? true
+    return index.prune(through) && isDone
   }
 
   /** The rows after the index have been pruned: continues after the snapshot. */
@@ -187,6 +213,7 @@ export class Indexer {
     if (snapshot === undefined || index.seq > snapshot.through)
       throw new Error(`row ${index.seq + 1} of the log is missing`)
     this.#attempt(() => index.begin(this.#memoryAt(snapshot)))
+    this.#words?.reset()
   }
 
   #memoryAt({ bytes, through }: { readonly bytes: Uint8Array; readonly through: number }): AssignSnapshot {
@@ -223,6 +250,7 @@ export class Indexer {
       const { snapshot } = log
       this.#attempt(() => index.begin(snapshot && this.#memoryAt(snapshot)))
     }
+    this.#words?.reset()
     this.#pruned = Math.max(this.#pruned, pruned)
     this.#lastOpened = index
     return index
@@ -250,7 +278,7 @@ export class Indexer {
     this.#load = performance.eventLoopUtilization()
     if (this.#isUrgent) return
     const isBusy = isDelivering && load > busy
-    if (this.#space.delivered > this.seq && !isBusy) return
+    if ((this.#space.delivered > this.seq || this.#hasWords) && !isBusy) return
     const ms = isBusy ? Math.min(restPerWork * workMs, longestRestMs) : shortestRestMs
     await new Promise<void>((resolve) => {
       const cancel = this.#space.clock.after(Math.max(ms, shortestRestMs), resolve)
@@ -298,9 +326,11 @@ const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' i
 export interface Turns {
   readonly indexer: Indexer
   readonly folded: FoldedTurns
+  /** Absent = the log is in memory, and searched as it is. */
+  readonly words: WordIndex | undefined
 }
 
-export const createTurns = (space: Space, file: IndexFile | undefined): Turns => ({
-  indexer: new Indexer(space, file),
-  folded: new FoldedTurns(space),
-})
+export function createTurns(space: Space, file: IndexFile | undefined): Turns {
+  const words = file && new WordIndex(space, file)
+  return { indexer: new Indexer(space, file, words), folded: new FoldedTurns(space), words }
+}

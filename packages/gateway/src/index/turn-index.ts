@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3'
 import { parseEnvelope, readErasure } from '../log/entries.js'
 import type { Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
+import { forgetWords } from './words/word-file.js'
 
 /** An envelope of a turn, and what it does there. */
 export interface Place {
@@ -125,6 +126,7 @@ export class SqliteTurnIndex {
   begin(memory?: AssignSnapshot): void {
     this.#db.transaction(() => {
       for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
+      forgetWords(this.#db, this.#space)
       this.#beginnings.clear()
       this.#touched.clear()
       this.#touchedSince = Number.POSITIVE_INFINITY

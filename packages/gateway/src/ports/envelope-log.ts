@@ -113,6 +113,8 @@ export interface EnvelopeLog {
   find(id: string): Row | undefined
   /** Returns that row without its body; cheap enough for every envelope. */
   heading(id: string): Heading | undefined
+  /** Committed rows whose ids begin so and come after the id `after`, without bodies, in the order of ids; at most `limit`. */
+  headingsFrom(start: string, after: string, limit: number): Heading[]
   /**
    * Whether committed rows are in the context `root` or below it, by an index. Pruned rows may count for a while.
    */

@@ -76,6 +76,14 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       refuseIfClosed()
       return space.ids.get(id)
     },
+    headingsFrom(start, after, limit) {
+      refuseIfClosed()
+      const ids = [...space.ids.keys()].filter((id) => id.startsWith(start) && id > after)
+      return ids
+        .sort()
+        .slice(0, limit)
+        .flatMap((id) => space.ids.get(id) ?? [])
+    },
     hasContext(root) {
       refuseIfClosed()
       return space.contexts.has(root)

@@ -163,6 +163,22 @@ export function describeFind(withLog: WithLog): void {
     }
   })
 
+  withLog('gives the committed rows whose ids begin so, a page after another', async (log) => {
+    await log.append(['ab', 'abc', 'b', 'abd', 'aB', 'ab%'].map((id, at) => draft(at + 1, { id })))
+    const ids = (start: string, after = '', limit = 10): string[] =>
+      log.headingsFrom(start, after, limit).map(({ id }) => id)
+    assert.deepEqual(ids('ab'), ['ab', 'ab%', 'abc', 'abd'])
+    assert.deepEqual(
+      [ids('ab', '', 2), ids('ab', 'ab%', 2)],
+      [
+        ['ab', 'ab%'],
+        ['abc', 'abd'],
+      ],
+    )
+    assert.deepEqual([ids('abcd'), ids('%'), ids('c')], [[], [], []])
+    assert.equal(log.headingsFrom('abc', '', 1)[0]?.seq, 2)
+  })
+
   withLog('knows whether a context, or one below it, has rows', async (log) => {
     assert.equal(log.hasContext('run'), false)
     await log.append([draft(1, { context: 'run/deep/er' }), draft(2, { context: 'free' }), draft(3)])

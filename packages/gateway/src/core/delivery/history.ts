@@ -62,7 +62,7 @@ export async function readHistory(
 }
 
 /** The rows that one request may look at, and whether these are all that were asked for. */
-export function boundRange(
+function boundRange(
   { oldest, head }: { readonly oldest: number; readonly head: number },
   query: Pick<HistoryQuery, 'after' | 'before' | 'order' | 'filter'>,
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {

@@ -1,7 +1,7 @@
 import { correlations } from '@meup/protocol'
 import { isErased, matches } from '../../log/entries.js'
 import type { Clock } from '../../ports/clock.js'
-import type { EnvelopeLog, Heading, Query, Row } from '../../ports/envelope-log.js'
+import type { EnvelopeLog, Heading, Part, Query, Row } from '../../ports/envelope-log.js'
 import {
   type Audience,
   getRightsKey,
@@ -26,6 +26,8 @@ export type EntryQuery = Pick<Query, 'order' | 'filter'> & {
   readonly before: number
   /** Entries that are read first, where fewer than usual are likely to do. */
   readonly first?: number
+  /** Only these, in ascending order. */
+  readonly seqs?: readonly number[]
 }
 
 /** Rows without a gap. Those that the reader may not read have no bodies. */
@@ -106,6 +108,10 @@ export class LogReads {
   async *headings(reader: Reader & LogReader, query: EntryQuery): AsyncGenerator<readonly Heading[], void> {
     const { log } = this.#space
     const { order = 'asc', filter = {}, first = maxSlice.rows } = query
+    if (query.seqs !== undefined) {
+      yield* this.#headingsAt(reader, { seqs: query.seqs, order, filter })
+      return
+    }
     const { context } = filter
     // What is in a context is found without looking at the rest.
     const isFiltered = context === undefined && Object.keys(filter).length > 0
@@ -125,6 +131,24 @@ export class LogReads {
       const found = rows.filter((row) => this.#mayRead(reader, row) && matches(filter, row))
       if (found.length > 0) yield found
       limit = isFiltered ? maxFilteredRows : maxSlice.rows
+      await yieldNow()
+    }
+  }
+
+  async *#headingsAt(
+    reader: Reader & LogReader,
+    { seqs, order, filter }: Required<Pick<EntryQuery, 'seqs' | 'order' | 'filter'>>,
+  ): AsyncGenerator<readonly Heading[], void> {
+    for (let left = seqs; left.length > 0 && (await this.waitForBudget(reader)); ) {
+      const [part, rest] =
+        order === 'asc' ? splitAt(left, maxSlice.rows) : splitAt(left, -maxSlice.rows).reverse()
+      const asked = part ?? []
+      const rows = await this.#slot(reader, () => this.#readAt(asked, order, 'headings'))
+      if (rows === undefined) return
+      this.#charge(reader, asked.length)
+      const found = rows.filter((row) => this.#mayRead(reader, row) && matches(filter, row))
+      if (found.length > 0) yield found
+      left = rest ?? []
       await yieldNow()
     }
   }
@@ -221,12 +245,16 @@ export class LogReads {
   #readBodies(asked: readonly Heading[], order: 'asc' | 'desc', { withProofs = false } = {}): Promise<Row[]> {
     const seqs = asked.map(({ seq }) => seq)
     if (order === 'desc') seqs.reverse()
+    return this.#readAt(seqs, order, withProofs ? undefined : 'bodies')
+  }
+
+  #readAt(seqs: readonly number[], order: 'asc' | 'desc', only: Part | undefined): Promise<Row[]> {
     const range = { after: (seqs[0] ?? 0) - 1, before: (seqs.at(-1) ?? 0) + 1, limit: seqs.length, order }
     return this.#space.log.read({
       ...range,
       maxBytes: maxSlice.bytes,
       filter: { seqs },
-      ...(!withProofs && { only: 'bodies' }),
+      ...(only && { only }),
     })
   }
 
@@ -297,6 +325,11 @@ const boundRange = (
   order === 'asc'
     ? { after, before: Math.min(before, after + seqs + 1) }
     : { after: Math.max(after, before - seqs - 1), before }
+
+const splitAt = <Item>(items: readonly Item[], at: number): (readonly Item[])[] => [
+  items.slice(0, at),
+  items.slice(at),
+]
 
 const countBytes = (rows: readonly Row[]): number => rows.reduce((sum, { body }) => sum + body.length, 0)
 

@@ -33,6 +33,7 @@ function describePath(path: string): Record<string, object> {
   const described: Record<string, object> = {
     space: { schema: { ...text, pattern: SpaceName.pattern } },
     path: { description: 'segments joined by /', schema: text },
+    ref: { description: 'an id, the beginning of one, `#seq` or a seq', schema: text },
     file: { schema: { ...text, enum: Object.keys(jsonSchemas()).map((name) => `${name}.json`) } },
   }
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({

@@ -34,7 +34,7 @@ export type ReplicaCalls = {
 }
 
 /** Copies of logs that other servers keep, in one SQLite file. One thread writes and one reads. */
-export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasContext'> {
+export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'headingsFrom' | 'hasContext'> {
   /** `undefined` = the file has nothing of this space. */
   findSpace(name: string): Promise<ReplicaSpace | undefined>
   /** Creates the space if it is missing. Rejects if the file cannot be written. */
@@ -75,6 +75,7 @@ function replicaFile(
   return {
     find: lookup.find,
     heading: lookup.heading,
+    headingsFrom: lookup.headingsFrom,
     hasContext: lookup.hasContext,
     findSpace: (name) => writer.call('findSpace', [name]),
     async openSpace(name, epoch) {

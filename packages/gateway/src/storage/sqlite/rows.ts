@@ -166,6 +166,10 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         const stored = headings.get(space, id)
         return stored && headingFrom(stored)
       }),
+    headingsFrom: (space: number, start: string, after: string, limit: number): Heading[] =>
+      look(({ byStart }) =>
+        byStart.all({ space, start, after, end: `${start}\u{10ffff}`, limit }).map(headingFrom),
+      ),
     /** The rows with these seqs, in this order, up to those whose bodies have so many bytes together. */
     rows: (
       space: number,
@@ -253,6 +257,12 @@ const prepare = (db: Database.Database) => ({
   headings: db
     .prepare<[space: number, id: string], StoredHeading>(
       `SELECT ${headingColumns} FROM envelopes WHERE space = ? AND id = ?`,
+    )
+    .raw(),
+  byStart: db
+    .prepare<{ space: number; start: string; after: string; end: string; limit: number }, StoredHeading>(
+      `SELECT ${headingColumns} FROM envelopes
+        WHERE space = :space AND id >= :start AND id > :after AND id < :end ORDER BY id LIMIT :limit`,
     )
     .raw(),
   // '0' is what follows '/': between the two is every path below, and nothing else.

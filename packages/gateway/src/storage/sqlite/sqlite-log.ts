@@ -125,6 +125,10 @@ export async function openSqliteLog(
       refuseIfClosed()
       return ifShown(lookup.heading(space, id))
     },
+    headingsFrom(start, after, limit) {
+      refuseIfClosed()
+      return lookup.headingsFrom(space, start, after, limit).flatMap((each) => ifShown(each) ?? [])
+    },
     hasContext(root) {
       refuseIfClosed()
       return lookup.hasContext(space, root)

@@ -1,0 +1,81 @@
+import type { Context } from 'hono'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { readHistory } from '../core/delivery/history.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import { mayRead, type Reader } from '../core/may-read.js'
+import type { Space } from '../core/space.js'
+import { yieldNow } from '../core/yielding.js'
+import { splitMessage } from '../ports/connection.js'
+import type { Heading } from '../ports/envelope-log.js'
+import { refused } from './problem.js'
+import type { HttpOptions } from './route.js'
+import { sent } from './stream.js'
+import { authenticateReader, createReader } from './views.js'
+
+/** `GET /spaces/{space}/envelopes/{ref}`: one envelope, by its id, the beginning of that, or `#seq` [MEUP-11.22]. */
+export async function getEnvelope(context: Context, options: HttpOptions): Promise<Response> {
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
+  const { space } = visitor
+  const reader = createReader(visitor, context, options)
+  const found = await resolveEnvelope(space, reader, context.req.param('ref') ?? '')
+  if (isRefusal(found)) return refused(found)
+  const query = { after: found.seq - 1, before: found.seq + 1, limit: 1, order: 'asc', filter: {} } as const
+  const { messages, head } = await readHistory(reader, space, { ...query, reasoning: 'full' })
+  const [message] = messages
+  if (message === undefined) return refused(unknown(`#${found.seq}`))
+  const headers = {
+    'content-type': 'application/json',
+    'meup-epoch': space.log.epoch,
+    'meup-head': `${head}`,
+  }
+  return new Response(sent([...splitMessage(message)]), { headers })
+}
+
+/** Matches that are named where there are several. */
+const maxNamed = 10
+/** Ids that are looked at together. */
+const pageIds = 100
+
+/**
+ * The envelope that is meant by an id, `#seq` or a seq, or the beginning of one id, as far as this reader may read it: what it may not
+ * read is not among several matches either [MEUP-8.6].
+ */
+async function resolveEnvelope(
+  space: Space,
+  reader: Reader & LogReader,
+  ref: string,
+): Promise<Heading | Refusal> {
+  const mayBeRead = (row: Heading | undefined): row is Heading =>
+    row !== undefined && row.seq <= space.delivered && mayRead(reader, space.decideAudience(row))
+  const [, mark, seq] = /^(#?)(\d{1,15})$/.exec(ref) ?? []
+  const exact = mark === '#' ? undefined : space.log.heading(ref)
+  if (mayBeRead(exact)) return exact
+  if (seq !== undefined) {
+    const range = { after: Number(seq) - 1, before: Number(seq) + 1, limit: 1, only: 'headings' } as const
+    const [row] = await space.log.read(range)
+    if (mayBeRead(row)) return row
+  }
+  if (mark === '#' || ref === '') return unknown(ref)
+  const found: Heading[] = []
+  for (let after = ''; found.length <= maxNamed && (await space.reads.waitForBudget(reader)); ) {
+    const page = space.log.headingsFrom(ref, after, pageIds)
+    space.rates.charge(reader.rateLimitKey, 'work', page.length + 1, space.clock.now())
+    found.push(...page.filter(mayBeRead))
+    after = page.at(-1)?.id ?? ''
+    if (page.length === 0) break
+    await yieldNow()
+  }
+  const [one, ...others] = found
+  if (one === undefined) return unknown(ref)
+  if (others.length === 0) return one
+  const ids = found.slice(0, maxNamed).map(({ id }) => id)
+  const all = `${ids.join(', ')}${found.length > maxNamed ? ', …' : ''}`
+  return refuse('invalid_request', `${ref} may be any of ${all}. Give more of the id.`)
+}
+
+const unknown = (ref: string): Refusal =>
+  refuse(
+    'not_found',
+    `There is no envelope ${ref.slice(0, 128)} that you may read. Give its id, the beginning of it, or #seq.`,
+  )

@@ -1,0 +1,238 @@
+import { searchedText } from '@meup/folds'
+import { isThought, Kind, namespaceOf } from '@meup/protocol'
+import type { Audience, Reader } from '../../core/may-read.js'
+import type { Space } from '../../core/space.js'
+import { yieldIfBusy } from '../../core/yielding.js'
+import { parseEnvelope, readErasure } from '../../log/entries.js'
+import type { Entry, Row } from '../../ports/envelope-log.js'
+import { type IndexFile, isDamaged } from '../index-file.js'
+import { addBlock, type BlockSet, listRows, noBlocks, Postings, segmentOf, segmentStart } from './segment.js'
+import { tokensOf } from './tokens.js'
+import { WordFile } from './word-file.js'
+
+/** Rows between `after` and `before`, both excluded; with `seqs`, these alone. */
+export interface Stretch {
+  readonly after: number
+  readonly before: number
+  readonly seqs?: readonly number[]
+}
+
+/** Of a segment that is being indexed. */
+interface Build {
+  readonly segment: number
+  /** Seq of the next row. */
+  next: number
+  readonly postings: Postings
+  readonly always: BlockSet
+}
+
+/** Rows that are indexed at once, few enough not to delay others. */
+const portion = { limit: 64, maxBytes: 128 * 1024, only: 'bodies' } as const
+/** Segments that are removed at once. */
+const removedAtOnce = 4
+/** Units of work [MEUP-7.8] for a segment in which words are looked up. */
+const segmentCost = 4
+
+/**
+ * Which rows of a log say which words, in the file of the index [ADR 9]. It is made segment by segment after the turns, while
+ * nothing else is to do; what it does not have yet is searched in the log.
+ *
+ * Rows are indexed apart by who may read them, and a search looks up what its reader may read: what others may read has no part
+ * in what is looked up, read or charged [MEUP-8.6].
+ */
+export class WordIndex {
+  readonly #space: Space
+  readonly #file: IndexFile
+  #opened: WordFile | undefined
+  /** As of which rules `#opened` is. */
+  #visibility: string | undefined
+  #build: Build | undefined
+
+  constructor(space: Space, file: IndexFile) {
+    this.#space = space
+    this.#file = file
+  }
+
+  /** Reads the file anew: what it had of another log is gone. */
+  reset(): void {
+    this.#opened = undefined
+  }
+
+  /** Whether `step` has something to do, where turns are indexed up to `through`. */
+  isBehind(through: number): boolean {
+    const words = this.#attempt(() => this.#open())
+    const [first, end] = this.#range(through)
+    return words !== undefined && words.segments.size < end - first
+  }
+
+  /** Indexes some more rows up to `through`. */
+  async step(through: number): Promise<void> {
+    const build = this.#nextBuild(through)
+    if (build === undefined) return
+    const before = segmentStart(build.segment + 1)
+    const rows = await this.#space.log.read({ after: build.next - 1, before, ...portion })
+    if (this.#build !== build) return // What it has is out of date.
+    for (const row of rows) this.#add(build, row)
+    const last = rows.at(-1)?.seq ?? before - 1
+    build.next = last + 1
+    if (build.next === before) this.#write(build)
+  }
+
+  /** Forgets what rows change that come next: what they erase, and what they hide or show. Call before turns take them. */
+  async prepare(rows: readonly Row[]): Promise<void> {
+    const segments = new Set<number>()
+    for (const row of rows) {
+      const erasure = readErasure(row)
+      if (erasure !== undefined) segments.add(segmentOf(erasure.seq))
+      if (row.kind !== Kind.observeVisibility || row.body.length === 0) continue
+      const { context } = parseEnvelope(row).payload as { readonly context?: unknown }
+      if (typeof context !== 'string') continue
+      const [root = ''] = context.split('/')
+      const run = await this.#space.log.read({
+        filter: { context: root },
+        limit: maxRunRows,
+        only: 'headings',
+      })
+      for (const { seq } of run) segments.add(segmentOf(seq))
+      if (run.length === maxRunRows) for (const segment of this.#open()?.segments ?? []) segments.add(segment)
+    }
+    if (segments.size > 0) this.#attempt(() => this.#remove([...segments]))
+  }
+
+  /** Removes a part of what is about rows up to `through`. Whether all of it is gone. */
+  prune(through: number): boolean {
+    const words = this.#open()
+    if (words === undefined) return true
+    // Also the segment that has rows on both sides: it is made again of those that stay.
+    const pruned = [...words.segments].filter((segment) => segmentStart(segment) <= through)
+    this.#remove(pruned.slice(0, removedAtOnce))
+    if (this.#build !== undefined && segmentStart(this.#build.segment) <= through) this.#build = undefined
+    return pruned.length <= removedAtOnce
+  }
+
+  /**
+   * The rows between `after` and `before` that may say all of these words, the newest first, after `maxRows` of which it ends. Gives
+   * the `before` of the next request; `undefined` = there is no more.
+   */
+  async *find(
+    reader: Reader & { readonly rateLimitKey: string },
+    words: readonly string[],
+    range: Stretch,
+    maxRows: number,
+  ): AsyncGenerator<Stretch, number | undefined> {
+    const tokens = [...new Set(words.flatMap((word) => [...tokensOf(word)]))]
+    const { rates, clock } = this.#space
+    let left = maxRows
+    let { before } = range
+    while (before - range.after > 1) {
+      if (left <= 0) return before
+      const segment = segmentOf(before - 1)
+      const set = this.#attempt(() => this.#lookUp(segment, tokens, reader))
+      if (set === undefined) {
+        const after = Math.max(range.after, this.#indexedBefore(segment, tokens), before - left - 1)
+        yield { after, before }
+        left -= before - after - 1
+        before = after + 1
+        continue
+      }
+      rates.charge(reader.rateLimitKey, 'work', segmentCost, clock.now())
+      const seqs = listRows(segment, set).filter((seq) => seq > range.after && seq < before)
+      const start = segmentStart(segment)
+      if (seqs.length > 0) yield { after: Math.max(range.after, start - 1), before, seqs }
+      left -= seqs.length
+      before = start
+      const pause = yieldIfBusy()
+      if (pause !== undefined) await pause
+    }
+    return undefined
+  }
+
+  /** The last seq of the next older segment that is indexed; 0 = there is none. */
+  #indexedBefore(segment: number, tokens: readonly number[]): number {
+    const words = tokens.length === 0 ? undefined : this.#attempt(() => this.#open())
+    for (let older = segment - 1; older >= 0 && words !== undefined; older--) {
+      if (words.segments.has(older)) return segmentStart(older + 1) - 1
+    }
+    return 0
+  }
+
+  /** Blocks of a segment in which these tokens may be; `undefined` = it is not indexed, or tokens say nothing. */
+  #lookUp(segment: number, tokens: readonly number[], reader: Reader): BlockSet | undefined {
+    return tokens.length === 0 ? undefined : this.#open()?.lookUp(segment, tokens, reader)
+  }
+
+  #nextBuild(through: number): Build | undefined {
+    const words = this.#open()
+    if (words === undefined) return undefined
+    const [first, end] = this.#range(through)
+    if (this.#build !== undefined && this.#build.segment >= first && this.#build.segment < end)
+      return this.#build
+    this.#build = undefined
+    for (let segment = end - 1; segment >= first; segment--) {
+      if (words.segments.has(segment)) continue
+      const next = Math.max(segmentStart(segment), this.#space.log.oldest)
+      this.#build = { segment, next, postings: new Postings(), always: noBlocks() }
+      return this.#build
+    }
+    return undefined
+  }
+
+  /** Segments all of whose rows are in the log. */
+  #range(through: number): readonly [first: number, end: number] {
+    return [segmentOf(this.#space.log.oldest), segmentOf(through + 1)]
+  }
+
+  #add({ postings, always }: Build, row: Entry): void {
+    if (row.body.length === 0 || this.#space.wasErased(row.seq)) return
+    const audience = this.#space.decideAudience(row)
+    const each = this.#isSteady(row, audience) ? this.#open()?.classOf(audience) : undefined
+    if (each === undefined) {
+      addBlock(always, row.seq)
+      return
+    }
+    postings.add(row.seq, each, tokensOf(searchedText(parseEnvelope(row))))
+  }
+
+  /** Whether those who may read a row stay the same: a hidden run may be shown, and who may decide on a proposal changes. */
+  #isSteady(row: Entry, audience: Audience): boolean {
+    if (audience === undefined) return true
+    if (isThought(row.kind) && audience.isWithheld) return false
+    return namespaceOf(row.kind) !== 'mcp' || !this.#space.state.contexts.hasPrivateRuns
+  }
+
+  #write({ segment, postings, always }: Build): void {
+    this.#build = undefined
+    this.#open()?.write(segment, postings, always)
+  }
+
+  #remove(segments: readonly number[]): void {
+    if (this.#build !== undefined && segments.includes(this.#build.segment)) this.#build = undefined
+    if (segments.length > 0) this.#open()?.remove(segments)
+  }
+
+  /** A damaged file is built again; until then the log is searched. */
+  #attempt<Result>(task: () => Result): Result | undefined {
+    try {
+      return task()
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      this.#opened = undefined
+      this.#file.discard(error instanceof Error ? error.message : String(error))
+      return undefined
+    }
+  }
+
+  /** The file, once the index of turns has it open for this log. */
+  #open(): WordFile | undefined {
+    const { name, mcp } = this.#space.config
+    if (this.#opened?.isOpen && this.#visibility === mcp.visibility) return this.#opened
+    this.#build = undefined
+    const db = this.#file.opened
+    this.#visibility = mcp.visibility
+    this.#opened = db && WordFile.open(db, name, this.#space.log.epoch, mcp.visibility)
+    return this.#opened
+  }
+}
+
+/** Rows of a run that are looked at to find its segments; of a longer one all segments are made again. */
+const maxRunRows = 100_000
