@@ -328,11 +328,12 @@ test.for([
   ['5m', 300_000],
   ['2h', 7_200_000],
   ['7d', 604_800_000],
+  ['60', 60_000],
 ] as const)('%s is %i ms', ([text, expected]) => {
   expect(parseDuration(text)).toBe(expected)
 })
 
-test.for(['60', '1.5s', '-1s', '1234567h', 's'])('%s is no duration', (text) => {
+test.for(['-1s', '1234567h', 's', ''])('%s is no duration', (text) => {
   expect(() => parseDuration(text)).toThrow(RangeError)
 })
 

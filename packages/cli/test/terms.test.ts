@@ -1,49 +1,133 @@
-import { describe, expect, test } from 'vitest'
-import { findByPrefix, parseExpiry, parsePastTime, parseTimeSpan } from '../src/lib/options.js'
+import type { AnyEnvelope } from '@meup/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { collectNames, findByPrefix } from '../src/lib/options.js'
+import { formatLocalTime, parseExpiry, parseTime, parseTimeout, parseTimeSpan } from '../src/lib/times.js'
+import { Conversation, markLines } from '../src/render/conversation.js'
 
+/** A Friday. */
 const now = Date.parse('2026-01-02T03:04:05Z')
+const zone = process.env.TZ
+beforeAll(() => {
+  process.env.TZ = 'Europe/Berlin'
+})
+afterAll(() => {
+  if (zone === undefined) delete process.env.TZ
+  else process.env.TZ = zone
+})
 
 test.for([
+  ['500ms', 500],
   ['30s', 30_000],
   ['5m', 300_000],
   ['2h', 7_200_000],
   ['7d', 604_800_000],
+  ['2', 2000],
+  ['0.2', 200],
+  ['1.5h', 5_400_000],
 ] as const)('%s are %d ms', ([text, ms]) => {
   expect(parseTimeSpan(text, '--for')).toBe(ms)
 })
 
-test.for(['', '0s', '-1h', '1', '1w', '1.5h', '1h30m', 'ever', '1234567d', '1toString'])(
+test.for(['', '0s', '0', '-1h', '1w', '1h30m', 'ever', '1234567d', '1toString', '.5', '1e3'])(
   '%j is no span',
   (text) => {
     expect(() => parseTimeSpan(text, '--for')).toThrow(
-      `--for takes how long, such as 30s, 5m, 2h or 7d, not ${text}`,
+      `--for takes how long, such as 30s, 5m, 2h, 7d or 60 for seconds, not ${text}`,
     )
   },
 )
 
+test('a timer waits 24 days at most', () => {
+  expect(parseTimeout('24d', '--timeout')).toBe(24 * 86_400_000)
+  expect(() => parseTimeout('25d', '--timeout')).toThrow('--timeout takes 24d at most, not 25d')
+})
+
+describe('a time in the past', () => {
+  test.for<[text: string, time: string]>([
+    ['2026-01-02T03:04:05.500Z', '2026-01-02T04:04:05+01:00'],
+    ['2026-01-02T03:04:05-05:00', '2026-01-02T09:04:05+01:00'],
+    ['1h', '2026-01-02T03:04:05+01:00'],
+    ['7d', '2025-12-26T04:04:05+01:00'],
+    ['today', '2026-01-02T00:00:00+01:00'],
+    ['Yesterday', '2026-01-01T00:00:00+01:00'],
+    ['tuesday', '2025-12-30T00:00:00+01:00'],
+    ['tue 14:30', '2025-12-30T14:30:00+01:00'],
+    ['friday', '2026-01-02T00:00:00+01:00'],
+    ['thurs', '2026-01-01T00:00:00+01:00'],
+    ['2025-07-24', '2025-07-24T00:00:00+02:00'],
+    ['2025-07-24 14:30', '2025-07-24T14:30:00+02:00'],
+    ['2025-07-24T14:30:15', '2025-07-24T14:30:15+02:00'],
+    ['03:00', '2026-01-02T03:00:00+01:00'],
+    ['14:30', '2026-01-01T14:30:00+01:00'],
+  ])('%s is %s', ([text, time]) => {
+    expect(formatLocalTime(parseTime(text, '--since', { now }))).toBe(time)
+  })
+
+  test.for([
+    '',
+    'tu',
+    'someday',
+    '2026-02-30',
+    '2026-13-01',
+    '24:00',
+    'tuesday 9',
+    '1y',
+    '2026-1-2',
+    'tuesday tuesday',
+  ])('is not %j', (text) => {
+    expect(() => parseTime(text, '--since', { now })).toThrow(
+      `--since takes a time, such as yesterday, tuesday 14:30, 2026-01-02, 3h or 2026-01-02T03:04:05Z, not ${text}`,
+    )
+  })
+})
+
 describe('the end of a grant', () => {
-  test('is so far from now, or the time that is said, or there is none', () => {
+  test('is so far from now, or the time that is named, or there is none', () => {
     expect(parseExpiry({ for: '1h' }, now)).toBe('2026-01-02T04:04:05.000Z')
     expect(parseExpiry({ until: '2027-01-01T01:00:00+01:00' }, now)).toBe('2027-01-01T00:00:00.000Z')
     expect(parseExpiry({}, now)).toBeUndefined()
   })
 
-  test.for(['tomorrow', '2026-01-02', '2026-13-02T03:04:05Z', '1h'])('is not %j', (until) => {
-    expect(() => parseExpiry({ until }, now)).toThrow(
-      `--until takes a time, such as 2026-01-02T03:04:05Z, not ${until}`,
-    )
+  test.for<[until: string, time: string]>([
+    ['tomorrow', '2026-01-02T23:00:00.000Z'],
+    ['friday 12:00', '2026-01-09T11:00:00.000Z'],
+    ['14:30', '2026-01-02T13:30:00.000Z'],
+    ['03:00', '2026-01-03T02:00:00.000Z'],
+    ['3h', '2026-01-02T06:04:05.000Z'],
+  ])('is the next %s', ([until, time]) => {
+    expect(parseExpiry({ until }, now)).toBe(time)
   })
 
-  test('is said once', () => {
+  test('is neither over nor unreadable', () => {
+    expect(() => parseExpiry({ until: 'yesterday' }, now)).toThrow(
+      'is 2026-01-01T00:00:00+01:00, which is over',
+    )
+    expect(() => parseExpiry({ until: '2026-13-02T03:04:05Z' }, now)).toThrow('--until takes a time')
+  })
+
+  test('is named once', () => {
     expect(() => parseExpiry({ for: '1h', until: '2027-01-01T00:00:00Z' }, now)).toThrow('not both')
   })
 })
 
-test('the past is told by time, or by how long ago', () => {
-  expect(parsePastTime('1h', '--since', now)).toBe(now - 3_600_000)
-  expect(parsePastTime('2026-01-02T03:04:05.500Z', '--since', now)).toBe(now + 500)
-  expect(() => parsePastTime('1y', '--since', now)).toThrow('--since takes how long')
-  expect(() => parsePastTime('yesterday', '--since', now)).toThrow('--since takes a time')
+test('events are printed after their times and places, as far as asked for', () => {
+  const chat = {
+    seq: 7,
+    id: 'a',
+    from: 'ana',
+    kind: 'chat',
+    ts: '2026-01-02T03:04:05.678Z',
+    payload: { message: 'one\ntwo' },
+  }
+  const print = (flags: object) => markLines(new Conversation(), flags).lines(chat as AnyEnvelope)
+  expect(print({})).toEqual(['ana: one', '│ two'])
+  expect(print({ time: true, seq: true })).toEqual(['2026-01-02T04:04:05+01:00  #7  ana: one', '│ two'])
+  expect(print({ seq: true })).toEqual(['#7  ana: one', '│ two'])
+})
+
+test('names are listed with commas, or one option after another', () => {
+  expect(collectNames('ana, ben', collectNames('eve'))).toEqual(['eve', 'ana', 'ben'])
+  expect(collectNames(',')).toEqual([])
 })
 
 describe('what begins so', () => {
@@ -53,6 +137,16 @@ describe('what begins so', () => {
     expect(findByPrefix(items, 'abc', 'grant')?.id).toBe('abc')
     expect(findByPrefix(items, 'ab', 'grant')?.id).toBe('ab')
     expect(findByPrefix(items, '-', 'grant')?.id).toBe('-x')
+    expect(
+      findByPrefix(
+        [
+          { id: 'ab', seq: 4 },
+          { id: 'x', seq: 5 },
+        ],
+        '#5',
+        'grant',
+      )?.id,
+    ).toBe('x')
     expect([findByPrefix(items, 'b', 'grant'), findByPrefix(items, '', 'grant')]).toEqual([
       undefined,
       undefined,

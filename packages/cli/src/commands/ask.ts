@@ -6,10 +6,12 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
-import { parseTimeSpan } from '../lib/options.js'
+import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
+import { parseTimeout } from '../lib/times.js'
 
 interface AskFlags extends ConnectionFlags {
+  readonly to?: readonly string[]
   readonly private?: boolean
   readonly timeout: string
 }
@@ -23,13 +25,15 @@ export function addAsk(program: Command): void {
       'what to ask, in quotes; names before it: who is asked (default: the front desk, or everyone)',
     )
     .usage('[name...] <question> [options]')
+    .option('--to <names>', 'who is asked: a name, or several with commas', collectNames)
     .option('--private', 'only those who are asked read the question and its answer')
     .option('--timeout <duration>', 'how long to wait', '5m')
-    .action(async (words: string[], { private: isPrivate, timeout, ...flags }: AskFlags) => {
-      const [question = '', ...names] = words.toReversed()
+    .action(async (words: string[], { private: isPrivate, timeout, to = [], ...flags }: AskFlags) => {
+      const [question = '', ...first] = words.toReversed()
+      const names = [...new Set([...first, ...to])]
       if (isPrivate && names.length === 0)
         throw new UsageError('--private needs a name: meup ask <name> <question> --private')
-      const timeoutMs = parseTimeSpan(timeout, '--timeout')
+      const timeoutMs = parseTimeout(timeout, '--timeout')
       const space = await enterSpace(flags)
       const id = randomUUID()
       const turns = new TurnStream({ id, from: space.id })

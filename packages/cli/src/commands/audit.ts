@@ -20,8 +20,10 @@ import { formatLinks } from '../audit/reasoning-log.js'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { parseCount, parsePastTime } from '../lib/options.js'
+import { checkNames } from '../lib/known-names.js'
+import { collectNames, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
+import { type PeriodFlags, readPeriodTexts } from '../lib/times.js'
 import { readRequestedTurns } from '../lib/turns.js'
 
 /** `meup audit …`. */
@@ -34,8 +36,8 @@ export function addAudit(program: Command): void {
     .addOption(
       new Option('--phase <phase>', 'only such steps').choices(Phase.anyOf.map((phase) => phase.const)),
     )
-    .option('--from <participant...>', 'only in turns of these')
-    .option('--since <time>', 'only from then on, or from so long ago, such as 1h')
+    .option('--from <names>', 'only in turns of these: a name, or several with commas', collectNames)
+    .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
@@ -105,13 +107,11 @@ function checkFormat(flags: ExportFlags & SqliteFlags): void {
   throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
 }
 
-interface TrailFlags extends ConnectionFlags {
+interface TrailFlags extends ConnectionFlags, PeriodFlags {
   readonly thread?: string
   readonly turn?: string
   readonly phase?: string
   readonly from?: readonly string[]
-  readonly since?: string
-  readonly until?: string
 }
 
 /** Steps in one answer; the maximum of the gateway. */
@@ -130,11 +130,15 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
     )
     return
   }
+  if (steps.length === 0) await checkNames(http, { from: [...(flags.from ?? []), ...agentOf(flags.thread)] })
   for (const step of steps.reverse()) {
     if (flags.json) printJson(step)
     else print(trailLine(step))
   }
 }
+
+const agentOf = (thread?: string): string[] =>
+  thread === undefined ? [] : [thread.slice(thread.indexOf('/') + 1)]
 
 /** Whether the requested turn exists, also if it has no matching steps. */
 async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<boolean> {
@@ -144,11 +148,10 @@ async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<
 
 /** The newest first. */
 async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Promise<AuditStep[]> {
-  const { thread, turn, phase, from, since, until } = flags
+  const { thread, turn, phase, from } = flags
   const query = {
     ...{ thread, turn, phase, from },
-    since: since === undefined ? undefined : timeText(since, '--since'),
-    until: until === undefined ? undefined : timeText(until, '--until'),
+    ...readPeriodTexts(flags),
     limit: Math.min(limit, pageSize),
   }
   const found: AuditStep[] = []
@@ -158,8 +161,6 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
   }
   return found.slice(0, limit)
 }
-
-const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
 /** Formats a step: time, turn, phase, content, links, and which right let the call pass. */
 export function trailLine(step: AuditStep): string {

@@ -4,9 +4,10 @@ import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../l
 import { UsageError } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
 import { runInterruptible } from '../lib/interruption.js'
-import { parseObject, parseSeconds } from '../lib/options.js'
+import { parseObject } from '../lib/options.js'
 import { printJson, printNotice, printText } from '../lib/output.js'
 import { getResultText } from '../lib/result-text.js'
+import { parseTimeout } from '../lib/times.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string
@@ -21,10 +22,10 @@ export function addCall(program: Command): void {
     .argument('<tool>', 'participant/tool')
     .argument('[arguments]', 'JSON object', '{}')
     .option('--why <rationale>', 'why, for everyone to read')
-    .option('--timeout <seconds>', 'how long to wait for the result, or for progress (default: 60)')
+    .option('--timeout <duration>', 'how long to wait for the result, or for progress (default: 60s)')
     .option(
-      '--approval-timeout <seconds>',
-      'how long what you may only propose waits (default: --timeout, or 600)',
+      '--approval-timeout <duration>',
+      'how long what you may only propose waits (default: --timeout, or 10m)',
     )
     .action(async (tool: string, json: string, flags: CallFlags) => {
       const args = parseObject(json, 'the arguments')
@@ -58,7 +59,7 @@ export function addCall(program: Command): void {
 
 /** In milliseconds. */
 function parseTimeouts({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
-  const timeoutMs = 1000 * parseSeconds(timeout ?? '60', '--timeout')
-  const approvalMs = 1000 * parseSeconds(approvalTimeout ?? timeout ?? '600', '--approval-timeout')
+  const timeoutMs = parseTimeout(timeout ?? '60s', '--timeout')
+  const approvalMs = parseTimeout(approvalTimeout ?? timeout ?? '10m', '--approval-timeout')
   return { timeoutMs, approvalMs }
 }

@@ -23,8 +23,10 @@ import {
   withConnection,
   withSpace,
 } from '../lib/connection.js'
-import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
+import { checkNames } from '../lib/known-names.js'
+import { findByPrefix, omitUndefined, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
+import { type PeriodFlags, parseExpiry, readPeriod } from '../lib/times.js'
 import { formatTrustEvent } from '../render/conversation.js'
 
 /** `meup caps …`. */
@@ -56,8 +58,8 @@ export function addCaps(program: Command): void {
     .description('give somebody what you hold; prints the id of the grant')
     .argument('<participant>', 'to whom')
     .argument('<capability...>', 'kinds, or JSON')
-    .option('--for <time>', 'for so long, such as 1h')
-    .option('--until <time>', 'until then, such as 2026-01-02T03:04:05Z')
+    .option('--for <duration>', 'for so long, such as 1h')
+    .option('--until <time>', 'until then, such as friday or 2026-01-02T03:04:05Z')
     .option('--reason <text>', 'why, for everyone to read')
     .action(grantCapabilities)
   withConnection(group.command('revoke'), 'print the revocation as one JSON envelope')
@@ -70,7 +72,7 @@ export function addCaps(program: Command): void {
   withConnection(group.command('log'))
     .description('show what was refused, granted, revoked; who was invited, kicked, paused')
     .option('--participant <participant>', 'only what concerns this one')
-    .option('--since <time>', 'only from then on, or from so long ago, such as 1h')
+    .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
@@ -209,10 +211,8 @@ function grantText({ id, grantor, expiresAt, reason }: LoggedGrant): string {
   return `granted by ${grantor}${until}, ${id}${reason ? `: ${brief(reason, 200)}` : ''}`
 }
 
-interface LogFlags extends ConnectionFlags {
+interface LogFlags extends ConnectionFlags, PeriodFlags {
   readonly participant?: string
-  readonly since?: string
-  readonly until?: string
 }
 
 const kinds: readonly string[] = [
@@ -227,19 +227,17 @@ const kinds: readonly string[] = [
 ]
 
 /** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
-async function printTrustLog(
-  limit: number,
-  { participant, since, until, ...flags }: LogFlags,
-): Promise<void> {
-  const from = since === undefined ? Number.NEGATIVE_INFINITY : parsePastTime(since, '--since')
-  const to = until === undefined ? Number.POSITIVE_INFINITY : parsePastTime(until, '--until')
+async function printTrustLog(limit: number, { participant, ...flags }: LogFlags): Promise<void> {
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = readPeriod(flags)
+  const http = createHttpClient(flags)
   const found: AnyEnvelope[] = []
-  for await (const envelope of createHttpClient(flags).readLog({ kind: kinds, order: 'desc' })) {
+  for await (const envelope of http.readLog({ kind: kinds, order: 'desc' })) {
     const at = Date.parse(envelope.ts)
     const isWanted = participant === undefined || concernedBy(envelope).includes(participant)
-    if (at >= from && at < to && isWanted) found.push(envelope)
-    if (found.length === limit) break
+    if (at >= since && at < until && isWanted) found.push(envelope)
+    if (found.length === limit || at < since) break
   }
+  if (found.length === 0 && participant !== undefined) await checkNames(http, { from: [participant] })
   for (const envelope of found.reverse()) {
     if (flags.json) printJson(envelope)
     else print(formatTrustEvent(envelope))

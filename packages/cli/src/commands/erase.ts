@@ -1,22 +1,30 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { parseCount } from '../lib/options.js'
+import { UsageError } from '../lib/exit.js'
+import { isSeq, parseSeq } from '../lib/options.js'
 import { printJson, printNotice } from '../lib/output.js'
 
 /** `meup erase`. */
 export function addErase(program: Command): void {
   withConnection(program.command('erase'), 'print one JSON object')
     .description('remove what an envelope says from the log, for good; needs the capability space.erase')
-    .argument('<seq>', 'its number, as meup search and meup watch --json show it')
+    .argument(
+      '<envelope>',
+      'its seq, as meup search and meup watch --json show it; or its id, or how that begins',
+    )
     .requiredOption('--reason <text>', 'why, for everyone to read')
     .action(erase)
 }
 
 async function erase(
-  seq: string,
+  ref: string,
   { reason, ...flags }: ConnectionFlags & { readonly reason: string },
 ): Promise<void> {
-  const receipt = await createHttpClient(flags).erase(parseCount(seq, '<seq>'), reason)
+  const http = createHttpClient(flags)
+  // What is to be erased need not be readable: a seq is taken as it is.
+  const seq = isSeq(ref) ? parseSeq(ref, '<envelope>') : (await http.readEnvelope(ref)).seq
+  if (seq === undefined) throw new UsageError(`<envelope> takes a seq or an id, not ${ref}`)
+  const receipt = await http.erase(seq, reason)
   if (flags.json) return void printJson(receipt)
   const { recordedAt, removed } = receipt
   const rest = removed ? '' : '; its bytes go once nothing reads the log, such as a backup'

@@ -2,8 +2,9 @@ import { findCapabilityWarnings } from '@meup/folds'
 import type { Command } from 'commander'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { mustKnow, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
-import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { omitUndefined } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
+import { parseExpiry, parseTimeSpan } from '../lib/times.js'
 import { buildTerms, type GrantFlags, type ReasonFlags } from './caps.js'
 
 /** `meup invite`, `kick`, `pause` and `resume`. */
@@ -14,18 +15,18 @@ export function addMembers(program: Command): void {
     .description('let somebody new into the space, and print its token, which is shown once')
     .argument('<participant>', 'who')
     .argument('<capability...>', 'what it may do: kinds, or JSON')
-    .option('--for <time>', 'for so long, such as 1h')
-    .option('--until <time>', 'until then, such as 2026-01-02T03:04:05Z')
+    .option('--for <duration>', 'for so long, such as 1h')
+    .option('--until <time>', 'until then, such as friday or 2026-01-02T03:04:05Z')
     .action(inviteParticipant)
   add('kick', 'print the accepted envelope as JSON')
     .description('put somebody out, until you invite it again')
     .argument('<participant>', 'who')
-    .option('--for <time>', 'for so long, such as 1h')
+    .option('--for <duration>', 'for so long, such as 1h')
     .action(kickParticipant)
   add('pause', 'print the accepted envelope as JSON')
     .description('keep participants from doing more than answering')
     .argument('<participant...>', 'who')
-    .option('--for <time>', 'for so long, such as 10m')
+    .option('--for <duration>', 'for so long, such as 10m')
     .action(pauseParticipants)
   add('resume', 'print the accepted envelope as JSON')
     .description('let paused participants go on')

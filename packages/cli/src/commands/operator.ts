@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { withConnection } from '../lib/connection.js'
+import { collectNames } from '../lib/options.js'
 import type { AddFlags } from '../operator/add.js'
 import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
@@ -35,11 +36,6 @@ export function addRunCommands(program: Command): void {
       )
   }
 }
-
-const collectNames = (text: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  ...text.split(',').map((name) => name.trim()),
-]
 
 /** `meup restart`. Loaded when it runs. */
 export function addRestart(program: Command): void {

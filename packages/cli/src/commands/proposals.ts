@@ -12,10 +12,11 @@ import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { promptForms } from '../lib/fill-form.js'
-import { findByPrefix, omitUndefined, parseSeconds } from '../lib/options.js'
+import { findByPrefix, omitUndefined } from '../lib/options.js'
 import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
 import { findOpenProposal, formatProposal, readProposals, toProposalJson } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
+import { parseTimeout } from '../lib/times.js'
 
 /** `meup proposals …`. */
 export function addProposals(program: Command): void {
@@ -35,9 +36,9 @@ export function addProposals(program: Command): void {
     .option('--yes', 'do not show it, and do not ask')
     .option('--why <rationale>', 'why, for everyone to read')
     .option('--always', 'also grant the proposer to do the same alone from now on')
-    .option('--timeout <seconds>', 'how long to wait for the result', '60')
+    .option('--timeout <duration>', 'how long to wait for the result', '60s')
     .action(async (id: string, { timeout, ...flags }: ApproveFlags & { timeout: string }) => {
-      const timeoutMs = 1000 * parseSeconds(timeout, '--timeout')
+      const timeoutMs = parseTimeout(timeout, '--timeout')
       await approveProposal(id, timeoutMs, flags)
     })
   withId(group.command('reject'))

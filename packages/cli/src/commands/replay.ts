@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { parseCount } from '../lib/options.js'
+import { parseSeq } from '../lib/options.js'
 
 interface Flags extends ConnectionFlags {
   readonly speed?: string
@@ -27,8 +27,8 @@ export function addReplay(program: Command): void {
       const { replay } = await import('../replay/replay.js')
       await replay(file, {
         ...others,
-        ...(from !== undefined && { from: parseCount(from, '--from') }),
-        ...(to !== undefined && { to: parseCount(to, '--to') }),
+        ...(from !== undefined && { from: parseSeq(from, '--from') }),
+        ...(to !== undefined && { to: parseSeq(to, '--to') }),
       })
     })
 }

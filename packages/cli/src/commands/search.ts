@@ -2,7 +2,8 @@ import type { SearchHit } from '@meup/agent-sdk/http'
 import { keepOffMargin, onOneLine, printable } from '@meup/folds'
 import { type Command, Option } from 'commander'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { parseCount, parsePastTime } from '../lib/options.js'
+import { checkNames } from '../lib/known-names.js'
+import { collectNames, parseCount } from '../lib/options.js'
 import {
   createDimmer,
   createHighlighter,
@@ -12,14 +13,13 @@ import {
   printJson,
   printNotice,
 } from '../lib/output.js'
+import { type PeriodFlags, readPeriodTexts } from '../lib/times.js'
 
-interface SearchFlags extends ConnectionFlags {
+interface SearchFlags extends ConnectionFlags, PeriodFlags {
   readonly from?: readonly string[]
   readonly kind?: readonly string[]
   readonly tool?: string
   readonly outcome?: 'success' | 'error' | 'rejected'
-  readonly since?: string
-  readonly until?: string
   readonly limit: string
 }
 
@@ -28,9 +28,16 @@ export function addSearch(program: Command): void {
   withConnection(program.command('search'), 'print hits as JSON, one a line')
     .description('find what was said, thought or called, newest first')
     .argument('[word...]', 'words that are all said, in any case')
-    .option('--from <participant...>', 'only what these sent')
-    .option('--kind <kind...>', 'only such envelopes, such as reasoning.thought')
-    .option('--tool <tool>', 'only calls of this tool, their results, and what was proposed or refused of it')
+    .option('--from <names>', 'only what these sent: a name, or several with commas', collectNames)
+    .option(
+      '--kind <kinds>',
+      'only such envelopes, such as reasoning.thought or chat,chat.cancel',
+      collectNames,
+    )
+    .option(
+      '--tool <tool>',
+      'only calls of this tool, as participant/tool or by its name, their results, and what was proposed or refused of it',
+    )
     .addOption(
       new Option('--outcome <outcome>', 'only such results, or what was rejected or refused').choices([
         'success',
@@ -38,35 +45,35 @@ export function addSearch(program: Command): void {
         'rejected',
       ]),
     )
-    .option('--since <time>', 'only from then on, or from so long ago, such as 1h')
+    .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '20')
     .action(search)
 }
 
 async function search(words: readonly string[], flags: SearchFlags): Promise<void> {
-  const { from, kind, tool, outcome, since, until, json } = flags
+  const { from, kind, tool, outcome, json } = flags
   const limit = parseCount(flags.limit, '--limit')
   const query = {
     ...{ from, kind, tool, outcome },
     text: words.length === 0 ? undefined : words.join(' '),
-    since: since === undefined ? undefined : timeText(since, '--since'),
-    until: until === undefined ? undefined : timeText(until, '--until'),
+    ...readPeriodTexts(flags),
     limit: Math.min(limit, pageSize),
   }
+  const http = createHttpClient(flags)
   let left = limit
-  for await (const { hits } of createHttpClient(flags).search(query)) {
+  for await (const { hits } of http.search(query)) {
     for (const hit of hits.slice(0, left)) json ? printJson(hit) : print(formatHit(hit))
     left -= hits.length
     if (left <= 0) return
   }
-  if (left === limit) printNotice('nothing was found')
+  if (left < limit) return
+  await checkNames(http, { from, kind, tool })
+  printNotice('nothing was found')
 }
 
 /** Hits in one answer; the maximum of the gateway. */
 const pageSize = 1000
-
-const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
 /** `2026-11-26T03:33:02.120Z  #812  bob  reasoning.thought  the config says the port` */
 function formatHit({ ts, seq, from, kind, tool, snippet, ranges }: SearchHit): string {

@@ -1,11 +1,19 @@
+import type { HttpClient } from '@meup/agent-sdk/http'
+import { ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
+import {
+  type ConnectionFlags,
+  createHttpClient,
+  enterSpace,
+  mustKnow,
+  withConnection,
+} from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { parseObject } from '../lib/options.js'
+import { collectNames, parseObject } from '../lib/options.js'
 import { print, printJson } from '../lib/output.js'
 
 interface SendFlags extends ConnectionFlags {
-  readonly to?: string[]
+  readonly to?: readonly string[]
   readonly kind: string
   readonly payload?: string
   readonly context?: string
@@ -17,23 +25,24 @@ export function addSend(program: Command): void {
   withConnection(program.command('send'))
     .description('send one message or any other envelope')
     .argument('[message]', 'what to say')
-    .option('--to <participant...>', 'to these alone')
+    .option('--to <names>', 'to these alone: a name, or several with commas', collectNames)
     .option('--kind <kind>', 'kind of envelope', 'chat')
     .option('--payload <json>', 'payload instead of a message')
     .option('--context <path>', 'context it belongs to')
-    .option('--reply <id>', 'id of the envelope it answers')
+    .option('--reply <id>', 'the envelope it answers: its id, how that begins, or #seq')
     .action(async (message: string | undefined, flags: SendFlags) => {
       const payload = buildPayload(message, flags.payload)
+      const answered = flags.reply && (await findId(createHttpClient(flags), flags.reply))
       const space = await enterSpace(flags)
       try {
-        const { to = [], kind, context, reply } = flags
+        const { to = [], kind, context } = flags
         mustKnow(space, to)
         const accepted = await space.send({
           kind,
           payload,
-          ...(to.length > 0 && { to }),
+          ...(to.length > 0 && { to: [...to] }),
           ...(context && { context }),
-          ...(reply && { correlationId: reply }),
+          ...(answered && { correlationId: answered }),
         })
         if (flags.json) printJson(accepted)
         else print(`${accepted.seq ?? ''} ${accepted.id}`)
@@ -41,6 +50,16 @@ export function addSend(program: Command): void {
         space.close()
       }
     })
+}
+
+/** What is not in the log is answered by the id as it is written. */
+async function findId(http: HttpClient, ref: string): Promise<string> {
+  try {
+    return (await http.readEnvelope(ref)).id
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'not_found') return ref
+    throw error
+  }
 }
 
 function buildPayload(message: string | undefined, json: string | undefined): object {

@@ -1,30 +1,44 @@
+import type { HttpClient } from '@meup/agent-sdk/http'
 import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JoinFlags } from '../join/join.js'
 import { announceConnection, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
-import { parseCount } from '../lib/options.js'
+import { UsageError } from '../lib/exit.js'
+import { checkNames } from '../lib/known-names.js'
+import { collectNames, omitUndefined, parseCount, parseSeq } from '../lib/options.js'
+import { readPeriod } from '../lib/times.js'
 import { createPrinter } from '../render/conversation.js'
 import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
 
-type Flags = Omit<WatchFlags, 'from' | 'tail'> & { readonly from?: string; readonly tail?: string }
+type Flags = Omit<WatchFlags, 'from' | 'tail'> & {
+  readonly from?: string
+  readonly since?: string
+  readonly tail?: string
+}
 
 /** `meup watch`: prints envelopes as they arrive, optionally from a position in the log. */
 export function addWatch(program: Command): void {
   withConnection(program.command('watch'))
     .description('print what happens in a space')
     .option('--from <seq>', 'begin at this envelope; 1 = the first')
+    .option('--since <time>', 'begin then, such as tuesday, 2026-01-02 or 1h')
     .option('--tail <count>', 'begin with the last so many')
+    .option('--time', 'before each event its time, with the offset of this machine')
+    .option('--seq', 'before each event its seq')
     .option('--no-follow', 'end when the log has been printed')
     .option('--context <path>', 'only what happens in this context and below it')
-    .option('--agent <participant...>', 'only what these say')
-    .option('--kind <kind...>', 'only envelopes of these kinds')
+    .option('--agent <names>', 'only what these say: a name, or several with commas', collectNames)
+    .option('--kind <kinds>', 'only envelopes of these kinds: one, or several with commas', collectNames)
     .option('--reasoning <detail>', 'full, boundaries (no thoughts), or none')
     .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
-    .action(async ({ from, tail, ...flags }: Flags) => {
+    .action(async ({ from, since, tail, ...flags }: Flags) => {
+      if (from !== undefined && since !== undefined) throw new UsageError('give --from or --since, not both')
+      const { since: time } = readPeriod(omitUndefined({ since }))
       await watch({
         ...flags,
-        ...(from !== undefined && { from: parseCount(from, '--from') }),
+        ...(from !== undefined && { from: parseSeq(from, '--from') }),
+        ...(time !== undefined && { from: await findSeqAt(createHttpClient(flags), time) }),
         ...(tail !== undefined && { tail: parseCount(tail, '--tail') }),
       })
     })
@@ -38,7 +52,11 @@ interface WatchFlags extends ViewFlags, FilterFlags {
   readonly follow: boolean
 }
 
-const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
+async function watch(flags: WatchFlags): Promise<void> {
+  readFilter(flags)
+  await checkNames(createHttpClient(flags), { from: flags.agent, kind: flags.kind })
+  await (flags.follow ? follow(flags) : printLog(flags))
+}
 
 async function follow(flags: WatchFlags): Promise<void> {
   const { openView } = await import('../view/conversation-view.js')
@@ -62,11 +80,23 @@ async function follow(flags: WatchFlags): Promise<void> {
   }
 }
 
+/** The first seq whose time is not before this one, as far as this reader may see it; after the end if there is none. */
+async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
+  let [from, to] = [1, (await http.readLogPage({ limit: 1, order: 'desc' })).head + 1]
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2)
+    const { value } = await http.readLog({ after: middle - 1, before: to, limit: 1 }).next()
+    if (value === undefined || Date.parse(value.ts) >= ms) to = middle
+    else from = (value.seq ?? middle) + 1
+  }
+  return from
+}
+
 /** Prints the log over HTTP, without appearing as present. */
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
-  const show = createPrinter(json)
+  const show = createPrinter(json, flags)
   const http = createHttpClient(flags)
   if (from === undefined && tail !== undefined) {
     const last: AnyEnvelope[] = []
@@ -82,7 +112,7 @@ async function printLog(flags: WatchFlags): Promise<void> {
 export function addJoin(program: Command): void {
   withConnection(program.command('join'))
     .description('enter a space, talk and listen; type /help there')
-    .option('--to <participant...>', 'say it to these alone')
+    .option('--to <names>', 'say it to these alone: a name, or several with commas', collectNames)
     .option('--reasoning', 'after each turn, why its tools were called, in full')
     .option('--screen-reader', 'sentences alone, one below the other: nothing is drawn, no signs')
     .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')

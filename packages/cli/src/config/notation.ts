@@ -28,10 +28,13 @@ export function parseListen(text: string): { host: string; port: number } {
 /** Whether a text is a URL and not a path. */
 export const isAddress = (text: string): boolean => /^https?:\/\//.test(text)
 
-/** Reads `500ms`, `60s`, `5m`, `2h` or `7d` and returns milliseconds. Throws `RangeError`. */
+/** Reads `500ms`, `60s`, `5m`, `2h`, `7d` or a number of seconds, and returns milliseconds. Throws `RangeError`. */
 export function parseDuration(text: string): number {
-  const [, amount, unit = ''] = /^(\d{1,6}(?=[smhd]$)|\d{1,9}(?=ms$))([a-z]+)$/.exec(text) ?? []
-  const ms = Number(amount) * (unitMs[unit] ?? Number.NaN)
-  if (Number.isNaN(ms)) throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m, 2h or 7d`)
+  const [, amount, unit = 's'] = /^(\d{1,6}(?:\.\d{1,3})?(?!ms)|\d{1,9}(?=ms$))([a-z]+)?$/.exec(text) ?? []
+  const ms = Math.round(
+    Number(amount) * (Object.hasOwn(unitMs, unit) ? (unitMs[unit] ?? Number.NaN) : Number.NaN),
+  )
+  if (Number.isNaN(ms))
+    throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m, 2h, 7d or 60 for seconds`)
   return ms
 }

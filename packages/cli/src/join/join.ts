@@ -18,7 +18,7 @@ import { completeLine, readTyped, type Typed, unknownCommand } from './slash-com
 
 export interface JoinFlags extends ViewFlags {
   readonly reasoning?: boolean
-  readonly to?: string[]
+  readonly to?: readonly string[]
 }
 
 /** Resolves when the user has left and all typed commands are done. */

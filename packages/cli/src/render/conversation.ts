@@ -16,6 +16,7 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, contextDepth, getErasure, Kind, type PresencePayload } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
+import { formatLocalTime } from '../lib/times.js'
 
 /** Limit of arguments, a result or a rationale on a line. */
 const maxArgumentsChars = 120
@@ -149,10 +150,32 @@ const formatEvent = (envelope: AnyEnvelope, description: Description): string =>
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
   `${envelope.ts}  ${formatEvent(envelope, describe(envelope, defaultGuard))}`
 
+export interface MarkFlags {
+  readonly time?: boolean
+  readonly seq?: boolean
+}
+
+/** The same lines, the first of each envelope after its time and seq, as far as they are asked for. */
+export function markLines(renderer: LineRenderer, { time, seq }: MarkFlags): LineRenderer {
+  if (!time && !seq) return renderer
+  return {
+    lines(envelope) {
+      const [first, ...rest] = renderer.lines(envelope)
+      if (first === undefined) return []
+      const at = time ? [formatLocalTime(Date.parse(envelope.ts))] : []
+      const place = seq && envelope.seq !== undefined ? [`#${envelope.seq}`] : []
+      return [[...at, ...place, first].join('  '), ...rest]
+    },
+  }
+}
+
 /** Prints envelopes: NDJSON, or lines for people. */
-export function createPrinter(json: boolean | undefined): (envelope: AnyEnvelope) => void {
+export function createPrinter(
+  json: boolean | undefined,
+  marks: MarkFlags = {},
+): (envelope: AnyEnvelope) => void {
   if (json) return (envelope) => void printJson(envelope)
-  const conversation = new Conversation()
+  const conversation = markLines(new Conversation(), marks)
   return (envelope) => {
     for (const line of conversation.lines(envelope)) print(line)
   }

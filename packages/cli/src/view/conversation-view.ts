@@ -12,7 +12,7 @@ import {
   printNotice,
 } from '../lib/output.js'
 import { AgentLines, type Following } from '../render/agent-lines.js'
-import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
+import { Conversation, createPrinter, type LineRenderer, markLines } from '../render/conversation.js'
 import { SpokenLines } from '../render/spoken-lines.js'
 import { Activity } from './activity.js'
 import { Screen } from './screen.js'
@@ -186,7 +186,8 @@ class ConversationView implements View {
   #createRenderer(activity: Activity): LineRenderer {
     const contexts = () => activity.contexts
     if (this.#flags.screenReader) return new SpokenLines(contexts)
-    if (!this.#isLive) return new Conversation()
+    const { time, seq } = this.#flags
+    if (!this.#isLive || time || seq) return markLines(new Conversation(), this.#flags)
     const columns = (): number => this.#surface.columns
     return new AgentLines({
       style: this.#style,

@@ -13,10 +13,10 @@ import type { ConnectionFlags } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { omitUndefined } from '../lib/options.js'
 import type { Following } from '../render/agent-lines.js'
-import type { LineRenderer } from '../render/conversation.js'
+import type { LineRenderer, MarkFlags } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'
 
-export interface ViewFlags extends ConnectionFlags {
+export interface ViewFlags extends ConnectionFlags, MarkFlags {
   readonly verbose?: boolean
   readonly screenReader?: boolean
 }

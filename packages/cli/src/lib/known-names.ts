@@ -1,0 +1,60 @@
+import type { HttpClient } from '@meup/agent-sdk/http'
+import { brief, onOneLine, suggest } from '@meup/folds'
+import { GATEWAY, Kind, namespaceOf } from '@meup/protocol'
+import { mustKnow } from './connection.js'
+import { UsageError } from './exit.js'
+
+interface Names {
+  readonly from?: readonly string[] | undefined
+  readonly kind?: readonly string[] | undefined
+  /** As `participant/tool`, or its name alone. */
+  readonly tool?: string | undefined
+}
+
+/**
+ * Throws for a name that neither the space nor its log has, with the nearest one: what is misspelt would look like what never
+ * happened. Call it where nothing was found, or before waiting for what is to come.
+ */
+export async function checkNames(http: HttpClient, { from = [], kind = [], tool }: Names): Promise<void> {
+  const isLogged = async (query: { from: string[] } | { kind: string[] }): Promise<boolean> =>
+    (await http.readLogPage({ ...query, order: 'desc', limit: 1 })).envelopes.length > 0
+  const { participants } = await http.readParticipants()
+  for (const name of from) {
+    if (name !== GATEWAY && !(await isLogged({ from: [name] }))) mustKnow({ participants }, [name])
+  }
+  for (const name of kind) {
+    if (kinds.includes(name) || isCustom(name) || (await isLogged({ kind: [name] }))) continue
+    throw new UsageError(`there is no kind ${onOneLine(name)}; ${meant(name, kinds)}`)
+  }
+  if (tool !== undefined) await checkTool(http, tool)
+}
+
+const kinds: readonly string[] = Object.values(Kind)
+const namespaces: ReadonlySet<string> = new Set(kinds.map(namespaceOf))
+
+/** Whether a space may have kinds of its own by this name. */
+const isCustom = (name: string): boolean =>
+  name.includes('.') && !namespaces.has(namespaceOf(name)) && suggest(name, kinds) === undefined
+
+/** Hits among which the names of tools are looked for. */
+const maxCalls = 1000
+/** Characters of the names that are offered for an unknown one. */
+const maxListChars = 200
+
+async function checkTool(http: HttpClient, tool: string): Promise<void> {
+  const asked = { kind: [Kind.mcpRequest, Kind.mcpProposal], limit: maxCalls }
+  const { value } = await http.search(asked).next()
+  const { hits = [] } = value ?? {}
+  const names = [...new Set(hits.flatMap((hit) => hit.tool ?? []))]
+  const name = tool.slice(tool.indexOf('/') + 1)
+  if (names.includes(tool) || names.includes(name)) return
+  const others = names.length === 0 ? 'no tool was called here' : meant(name, names)
+  throw new UsageError(`no tool ${onOneLine(tool)} was called or proposed here; ${others}`)
+}
+
+function meant(name: string, names: readonly string[]): string {
+  const near = suggest(name, names)
+  return near === undefined
+    ? `there are ${onOneLine(brief(names.join(', '), maxListChars))}`
+    : `did you mean ${onOneLine(near)}?`
+}
