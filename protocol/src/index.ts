@@ -9,6 +9,7 @@ export {
 } from './capability/compile.js'
 export type { Subject } from './capability/conditions.js'
 export { Coverage, covers } from './capability/covers.js'
+export { escapePattern } from './capability/glob.js'
 export { PatternError, patternLimits } from './capability/parse.js'
 export * from './capability/schema.js'
 export { resolveSelf, SELF } from './capability/self.js'

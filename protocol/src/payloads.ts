@@ -400,6 +400,7 @@ export const DecisionPayload = Type.Object({
   ),
   attemptedCorrelation: Type.Optional(CorrelationId),
   attemptedId: Type.Optional(Type.String()),
+  missing: Type.Optional(Capability),
   context: Type.Optional(Type.String()),
   count: Type.Integer({ minimum: 1 }),
 })

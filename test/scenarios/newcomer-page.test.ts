@@ -97,6 +97,12 @@ const scenario = (chromium: string) =>
     await space.sees('reviewer has other capabilities')
     await ask(page, 'And now?')
     await sees(page, /is not allowed to send/)
+    // The owner reads what was refused, and gets a form that allows it.
+    await sees(page, /mcp\.request read_text_file denied: it lacks \{"tool":"files\/read_text_file"\}/)
+    await page.click('.line.problem button', 'Allow…')
+    const form = "document.querySelector('form.grant textarea[name=capabilities]')?.value"
+    await expect.poll(() => page.evaluate(form)).toBe('{"tool":"files/read_text_file"}')
+    await page.click('.inspector.person header button', 'Close')
     await page.screenshot(pictures('newcomer-denied'))
 
     // Approved. The agent's program ended with the error, and is started again.

@@ -90,6 +90,25 @@ test(
     enter(ana, 'And now?')
     await ana.sees(/reviewer ✗ stops thinking: [\s\S]*not\s[\s\S]*allowed to send/)
     await ana.sees('reviewer: I could not answer: "reviewer" is not allowed')
+    // The owner reads what was refused, and is offered to allow it.
+    const refused =
+      /reviewer: mcp\.request read_text_file denied: it lacks\s+\{"tool":"files\/read_text_file"\}[\s\S]*\/allow \d+/
+    await ana.sees(refused)
+    const read = async (...args: string[]) => (await meup(args, { cwd: folder })).stdout
+    const [reasoning, trail, markdown] = [
+      await read('reasoning'),
+      await read('audit', 'trail'),
+      await read('audit', 'export', '--format', 'markdown'),
+    ]
+    expect(reasoning).toMatch(/┄ read_text_file[\s\S]*what fails decides[\s\S]*outcome: +rejected/)
+    expect(reasoning).toContain('✗ I could not answer: "reviewer" is not allowed')
+    expect(trail).toMatch(/Policy capability_violation: .*\{"tool":"files\/read_text_file"\}/)
+    expect(markdown).toMatch(
+      /denied: read_text_file .*"what fails decides".*lacks \{"tool":"files\/read_text_file"\}/,
+    )
+    enter(ana, '/allow')
+    await ana.sees('reviewer may call read_text_file of files without asking:')
+    ana.press('Escape')
 
     // Approved.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))

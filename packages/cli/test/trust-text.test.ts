@@ -15,6 +15,21 @@ test.for<[object, string]>([
     'ben: mcp.request rm denied: no (forbidden) ×3',
   ],
   [
+    {
+      kind: 'system.decision',
+      to: ['ben', 'system:gateway'],
+      payload: {
+        ...decision,
+        reasonCode: 'capability_violation',
+        attemptedKind: 'mcp.request',
+        attemptedTool: 'rm',
+        attemptedArguments: { path: 'a' },
+        missing: { tool: 'files/rm' },
+      },
+    },
+    'ben: mcp.request rm denied: it lacks {"tool":"files/rm"} (capability_violation) · { "path": "a" } — no reason given',
+  ],
+  [
     { kind: 'system.decision', to: ['ben'], payload: { ...decision, decision: 'review' } },
     'ben: passed for review: no (forbidden)',
   ],

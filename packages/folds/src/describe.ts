@@ -195,12 +195,14 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   },
   // It concerns the first of those it is addressed to; the others may read it.
   [Kind.systemDecision]: ({ to, payload }) => {
-    const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+    const { decision, message, reasonCode, attemptedKind, attemptedTool, missing, count } = payload
     const isReview = decision === 'review'
     const what = [attemptedKind, attemptedTool, isReview ? 'passed for review' : decision]
     const times = count > 1 ? ` ×${count}` : ''
     const attempt = attemptText(payload)
-    const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+    // The message tells the sender what to do; others are shown what it takes.
+    const cause = missing === undefined ? message : `it lacks ${formatCapability(missing)}`
+    const why = `${brief(cause, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
     return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to?.slice(0, 1))]
   },
   [Kind.systemSpace]: (envelope) => {

@@ -77,6 +77,7 @@ describe('a decision', () => {
         attemptedCorrelation: 'ask',
         attemptedId: 'try',
         context: 'run/step',
+        missing: { tool: '*/deploy' },
         count: 1,
       },
     })
@@ -98,6 +99,17 @@ describe('a decision', () => {
       )
     },
   )
+
+  test.for([
+    ['a tool', 'deploy', { tool: '*/deploy' }],
+    ['a pattern', 'dep*', { tool: '*/dep\\*' }],
+    ['hidden characters', 'dep\u202Eloy', undefined],
+    ['a long name', 'x'.repeat(600), { tool: `*/${'x'.repeat(128)}` }],
+  ] as const)('names what was missing as it was seen: %s', async ([, name, missing]) => {
+    const { reader, decided } = await watched()
+    await reader.refused(call(name, {}))
+    expect((await decided())[0]?.payload.missing).toEqual(missing)
+  })
 
   type Attempt = (who: { alice: Client; reader: Client }) => Promise<unknown>
   const attempts: readonly (readonly [code: string, decision: string, Attempt])[] = [

@@ -52,6 +52,7 @@ describe('GET audit', () => {
       message: expect.stringContaining('ben'),
       attempted_kind: 'x.y',
       attempted_id: 'try3',
+      missing: 'x.y',
       context: 'run',
       count: 1,
     })

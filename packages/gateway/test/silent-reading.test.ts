@@ -23,6 +23,8 @@ const participants = {
   dora: ['*'],
   zed: ['*'],
   zoe: ['observe.targeted'],
+  // Restricts nobody: of what others were refused it reads nothing.
+  finn: ['chat'],
 }
 const readers = ['ana', 'ben', 'cleo', 'dora', 'zoe']
 const mcp = { visibility: 'addressees' } as const
@@ -243,6 +245,34 @@ describe('what may not be read tells nothing', () => {
     'where a turn takes up a free path with what is hidden (log %i)',
     async (seed) => {
       await compare(seed, inMemory)
+    },
+  )
+
+  test.for(range(1, times(6, 400)))(
+    'to who may restrict others, and to who may not (log %i)',
+    async (seed) => {
+      const log = randomLog(seed, 40).map((fields, at): Fields => {
+        if (fields.kind !== Kind.systemDecision || at % 3 === 0) return fields
+        const payload = { ...fields.payload, context: undefined }
+        return { ...fields, to: [...(fields.to ?? []), GATEWAY], payload }
+      })
+      const isRefusal = ({ kind, to }: Fields) =>
+        kind === Kind.systemDecision && to?.includes(GATEWAY) === true
+      const refusals = log.filter(isRefusal)
+      for (const [reader, reads] of [
+        ['ana', true],
+        ['finn', false],
+      ] as const) {
+        const real = await inMemory(log)
+        const { envelopes } = (await (
+          await real.get(reader, '/envelopes?kind=system.decision&limit=1000')
+        ).json()) as {
+          envelopes: Fields[]
+        }
+        const read = envelopes.filter(isRefusal)
+        expect([seed, reader, read.length]).toEqual([seed, reader, reads ? refusals.length : 0])
+        await compareLog(log, { seed, reader, open: inMemory })
+      }
     },
   )
 

@@ -302,3 +302,9 @@ function add(set: Positions, at: number): void {
 function has(set: Positions, at: number): boolean {
   return ((set[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0
 }
+
+/** The pattern that matches only this text [MEUP-4.3]. */
+export function escapePattern(text: string): string {
+  const plain = text.replace(/[*?\\]/g, '\\$&')
+  return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain
+}

@@ -3,6 +3,7 @@ import {
   type AnyEnvelope,
   type Capability,
   type EnvelopeOf,
+  escapePattern,
   freshId,
   Kind,
   type PayloadPattern,
@@ -436,10 +437,4 @@ export function getAlwaysCapability(
     to: to.length === 1 && to[0] !== undefined ? to[0] : [...to],
     payload: { method: escapePattern(method), ...wanted },
   }
-}
-
-/** The pattern that matches only this text [MEUP-4.3]. */
-export function escapePattern(text: string): string {
-  const plain = text.replace(/[*?\\]/g, '\\$&')
-  return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain
 }

@@ -19,13 +19,21 @@ import {
   type Style,
 } from '@meup/folds'
 import { expiry, terms } from '@meup/observer/model'
-import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  type Capability,
+  type DecisionPayload,
+  Kind,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined } from '../lib/options.js'
 import { getStdoutStyle, table } from '../lib/output.js'
+import { mayAllow } from '../lib/refusals.js'
+import { parseExpiry, parseTimeSpan } from '../lib/times.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 import type { LineRenderer } from '../render/conversation.js'
 import { truncate } from '../render/width.js'
@@ -44,6 +52,8 @@ interface CommandContext {
   readonly pending: PendingProposals
   readonly interrupting: RunInterrupter
 }
+
+const masked = /\[(?:redacted|withheld)/
 
 /** Runs slash commands. Rejects with messages for people. */
 export class CommandRunner {
@@ -93,6 +103,8 @@ export class CommandRunner {
         return this.#reject(words)
       case '/grant':
         return this.#grant(argument)
+      case '/allow':
+        return this.#allow(words[0])
       case '/interrupt':
         return this.interrupt(words[0])
       case '/pause':
@@ -191,20 +203,26 @@ export class CommandRunner {
     if (proposal === undefined) throw new UsageError(`${form}; /pending lists them`)
     if (!pending.isShown(proposal.id)) return view.notify(notShown)
     if (given.length === 0 && view.lines === undefined) throw new UsageError(form)
-    const options = given.length > 0 ? readTerms(given) : await this.#askTerms(proposal)
+    const options = given.length > 0 ? readTerms(given) : await this.#askProposalTerms(proposal)
     if (options !== undefined) view.notify(await this.#decisions.allowAlways(proposal.id, options))
   }
 
-  /** With which arguments, the narrowest first, and until when; `undefined` = not at all. */
-  async #askTerms({ id, source }: ProposalView): Promise<AlwaysOptions | undefined> {
+  #askProposalTerms({ id, source }: ProposalView): Promise<AlwaysOptions | undefined> {
     const { view, pending } = this.#context
     const { to, payload } = pending.request(id) ?? { payload: {} }
     const capability = getAlwaysCapability({ ...(payload as unknown as ProposedRequest), to })
-    if (capability === undefined) {
-      view.notify('this names no tool of somebody: approve it alone')
-      return undefined
-    }
-    const args = getParameters(payload)
+    if (capability !== undefined) return this.#askTerms(source.from, capability, getParameters(payload))
+    view.notify('this names no tool of somebody: approve it alone')
+    return Promise.resolve(undefined)
+  }
+
+  /** With which arguments, the narrowest first, and until when; `undefined` = not at all. */
+  async #askTerms(
+    recipient: string,
+    capability: Capability,
+    args: unknown,
+  ): Promise<AlwaysOptions | undefined> {
+    const { view } = this.#context
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
     const texts = Object.entries(isObject(args) ? args : {}).filter(
@@ -215,7 +233,7 @@ export class CommandRunner {
       ...texts.map(([name, text]) => `only where ${name} is ${brief(text, 60)}`),
       'with any arguments',
     ]
-    const way = await view.ask(`${source.from} may ${capabilitySentence(capability)} without asking:`, ways)
+    const way = await view.ask(`${recipient} may ${capabilitySentence(capability)} without asking:`, ways)
     if (way === undefined) return undefined
     const until = await view.ask(
       'until when?',
@@ -279,6 +297,39 @@ export class CommandRunner {
   async #reject([start = '', ...why]: readonly string[]): Promise<void> {
     if (start === '') throw new UsageError('/reject <proposal> [why]; /pending lists them')
     this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
+  }
+
+  /** Grants what a refused call lacked: of the refusal with this seq, or of the last one of somebody else. */
+  async #allow(number: string | undefined): Promise<void> {
+    const { space, view } = this.#context
+    const form = '/allow [refusal], with its number in the log'
+    if (number !== undefined && !/^#?\d{1,15}$/.test(number)) throw new UsageError(form)
+    if (view.lines === undefined) throw new UsageError('/allow asks: use /grant here')
+    const seq = Number(number?.replace('#', ''))
+    const place = number === undefined ? {} : { after: seq - 1, before: seq + 1 }
+    const query = { ...place, kind: [Kind.systemDecision], order: 'desc', limit: 100 } as const
+    const { envelopes } = await this.#http.readLogPage(query)
+    const refusal = envelopes.find((each) => mayAllow(space, each))
+    const { missing, attemptedArguments } = (refusal?.payload ?? {}) as Partial<DecisionPayload>
+    const [recipient] = refusal?.to ?? []
+    if (recipient === undefined || missing === undefined) {
+      return view.notify(
+        number === undefined
+          ? 'nothing was refused that you may allow'
+          : `#${seq} is no refusal that you may allow`,
+      )
+    }
+    // Masked arguments match nothing.
+    const args = Object.entries(isObject(attemptedArguments) ? attemptedArguments : {}).filter(
+      ([, value]) => typeof value === 'string' && !masked.test(value),
+    )
+    const isTool = typeof missing === 'object' && 'tool' in missing
+    const options = await this.#askTerms(recipient, missing, isTool ? Object.fromEntries(args) : {})
+    if (options === undefined) return
+    const { arguments: narrowed, ...terms } = options
+    const capability = isTool && narrowed !== undefined ? { ...missing, arguments: narrowed } : missing
+    const { id } = await space.grant(recipient, [capability], terms)
+    view.notify(`✓ ${recipient} may ${capabilitySentence(capability)} (grant ${id})`)
   }
 
   async #grant(argument: string): Promise<void> {

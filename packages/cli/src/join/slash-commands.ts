@@ -78,6 +78,11 @@ export const slashCommands = [
     forms: [['<participant> <capability…>', 'gives what you hold; for:1h = for so long']],
   },
   {
+    name: '/allow',
+    section: 'Decisions',
+    forms: [['[refusal]', 'grants what the last refused call lacked; asks with which arguments, until when']],
+  },
+  {
     name: '/interrupt',
     section: 'Agents',
     forms: [['[number]', 'asks the run that answers you to stop, or another one (Esc)']],

@@ -1,5 +1,5 @@
-import { findCapabilityWarnings } from '@meup/folds'
-import { type Capability, getKindRule, Kind, type Subject } from '@meup/protocol'
+import { capabilitySentence, findCapabilityWarnings } from '@meup/folds'
+import { type Capability, getKindRule, Kind, literalCapabilities, type Subject } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { UsageError } from './exit.js'
 import { parseObject } from './options.js'
@@ -16,6 +16,18 @@ export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
         findCapabilityWarnings(capabilities, Object.keys(participants)).map((warning) => `${id}: ${warning}`),
     ),
   )
+
+/** Explains what `*` leaves out to those who have it: `"*" of ana leaves out observe.targeted (read what is addressed to others), …`. */
+export function describeStar(config: Pick<Config, 'spaces'>): string[] {
+  return config.spaces.flatMap(({ config: { participants } }) =>
+    Object.entries(participants).flatMap(([id, { capabilities }]) => {
+      const left = [...literalCapabilities].filter((name) => !capabilities.includes(name))
+      if (!capabilities.includes('*') || left.length === 0) return []
+      const list = left.map((name) => `${name} (${capabilitySentence(name)})`).join(', ')
+      return [`"*" of ${id} leaves out ${list}; list what it is to have, too`]
+    }),
+  )
+}
 
 /**
  * Reads what somebody could send: `chat`, `chat ben` (to whom), `mcp.request files/edit_file` or `files/edit_file` (a call), or an

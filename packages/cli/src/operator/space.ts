@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
 import { exitCodes } from '../failure/exit-codes.js'
-import { findConfigWarnings } from '../lib/capabilities.js'
+import { describeStar, findConfigWarnings } from '../lib/capabilities.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printNotice } from '../lib/output.js'
 import { summarize, summaryLines } from './settings.js'
@@ -39,6 +39,7 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
     if (json) print(JSON.stringify({ valid: true, file, ...summary }))
     else for (const line of summaryLines(path, summary)) print(line)
     for (const warning of findConfigWarnings(read.config)) printNotice(`warning: ${warning}`)
+    for (const line of describeStar(read.config)) printNotice(`… ${line}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     print(json ? JSON.stringify({ valid: false, file, problems: error.problems }) : error.message)

@@ -47,6 +47,8 @@ interface AgentLinesOptions {
   readonly columns: () => number
   /** The contexts as of the shown envelope. */
   readonly contexts: () => ContextFold
+  /** Returns `true` if this reader may grant what a refused call lacked. */
+  readonly mayAllow?: (refusal: AnyEnvelope) => boolean
 }
 
 /** Nested contexts that are indented; deeper ones are named instead. */
@@ -116,18 +118,19 @@ export class AgentLines implements LineRenderer {
   }
 
   #said(envelope: AnyEnvelope): string[] {
-    const { from, kind, context } = envelope
-    const lines = this.#conversation.lines(shortened(envelope))
+    const { from, kind, context, seq } = envelope
+    const said = this.#conversation.lines(shortened(envelope))
+    const lines = this.#options.mayAllow?.(envelope) ? said.map((line) => `${line} · /allow ${seq}`) : said
     // It is the gateway that says so.
     if (!spoken.has(namespaceOf(kind)) || isProgramEnd(envelope)) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
     const [first = '', ...rest] = lines
-    const said = first.trimStart()
-    if (!said.startsWith(from)) return this.#status(lines, { agent: from, context })
+    const spokenBy = first.trimStart()
+    if (!spokenBy.startsWith(from)) return this.#status(lines, { agent: from, context })
     const depth = context === undefined ? 0 : contextDepth(context)
     const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, maxIndentDepth))
-    const head = `${said.slice(from.length)}${formatModel(envelope)}${this.#closing(envelope)}`
+    const head = `${spokenBy.slice(from.length)}${formatModel(envelope)}${this.#closing(envelope)}`
     const placed = head.startsWith(' ') ? `${inset || ' '}${this.#crumbs(context)}${head.slice(1)}` : head
     const below = rest.map((line) => `${inset}${line.slice(2 * depth)}`)
     return this.#block(from, [placed, ...below])

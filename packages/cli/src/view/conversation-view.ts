@@ -11,6 +11,7 @@ import {
   print,
   printNotice,
 } from '../lib/output.js'
+import { mayAllow } from '../lib/refusals.js'
 import { AgentLines, type Following } from '../render/agent-lines.js'
 import { Conversation, createPrinter, type LineRenderer, markLines } from '../render/conversation.js'
 import { SpokenLines } from '../render/spoken-lines.js'
@@ -194,6 +195,8 @@ class ConversationView implements View {
       highlight: createHighlighter(this.#style),
       columns,
       contexts,
+      // Without pending decisions there are no commands either.
+      ...(this.#options.pending && { mayAllow: (each) => mayAllow(this.#space, each) }),
     })
   }
 

@@ -1,14 +1,17 @@
-import { type Capability, Kind, type Subject } from '@meup/protocol'
+import { type Capability, escapePattern, Kind, type Subject } from '@meup/protocol'
 
 /** Characters of the name of a tool. */
 const maxToolChars = 128
 
-/** The narrowest capability that would allow an envelope, whatever its arguments; in the short form for a tool [MEUP-4.7]. */
+/**
+ * The narrowest capability that would allow an envelope, whatever its arguments; in the short form for a tool [MEUP-4.7]. The sender
+ * chooses the name of the tool: as a pattern it could stand for others.
+ */
 export function getNarrowestCapability({ kind, to = [], payload }: Subject): Capability {
   const { method, params } = Object(payload) as { readonly method?: unknown; readonly params?: unknown }
   const { name } = Object(params) as { readonly name?: unknown }
   const [first, ...others] = to
   if (kind === Kind.mcpRequest && method === 'tools/call' && typeof name === 'string' && others.length === 0)
-    return { tool: `${first ?? '*'}/${name.slice(0, maxToolChars)}` }
+    return { tool: `${first ?? '*'}/${escapePattern(name.slice(0, maxToolChars))}` }
   return first === undefined ? kind : { kind, to: others.length === 0 ? first : [first, ...others] }
 }

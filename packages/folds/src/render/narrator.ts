@@ -1,4 +1,5 @@
 import {
+  type Capability,
   contextRoot,
   correlations,
   type Envelope,
@@ -286,7 +287,16 @@ export class Narrator {
   /** Includes the refused call and its rationale, which no other envelope has. `blocked` concerns one text of a call. */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
-    const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedRationale, count } = payload
+    const {
+      decision,
+      reasonCode,
+      message,
+      attemptedKind,
+      attemptedTool,
+      attemptedRationale,
+      missing,
+      count,
+    } = payload
     const who = participant === this.#agent || participant === '' ? '' : `${participant} `
     const tool = this.#clean(attemptedTool ?? attemptedKind)
     const isRefusedCall = attemptedTool !== undefined && (decision === 'denied' || decision === 'limited')
@@ -295,8 +305,9 @@ export class Narrator {
     const what = decision === 'blocked' ? `a text of ${tool}` : tool
     const attempt = `${String(decision)}: ${what}${this.#attempted(payload.attemptedArguments)}${why}`
     const times = Number(count) > 1 ? ` · ${Number(count)} times` : ''
+    const lacking = isCapability(missing) ? ` · lacks ${onOneLine(formatCapability(missing))}` : ''
     const policy = `Policy ${String(reasonCode)}: ${onOneLine(String(message))}`
-    return `${who}${phaseLabels.waiting_approval} ${policy} · ${attempt}${times}${link('policy', id)}`
+    return `${who}${phaseLabels.waiting_approval} ${policy} · ${attempt}${lacking}${times}${link('policy', id)}`
   }
 
   #attempted(value: unknown): string {

@@ -1,4 +1,5 @@
 import { type DecisionPayload, type Envelope, isThought, Kind, type Phase } from '@meup/protocol'
+import { formatCapability } from '../describe.js'
 import { guardedToolName, isNotification } from '../mcp/calls.js'
 import { readResult } from '../mcp/result.js'
 import { fieldsText, thoughtText } from '../payload-text.js'
@@ -43,8 +44,9 @@ export function getSteps(
     return [{ phase: 'waiting_approval', content, linked_approval_request: id }]
   }
   if (kind === Kind.systemDecision) {
-    const { reasonCode, message } = payload as Partial<DecisionPayload>
-    const content = `Policy ${String(reasonCode)}: ${String(message)}`
+    const { reasonCode, message, missing } = payload as Partial<DecisionPayload>
+    const lacking = missing === undefined ? '' : ` It lacks ${formatCapability(missing)}.`
+    const content = `Policy ${String(reasonCode)}: ${String(message)}${lacking}`
     return [{ phase: 'waiting_approval', content, linked_policy_decision: id }]
   }
   return isThought(kind) ? thoughtSteps(payload) : []

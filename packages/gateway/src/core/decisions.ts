@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { cut, type Guard, getParameters, head, isToolCall, redact } from '@meup/folds'
+import { cut, type Guard, getParameters, hasUnseen, head, isToolCall, redact } from '@meup/folds'
 import {
+  type Capability,
   type DecisionPayload,
   type Envelope,
   type ErrorCode,
@@ -19,7 +20,7 @@ import type { SpaceConfig } from './config.js'
 import type { LogUse, Rates } from './metering.js'
 
 /** What the gateway decided about an envelope. */
-export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message'>
+export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message' | 'missing'>
 
 /** Whose envelope it was, as far as it could be read. */
 interface Attempt {
@@ -93,6 +94,8 @@ const maxToolChars = 128
 const maxMessageChars = 512
 /** Characters of a rationale, and of the JSON of arguments. */
 const maxTextChars = 2048
+/** Characters of the JSON of a missing capability: a longer one is left out. */
+const maxMissingChars = 512
 
 const decoder = new TextDecoder()
 
@@ -109,10 +112,13 @@ const denials: ReadonlySet<ErrorCode> = new Set([
 export function verdictFor(refusal: {
   readonly code: ErrorCode
   readonly message: string
+  readonly details?: { readonly missing?: unknown }
 }): Verdict | undefined {
-  const { code: reasonCode, message } = refusal
+  const { code: reasonCode, message, details } = refusal
   if (reasonCode === 'rate_limited') return { decision: 'limited', reasonCode, message }
-  return denials.has(reasonCode) ? { decision: 'denied', reasonCode, message } : undefined
+  if (!denials.has(reasonCode)) return undefined
+  const missing = details?.missing as Capability | undefined
+  return { decision: 'denied', reasonCode, message, ...(missing !== undefined && { missing }) }
 }
 
 /**
@@ -233,11 +239,13 @@ export class Decisions {
 
   #write({ to, rateLimitKey, record, tool }: Note, count: number, attempted?: Attempted): void {
     const { config, clock, logger, rates, safety } = this.#space
+    const { missing, ...decided } = record
     const payload: DecisionPayload = {
-      ...record,
+      ...decided,
       message: head(safety.guard(record.message).text, maxMessageChars),
       ...(tool && { attemptedTool: tool }),
       ...attempted,
+      ...(missing !== undefined && this.#mayShow(missing) && { missing }),
       count,
     }
     try {
@@ -248,6 +256,13 @@ export class Decisions {
     } catch (err) {
       logger.warn({ space: config.name, to, ...payload, err }, 'a decision could not be logged')
     }
+  }
+
+  /** The sender made up the name of the tool: people grant what they see of it. */
+  #mayShow(missing: Capability): boolean {
+    const json = JSON.stringify(missing)
+    if (hasUnseen(missing)) return false
+    return json.length <= maxMissingChars && this.#space.safety.guard(json).text === json
   }
 
   #logUncounted(): void {

@@ -113,6 +113,7 @@ function describeDecision({ text }: Message): Record<string, unknown> {
     attempted_arguments: attempted.attemptedArguments,
     attempted_correlation: attempted.attemptedCorrelation,
     attempted_id: attempted.attemptedId,
+    missing: attempted.missing,
     context,
     count,
   }

@@ -262,7 +262,7 @@ function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | 
     case 'why':
       return <WhyPanel key={panel.id} id={panel.id} close={close} />
     case 'person':
-      return <PersonPanel key={panel.id} id={panel.id} close={close} />
+      return <PersonPanel key={panel.id} id={panel.id} capability={panel.capability} close={close} />
     case 'inbox':
       return <Inbox close={close} />
     case 'find':

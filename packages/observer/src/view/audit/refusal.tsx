@@ -1,6 +1,7 @@
 import { formatCapability, isObject, onOneLine } from '@meup/folds'
 import { type DecisionPayload, type Envelope, isCompilable, type Subject } from '@meup/protocol'
 import type { VNode } from 'preact'
+import { AllowButton } from '../participants/allow-button.js'
 import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
@@ -15,7 +16,9 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   const isKnown = help !== undefined && granted !== undefined && isCompilable([granted])
   if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
-  const { sentences, missing } = help.explainCapability(granted, readAttempt(payload, owner))
+  const { sentences, missing: lacking } = help.explainCapability(granted, readAttempt(payload, owner))
+  // It may have been allowed since; what it lacked then names whom a call was for.
+  const missing = lacking && (payload.missing ?? lacking)
   return (
     <section aria-label="Which capability it lacks">
       <h3>As of now</h3>
@@ -25,6 +28,7 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
       {missing !== undefined && (
         <p>
           <code>{onOneLine(formatCapability(missing))}</code> would allow it.{' '}
+          <AllowButton id={id} missing={missing} />{' '}
           <button type="button" class="link" onClick={() => showPanel({ at: 'person', id })}>
             What {id} may do…
           </button>

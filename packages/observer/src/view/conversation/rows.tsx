@@ -1,5 +1,5 @@
 import { type LiveAnswer, resultText } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
   type BatchRow,
@@ -15,6 +15,7 @@ import {
 } from '../../model/index.js'
 import { ElicitationCard } from '../decide/elicitation-card.js'
 import { ProposalCard } from '../decide/proposal-card.js'
+import { AllowButton } from '../participants/allow-button.js'
 import { Markdown } from '../shared/markdown.js'
 import { useOpened } from '../shared/opened.js'
 import { Chip, Name, Said } from '../shared/parts.js'
@@ -94,10 +95,15 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
       )}
       {isLate && <Chip>late</Chip>}
       {tone === 'problem' && <WhyButton id={envelope.id} />}
+      {envelope.kind === Kind.systemDecision && <Allow decision={envelope} />}
       <FullSizeChip envelope={envelope} />
     </div>
   )
 }
+
+const Allow = ({ decision: { to, payload } }: { decision: Envelope }): VNode => (
+  <AllowButton id={to?.[0] ?? ''} missing={(payload as Partial<DecisionPayload>).missing} />
+)
 
 /** A call on one line; a click opens it in its place. */
 function CallLine({ row }: { row: CallRow }): VNode {

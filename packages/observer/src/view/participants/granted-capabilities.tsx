@@ -120,10 +120,12 @@ export function CapabilityWarnings({ text }: { text: string }): VNode {
   )
 }
 
+const scrollToForm = (form: HTMLFormElement | null): void => form?.scrollIntoView({ block: 'nearest' })
+
 /** Grants capabilities of this reader to a participant, where that is permitted. */
-export function GrantForm({ recipient }: { recipient: string }): VNode | null {
+export function GrantForm({ recipient, initial }: { recipient: string; initial: string }): VNode | null {
   const { session, isLive, can } = useSpace()
-  const [text, setText] = useState('')
+  const [text, setText] = useState(initial)
   const [minutes, setMinutes] = useState('60')
   const [reason, setReason] = useState('')
   const [requestError, setRequestError] = useState<unknown>()
@@ -150,6 +152,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
   }
   return (
     <form
+      ref={initial === '' ? null : scrollToForm}
       class="grant"
       aria-label={`Grant ${recipient} capabilities`}
       onSubmit={(event) => {

@@ -11,7 +11,15 @@ import { stateMarks, useStateText } from './people.js'
 import { useGranted } from './use-granted.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
-export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {
+export function PersonPanel({
+  id,
+  capability,
+  close,
+}: {
+  id: string
+  capability: string | undefined
+  close: () => void
+}): VNode {
   const { session } = useSpace()
   const { model } = session
   const person = model.people.find((each) => each.id === id)
@@ -31,7 +39,7 @@ export function PersonPanel({ id, close }: { id: string; close: () => void }): V
       <Control id={id} />
       <Seen id={id} />
       <Tools id={id} />
-      <Rights id={id} />
+      <Rights id={id} capability={capability} />
     </aside>
   )
 }
@@ -111,13 +119,13 @@ function Seen({ id }: { id: string }): VNode {
 }
 
 /** What it may do and by whom; with what gives it more. */
-function Rights({ id }: { id: string }): VNode {
+function Rights({ id, capability = '' }: { id: string; capability: string | undefined }): VNode {
   const granted = useGranted(id)
   return (
     <section class="rights" aria-label={`What ${id} may do`}>
       <h3>May do</h3>
       {granted === undefined ? <p class="dim">nothing</p> : <GrantedCapabilities granted={granted} />}
-      <GrantForm key={id} recipient={id} />
+      <GrantForm key={`${id} ${capability}`} recipient={id} initial={capability} />
     </section>
   )
 }

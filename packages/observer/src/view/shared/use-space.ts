@@ -14,7 +14,8 @@ export type Panel =
   | { readonly at: 'envelope'; readonly id: string; readonly envelope?: Envelope }
   /** Why there is an envelope. */
   | { readonly at: 'why'; readonly id: string }
-  | { readonly at: 'person'; readonly id: string }
+  /** `capability`: what the grant form is filled in with. */
+  | { readonly at: 'person'; readonly id: string; readonly capability?: string }
   | { readonly at: 'inbox' }
   | { readonly at: 'find' }
 
