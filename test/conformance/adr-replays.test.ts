@@ -1,14 +1,15 @@
+import { contextMarkdown } from '@meup/folds'
 import {
   type AnyEnvelope,
   answerFor,
   contextDepth,
   contextRoot,
-  correlations,
   isContextAncestor,
   openedContext,
 } from '@meup/protocol'
 import { describe, expect } from 'vitest'
 import { byId, byKind, recordEnvelopes } from '../../packages/agent-sdk/test/support/record-envelopes.js'
+import { Conversation } from '../../packages/cli/src/render/conversation.js'
 import { chat, conclusion, type Example, request, stage, start, thought } from '../support/replay.js'
 import { verifies } from '../verifies.js'
 
@@ -184,11 +185,20 @@ verifies('M15', 'others think along in a context: one tree, two authors, one thr
     ['msg-504', 'agent-a'],
     ['msg-505', 'agent-a'],
   ])
-  const thread = ['msg-504']
-  for (let at = tree.find(byId('msg-504')); at !== undefined; at = tree.find(byId(thread[0] ?? ''))) {
-    thread.unshift(correlations(at)[0] ?? at.context ?? '')
-  }
-  expect(thread).toEqual(['msg-501', 'msg-502', 'msg-503', 'msg-504'])
+  // What people read of the thread: in an export, and in a terminal.
+  expect(contextMarkdown('msg-501', tree).split('\n\n').slice(1)).toEqual([
+    'agent-a [思考] I think we should check performance first',
+    'agent-b [思考] to agent-a: Have you considered the cache?',
+    'agent-a [思考] to agent-b: Good point...',
+    'agent-a [思考] Cache impact is minimal\n',
+  ])
+  const terminal = new Conversation()
+  expect(tree.flatMap((each) => terminal.lines(each))).toEqual([
+    '  agent-a · I think we should check performance first',
+    '  agent-b · ↳ agent-a: Have you considered the cache?',
+    '  agent-a · ↳ agent-b: Good point...',
+    '  agent-a · Cache impact is minimal',
+  ])
   const { contexts } = await on.latecomer()
   expect(contexts).toMatchObject([{ context: 'msg-501', owner: 'agent-a', state: 'open' }])
 })

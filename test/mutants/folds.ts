@@ -4,6 +4,38 @@ const views = 'packages/folds'
 
 /** What people are shown of a log is what happened, as far as they may see it. */
 export const folds: readonly Mutant[] = [
+  // Nobody sees which thought another one answers [M15].
+  {
+    package: 'packages/folds',
+    function: 'Thinkers.findAnswered',
+    replace: 'return answered',
+    by: 'return undefined',
+    tests: ['test/conformance/adr-replays.test.ts'],
+  },
+  // What answers work in a free path is joined to nothing.
+  {
+    package: 'packages/folds',
+    function: 'Assigner.#findAnsweringTurn',
+    replace: ' ?? this.#causes.use(toPathKey(from, cause))',
+    by: '',
+    tests: ['packages/folds/test/free-paths.test.ts'],
+  },
+  // A question that is addressed to some is shown to everybody, as that of work in a free path.
+  {
+    package: 'packages/folds',
+    function: 'FreeQuestions.apply',
+    replace: 'to !== undefined || from === GATEWAY',
+    by: 'from === GATEWAY',
+    tests: ['packages/folds/test/free-paths.test.ts'],
+  },
+  // A field after a list is drawn into its last item [M29].
+  {
+    package: 'packages/folds',
+    function: 'joinFields',
+    replace: 'endsInList.test(text)',
+    by: 'false',
+    tests: ['packages/folds/test/context-markdown.test.ts', 'packages/cli/test/rich-kinds.test.ts'],
+  },
   // What is cut can be approved.
   {
     package: 'packages/folds',

@@ -24,6 +24,7 @@ const flow = [
   rich('conclusion', {
     decision: 'do_not_deploy',
     confidence: 0.92,
+    key_factors: ['Failed security tests', 'Token expiration regression'],
     recommendation: 'Fix token expiration first',
   }),
 ]
@@ -51,6 +52,10 @@ verifies(
   │ evidence: test_failures, oauth2_changes
   ana ∎ do_not_deploy
   │ confidence: 0.92
+  │ key_factors:
+  │ - Failed security tests
+  │ - Token expiration regression
+  │ 
   │ recommendation: Fix token expiration first
 `)
     await space.stop()
@@ -64,7 +69,7 @@ verifies(
   onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     await enter()
-    for (const envelope of flow.slice(0, -1)) await planner.send(envelope)
+    for (const envelope of flow) await planner.send(envelope)
     await page.shows('3 thoughts')
     await page.click('.heading .fold')
     await page.shows('evidence: test_failures, oauth2_changes')
@@ -75,6 +80,10 @@ verifies(
       'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
     ])
     await page.shows('Evaluate deployment safety approach: security-first analysis')
+    // The field after a list is no part of its last item.
+    const items = `[...document.querySelectorAll('.view li')].map((item) => item.innerText.trim())`
+    await expect.poll(() => page.evaluate(items)).toContain('Token expiration regression')
+    await page.shows('recommendation: Fix token expiration first')
   }),
   { timeout },
 )

@@ -14,7 +14,7 @@ import {
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
-import { programEndedReason, programEndedWords } from './mcp/program-ended.js'
+import { getStopWords, programEndedWords } from './mcp/program-ended.js'
 import { type Result, readResult } from './mcp/result.js'
 import { isFailure, programEventText } from './participant-text.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
@@ -55,6 +55,8 @@ export interface Description {
   /** The text, the arguments or the result of a call, or the reason. */
   readonly detail: string
   readonly tone: Tone
+  /** Author of the thought that this one answers. */
+  readonly replyTo?: string
 }
 
 /** What earlier envelopes add to a description. */
@@ -63,6 +65,8 @@ interface Known {
   readonly tool?: string | undefined
   /** Who opened its context. */
   readonly owner?: string | undefined
+  /** Author of the thought that it answers. */
+  readonly replyTo?: string | undefined
 }
 
 /** `tone` defaults to `event`, `actor` to the sender. */
@@ -123,9 +127,11 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.reasoningThought]: (envelope) => thought(envelope),
   [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
   // From another participant it is a request and closes nothing [MEUP-2.4].
-  [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) => {
-    if (from === GATEWAY && reason === programEndedReason)
-      return ['stopped', '', programEndedWords, 'stop', owner]
+  [Kind.reasoningCancel]: (envelope, _, { owner = envelope.from }) => {
+    const { from, payload } = envelope
+    const { reason } = payload
+    const words = getStopWords(envelope)
+    if (words !== undefined) return ['stopped', '', words, 'stop', owner]
     return owner === from || from === GATEWAY
       ? ['stops thinking', '', reason, 'stop']
       : ['asks', `${owner} to stop`, reason, 'other']
@@ -236,8 +242,11 @@ const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
  *
  * `guard` masks MCP payloads and unknown kinds, which the gateway relays unchanged [MEUP-6.9].
  */
-export const describe = (envelope: Envelope, guard: Guard, known: Known = {}): Description =>
-  toDescription(envelope.from, getWords(envelope, guard, known))
+export function describe(envelope: Envelope, guard: Guard, known: Known = {}): Description {
+  const { replyTo } = known
+  const description = toDescription(envelope.from, getWords(envelope, guard, known))
+  return replyTo === undefined ? description : { ...description, replyTo }
+}
 
 function getWords(envelope: Envelope, guard: Guard, known: Known): Words {
   const { kind, payload } = envelope
@@ -257,7 +266,8 @@ function toDescription(
 }
 
 /** A description as a sentence: `ana asks bot to stop: enough`. */
-export function sentence({ actor, verb, object, detail, tone }: Description): string {
+export function sentence({ actor, verb: deed, object, detail, tone, replyTo }: Description): string {
+  const verb = replyTo === undefined ? deed : `replies to ${replyTo}`
   const link = tone === 'proposal' ? ' ' : tone === 'event' && verb !== '' ? ' — ' : ': '
   const said = detail === '' ? '' : `${link}${detail}`
   if (verb === '') return `${actor}: ${object}${said}`
@@ -272,6 +282,7 @@ export class Describer {
   readonly #getOwner: (context: string) => string | null | undefined
   /** Calls that may still be answered. */
   readonly #tools = new Bounded<string>(1000)
+  readonly #thinkers = new Thinkers()
 
   constructor(guard: Guard, getOwner: (context: string) => string | null | undefined) {
     this.#guard = guard
@@ -288,7 +299,25 @@ export class Describer {
       this.#tools.set(id, getTool(envelope, this.#guard))
     const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
     const owner = context === undefined ? undefined : (this.#getOwner(context) ?? undefined)
-    return describe(envelope, this.#guard, { tool, owner })
+    const replyTo = this.#thinkers.findAnswered(envelope)
+    return describe(envelope, this.#guard, { tool, owner, replyTo })
+  }
+}
+
+/** Thoughts that may be answered. */
+const maxThoughts = 1000
+
+/** Remembers the authors of thoughts: others answer these by their ids [MEUP-2.5]. */
+export class Thinkers {
+  readonly #byThought = new Bounded<string>(maxThoughts)
+
+  /** Returns the author of the thought that this one answers, and remembers its own. */
+  findAnswered(envelope: Envelope): string | undefined {
+    const { kind, id, from, context } = envelope
+    if (context === undefined || !isThought(kind)) return undefined
+    const answered = correlations(envelope).flatMap((about) => this.#byThought.get(about) ?? [])[0]
+    this.#byThought.set(id, from)
+    return answered
   }
 }
 

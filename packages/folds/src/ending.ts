@@ -1,5 +1,5 @@
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
-import { programEndedReason } from './mcp/program-ended.js'
+import { findStopWords } from './mcp/program-ended.js'
 import { getMessage, isObject } from './text.js'
 
 /** How an envelope ends its context. An agent that may not cancel concludes with `metadata.cancelled`. */
@@ -13,8 +13,8 @@ export function getEnding({
     return isCancelled ? ['cancelled', getMessage(payload)] : ['completed', null]
   }
   const reason = typeof payload.reason === 'string' ? payload.reason : null
-  return [from === GATEWAY && isGivenUp(reason) ? 'abandoned' : 'cancelled', reason]
+  return [
+    from === GATEWAY && reason !== null && findStopWords(reason) !== undefined ? 'abandoned' : 'cancelled',
+    reason,
+  ]
 }
-
-/** Whether nobody is there any more who would go on. */
-const isGivenUp = (reason: string | null): boolean => reason === 'abandoned' || reason === programEndedReason

@@ -35,6 +35,7 @@ export {
   findEnded,
   getAnswerer,
   getEndedSession,
+  getStopWords,
   isProgramEnd,
   PROGRAM_ENDED,
   programEnded,

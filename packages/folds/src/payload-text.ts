@@ -23,7 +23,7 @@ const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'
  */
 export function payloadText(payload: Payload, guard?: Guard): string {
   const guarded = guard === undefined ? payload : (redact(payload, guard).value as Payload)
-  return [getMessage(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
+  return joinFields([getMessage(guarded), fieldsText(guarded)])
 }
 
 /** The same of a thought, which may consist of `references` and `metadata` alone. */
@@ -51,8 +51,19 @@ export function withoutThoughtName(kind: string, text: string): string {
 export function fieldsText(payload: Payload): string {
   const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)
   const isSaid = read !== undefined && typeof payload[read] === 'string'
-  return formatLines(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
+  return joinFields(formatLines(payload, (name) => !details.has(name) && !(isSaid && name === read)))
 }
+
+const endsInList = /(?:^|\n) {0,3}(?:[-*+•]|\d{1,9}[.)])[ \t][^\n]*$/
+
+/** Joins a text and the fields after it. A blank line ends a list, or Markdown draws the next field into its last item. */
+export const joinFields = (parts: readonly string[]): string =>
+  parts
+    .filter((part) => !isBlank(part))
+    .reduce(
+      (text, part) => (text === '' ? part : `${text}${endsInList.test(text) ? '\n\n' : '\n'}${part}`),
+      '',
+    )
 
 /** References and metadata on one line: `references: m1, m2 · confidence: 0.7`; `''` if there are none. */
 export function detailsText({ references, metadata }: Payload): string {

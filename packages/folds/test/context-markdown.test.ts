@@ -127,6 +127,7 @@ agent concludes: do_not_deploy
 > key_factors:
 > - Failed security tests
 > - Critical auth components affected
+>
 > recommendation: Fix token expiration issues and re-test before deployment
 `)
   })

@@ -1,3 +1,4 @@
+import { Assigner } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import {
   call,
@@ -5,10 +6,12 @@ import {
   chat,
   conclusion,
   type Fields,
+  propose,
   refused,
   result,
   start,
   thought,
+  toLog,
 } from './support/log.js'
 import { question } from './support/search-story.js'
 import { foldTurn, foldTurns } from './support/turns.js'
@@ -199,5 +202,94 @@ describe('outside any context', () => {
       ['b', 'completed'],
     ])
     expect(events).toEqual([])
+  })
+})
+
+describe('a question that work in a free path does not name', () => {
+  const asked = chat('user', 'Is this write safe?', { id: 'q1' })
+  const looks = chat('agent', 'Let me check the permissions...', { ...inPath, id: 's1' })
+  const checks = call('agent', 'check_permissions', {}, { ...inPath, id: 'c1' })
+  const answers = chat('agent', 'It is not safe', { id: 'a1' })
+
+  const turnsOf = (log: readonly Fields[]) =>
+    foldTurns(log).turns.map(({ user_input, response, state }) => [user_input, response, state])
+  const isAnswered = ['Is this write safe?', 'It is not safe', 'completed']
+
+  test('is the last public one that asks the agent, and its next chat is the answer', () => {
+    const log = [asked, looks, checks, result('c1', 'root only'), answers]
+    expect(turnsOf(log)).toEqual([isAnswered])
+    expect(foldTurn(log)).toMatchObject({
+      tool_calls: [{ name: 'check_permissions', has_result: true }],
+      reasoning: { narrative: 'Let me check the permissions...' },
+    })
+    expect(foldTurns(log).jobs).toEqual([])
+  })
+
+  test('is found without any call, and below the root', () => {
+    const deeper = { context: 'plans/permissions' }
+    const aside = chat('user', 'by the way', { context: 'plans/permissions' })
+    expect(turnsOf([asked, looks, chat('agent', 'Elevated', deeper), aside, answers])).toEqual([isAnswered])
+    expect(foldTurns([asked, looks, answers]).steps).toEqual([])
+  })
+
+  test('is answered by what correlates to the path, whose proposals belong to the turn', () => {
+    const begins = start('agent', 'Evaluate', inPath)
+    const answered = chat('agent', 'It is not safe', { correlationId: 'plans' })
+    const proposal = propose('agent', 'create_issue', {}, { id: 'p1', correlationId: 'plans' })
+    const log = [asked, begins, first, done, answered, proposal]
+    expect(turnsOf(log)).toEqual([isAnswered])
+    expect(foldTurn(log).tool_calls).toMatchObject([{ name: 'create_issue' }])
+    expect(foldTurns(log).jobs).toEqual([])
+  })
+
+  test('makes a turn of its own of a path that is used again', () => {
+    const again = [
+      asked,
+      looks,
+      answers,
+      { ...asked, id: 'q2' },
+      { ...looks, id: 's2' },
+      { ...answers, id: 'a2' },
+    ]
+    expect(turnsOf(again)).toEqual([isAnswered, isAnswered])
+  })
+
+  test.for<[string, Fields]>([
+    ['is addressed to some', { ...asked, to: ['agent'] }],
+    ['asks another', { ...asked, payload: { message: 'You?', mentions: ['other'] } }],
+    ['is its own', { ...asked, from: 'agent' }],
+  ])('is none that %s', ([, other]) => {
+    expect(foldTurns([other, first, search]).jobs).toMatchObject([{ state: 'running', trigger: null }])
+  })
+
+  test('is none that has a turn already, nor an unnamed one where there is a front desk', () => {
+    const before = chat('agent', 'Yes', { correlationId: 'q1' })
+    expect(foldTurns([asked, before, first]).jobs).toHaveLength(1)
+    const configured = { kind: 'system.space', from: 'system:gateway' }
+    const payload = { event: 'configured', frontDesk: 'desk' }
+    expect(foldTurns([{ ...configured, payload }, asked, first]).jobs).toHaveLength(1)
+  })
+
+  test('is answered by no chat that asks others', () => {
+    const log = [asked, looks, chat('agent', 'Help?', { payload: { mentions: ['other'] } })]
+    expect(turnsOf(log)).toEqual([['Is this write safe?', null, 'running']])
+    expect(turnsOf([...log, answers])).toEqual([isAnswered])
+  })
+
+  test('without one, work in the path ends with the next chat of the agent', () => {
+    expect(foldTurns([first, search, answers]).jobs).toMatchObject([
+      { state: 'completed', answer: { text: 'It is not safe' } },
+    ])
+  })
+
+  test.for([1, 2, 3, 4])('is the same after a snapshot: %s', (at) => {
+    const log = toLog([asked, looks, checks, answers, { ...asked, id: 'q2' }, { ...looks, id: 's2' }])
+    const whole = new Assigner('e')
+    const all = log.map((each) => whole.assign(each))
+    const before = new Assigner('e')
+    for (const each of log.slice(0, at)) before.assign(each)
+    const after = new Assigner('e')
+    after.restore(JSON.parse(JSON.stringify(before.snapshot())))
+    expect(log.slice(at).map((each) => after.assign(each))).toEqual(all.slice(at))
   })
 })

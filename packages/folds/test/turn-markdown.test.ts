@@ -266,7 +266,7 @@ describe('a turn as Markdown tells why', () => {
       'ann takes a message back: not needed any more',
       'ann asks agent to stop: too slow',
       'agent cancels: asked to stop',
-      'system:gateway cancels: abandoned',
+      'agent stopped: it left and did not come back',
     ])
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
 import {
   call,
   cancel,
@@ -21,6 +22,21 @@ describe('the state of a turn', () => {
   ] as const)('is %s when %s cancels its run: %s', ([state, from, reason]) => {
     const turn = foldTurn([question, opening, cancel(from, 'r', reason)])
     expect(turn).toMatchObject({ state, completed_at: '2026-02-21T10:00:02.000Z' })
+  })
+
+  verifies('I05', 'is error where its function threw, with what went wrong', () => {
+    const failed = (noAnswer: string) =>
+      chat('agent', 'I could not answer: no disk', { correlationId: 'q', payload: { noAnswer } })
+    const stopped = cancel('agent', 'r', 'no disk')
+    for (const log of [
+      [question, opening, failed('failed'), stopped],
+      [question, opening, stopped, failed('failed')],
+      [question, failed('busy')],
+    ]) {
+      expect(foldTurn(log)).toMatchObject({ state: 'error', error: 'I could not answer: no disk' })
+    }
+    expect(foldTurn([question, opening, failed('stopped')]).state).toBe('cancelled')
+    expect(foldTurn([question, opening, answer])).not.toHaveProperty('error')
   })
 
   test('does not change when somebody else asks for the end of its run', () => {

@@ -515,7 +515,7 @@ describe('a turn ends', () => {
   test.for<[from: string, reason: string | undefined, end: string]>([
     ['agent', 'no model', 'cancelled: agent has given up: no model'],
     ['agent', undefined, 'cancelled: agent has given up'],
-    [GATEWAY, 'abandoned', 'abandoned: agent has given up: abandoned'],
+    [GATEWAY, 'abandoned', 'abandoned: agent stopped: it left and did not come back'],
     [GATEWAY, 'program-ended', 'abandoned: agent stopped: its program ended'],
   ])('when %s gives it up: %s', ([from, reason, end]) => {
     const { shown, stream } = follow([question, opening, cancel(from, 'r', reason)])

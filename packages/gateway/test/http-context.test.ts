@@ -37,7 +37,7 @@ test('a path that nobody opened is told as far as it may be read', async () => {
     context: 'reason-777',
     state: 'free',
     counts: { envelopes: 2, thoughts: 2, contributors: 2 },
-    children: [],
+    children: [{ context: 'reason-777/cache', state: 'free' }],
   })
   expect(await as('ben').json('/contexts/reason-777')).toMatchObject({
     counts: { envelopes: 3, contributors: 3 },
@@ -45,6 +45,48 @@ test('a path that nobody opened is told as far as it may be read', async () => {
   const text = await (await as('stranger').get('/contexts/reason-777?format=markdown')).text()
   expect(text).toContain('cleo [思考] It is')
   expect(text).not.toContain('for ben')
+})
+
+test('free paths are listed among the contexts, with what everyone may read', async () => {
+  const { say, as } = await stage()
+  const question = chat('ask', 'Is this write safe?')
+  await say(['ana', question])
+  await say(
+    ['ben', { ...chat('looks', 'Let me check'), context: 'reason-789' }],
+    ['ben', { ...chat('deeper', 'Elevated'), context: 'reason-789/permissions' }],
+    ['ben', begin('run', 'ask', 'Another way')],
+  )
+  await say(['ana', { ...chat('note', 'for ben'), context: 'secret', to: ['ben'] }])
+  const { contexts } = (await as('ben').json('/contexts')) as { contexts: object[] }
+  expect(contexts).toMatchObject([
+    {
+      context: 'reason-789',
+      state: 'free',
+      counts: { envelopes: 2, thoughts: 0, contributors: 1 },
+      children: [{ context: 'reason-789/permissions', state: 'free', children: [] }],
+    },
+    { context: 'run', state: 'open' },
+  ])
+})
+
+test('work in a free path is told with its question and its answer', async () => {
+  const { say, as } = await stage()
+  await say(['ana', chat('ask', 'Is this write safe?')])
+  await say(
+    ['ben', { ...chat('looks', 'Let me check'), context: 'reason-789' }],
+    ['ben', chat('no', 'It is not')],
+  )
+  expect(await as('ana').json('/turns?thread_id=test/ben')).toMatchObject({
+    turns: [{ user_input: 'Is this write safe?', response: 'It is not', state: 'completed' }],
+  })
+  const text = await (await as('ana').get('/audit/export?format=markdown&thread_id=test/ben')).text()
+  const paragraphs = ['ana asks: Is this write safe?', 'ben says: Let me check', 'ben answers: It is not']
+  expect(
+    text
+      .split('\n\n')
+      .slice(-3)
+      .map((each) => each.trim()),
+  ).toEqual(paragraphs)
 })
 
 test.for(['/contexts/nothing', '/contexts/nothing?format=markdown'])('%s is unknown', async (path) => {

@@ -64,9 +64,14 @@ async function twoRuns(store = memoryStore()) {
   return running
 }
 
-const inner = opened('run/in', 'bob', 'concluded', [2, 1, 2])
+const free = (context: string, children: object[] = []) => ({
+  ...{ context, state: 'free', startedAt: expect.stringMatching(/^\d{4}-/), children },
+  counts: { envelopes: 1, thoughts: 0, contributors: 1 },
+})
+const inner = opened('run/in', 'bob', 'concluded', [2, 1, 2], [free('run/in/deeper')])
 const run = opened('run', 'alice', 'concluded', [7, 3, 3], [inner])
 const other = opened('other', 'bob', 'open', [0, 0, 1])
+const path = free('free', [free('free/path')])
 
 describe('GET contexts', () => {
   test('gives the tree, and counts what everyone may read in each context and below', async () => {
@@ -74,7 +79,7 @@ describe('GET contexts', () => {
     const [{ head = 0 } = {}] = gateway.report()
     for (const reader of ['carol', 'auditor']) {
       expect(await asking(url, reader).json('/contexts')).toEqual({
-        contexts: [run, other],
+        contexts: [run, other, path],
         epoch: expect.any(String),
         head,
       })
@@ -96,7 +101,7 @@ describe('GET contexts', () => {
     const first = await twoRuns(memoryStore(spaces))
     await first.close()
     const { url } = await start({ participants, store: memoryStore(spaces) })
-    expect(await asking(url, 'bob').json('/contexts')).toMatchObject({ contexts: [run, other] })
+    expect(await asking(url, 'bob').json('/contexts')).toMatchObject({ contexts: [run, other, path] })
   })
 
   test('shows one with what is nested in it', async () => {
@@ -123,7 +128,7 @@ describe('GET contexts', () => {
       ['alice', ['secret']],
       ['bob', ['secret']],
       ['auditor', ['secret']],
-      ['carol', []],
+      ['carol', ['secret']],
     ] as const) {
       const { json } = asking(url, reader)
       const { contexts } = (await json('/contexts')) as { contexts: { context: string }[] }

@@ -2,6 +2,7 @@ import { memoryStore } from '@meup/gateway'
 import { createDraft, FakeClock } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
 import { parseEnvelope } from '../src/log/entries.js'
 import { type Client, freshId, ofKind, presence, type Sent } from './client.js'
 import { asking } from './http-client.js'
@@ -147,6 +148,20 @@ describe('a program that ends', () => {
     clock.advance(1)
     expect(await ana.next(cancelled)).toMatchObject({ context: 'run', payload: { reason: 'program-ended' } })
     await ana.next(programIs('ended', 's1'))
+  })
+
+  verifies('O01', 'leaves no run open, though its participant comes back with another one', async () => {
+    const { as, ana, url } = await stage()
+    await ana.accepted(chat('ask', 'why?'))
+    const ben = await as('ben', 's1')
+    await ben.accepted(begin('run', 'ask', 'hm'))
+    await crash(ben)
+    await ana.next(presence('leave', 'ben'))
+    await as('ben', 's2')
+    expect(await ana.next(cancelled)).toMatchObject({ context: 'run', correlationId: 'ask' })
+    const { json } = asking(url, 'ana')
+    expect(await json('/contexts')).toMatchObject({ contexts: [{ context: 'run', state: 'cancelled' }] })
+    expect(await json('/turns?thread_id=test/ben')).toMatchObject({ turns: [{ state: 'abandoned' }] })
   })
 
   test('and slept for 59 s goes on, for 61 s begins again', async () => {

@@ -155,6 +155,22 @@ describe('a run', () => {
     expect(headings(script)).toMatchObject([{ opening: 'Is it safe? approach: tests first' }])
   })
 
+  verifies('M15', 'names who had the thought that another one answers', () => {
+    const script = new Script()
+    const run = script.start('bot', '')
+    const first = script.thought('bot', run.id, 'performance first')
+    script.say({
+      from: 'aide',
+      kind: 'reasoning.thought',
+      context: run.id,
+      correlationId: first.id,
+      payload: { message: 'and the cache?' },
+    })
+    const model = script.read()
+    model.choose(run.id, 'all')
+    expect(model.lists.stream.rows.slice(1)).toMatchObject([{ replyTo: null }, { replyTo: 'bot' }])
+  })
+
   test('keeps what is pressing in view when its lines are too many', () => {
     const { script, run } = thinking()
     script.propose('bot', run.id, 'release')

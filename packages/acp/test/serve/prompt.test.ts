@@ -272,7 +272,7 @@ test('an agent that is gone for good ends the turn', async () => {
     coder.close()
   })
   expect(await prompt('Well?')).toEqual({ stopReason: 'end_turn' })
-  expect(editor.said).toBe('coder has given up: abandoned')
+  expect(editor.said).toBe('coder stopped: it left and did not come back')
 })
 
 test('an agent that is away is waited for, and its acknowledgement is shown', async () => {

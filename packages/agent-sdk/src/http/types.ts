@@ -57,7 +57,7 @@ export interface ParticipantList extends LogPosition {
 export interface ContextNode extends ContextInfo {
   /** In it and below it, of what everyone may read. */
   readonly counts: ContextCounts
-  readonly children: readonly ContextNode[]
+  readonly children: readonly (ContextNode | FreePath)[]
 }
 
 export interface ContextCounts {
@@ -72,12 +72,12 @@ export interface FreePath {
   readonly state: 'free'
   readonly startedAt: string
   readonly counts: ContextCounts
-  readonly children: readonly []
+  readonly children: readonly FreePath[]
 }
 
 export interface ContextList extends LogPosition {
-  /** The roots, oldest first. */
-  readonly contexts: readonly ContextNode[]
+  /** The roots, oldest first; the latest free paths are among them. */
+  readonly contexts: readonly (ContextNode | FreePath)[]
 }
 
 export interface TurnQuery {

@@ -1,5 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type AuditStep, ConnectionError, type ContextNode, HttpClient } from '@meup/agent-sdk/http'
+import {
+  type AuditStep,
+  ConnectionError,
+  type ContextNode,
+  type FreePath,
+  HttpClient,
+} from '@meup/agent-sdk/http'
 import { type Erasure, getErasure, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
@@ -216,8 +222,9 @@ async function readTurn(
 async function readHiddenRuns(http: HttpClient): Promise<ReadonlyMap<string, string>> {
   const { contexts } = await http.readContexts()
   const hidden = new Map<string, string>()
-  const look = ({ context, state, reasoningVisible, startedAt, children }: ContextNode): void => {
-    if (state === 'open' && !reasoningVisible) hidden.set(context, startedAt)
+  const look = (node: ContextNode | FreePath): void => {
+    const { context, state, startedAt, children } = node
+    if (state === 'open' && !node.reasoningVisible) hidden.set(context, startedAt)
     for (const child of children) look(child)
   }
   for (const each of contexts) look(each)

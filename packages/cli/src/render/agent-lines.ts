@@ -6,8 +6,8 @@ import {
   cut,
   defaultGuard,
   formatDuration,
+  getStopWords,
   isNotification,
-  isProgramEnd,
   onOneLine,
   printable,
   RecentCalls,
@@ -122,7 +122,7 @@ export class AgentLines implements LineRenderer {
     const said = this.#conversation.lines(shortened(envelope))
     const lines = this.#options.mayAllow?.(envelope) ? said.map((line) => `${line} · /allow ${seq}`) : said
     // It is the gateway that says so.
-    if (!spoken.has(namespaceOf(kind)) || isProgramEnd(envelope)) {
+    if (!spoken.has(namespaceOf(kind)) || getStopWords(envelope) !== undefined) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
     const [first = '', ...rest] = lines

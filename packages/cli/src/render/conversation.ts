@@ -5,9 +5,11 @@ import {
   type Description,
   defaultGuard,
   describe,
+  detailsText,
   getWhy,
   isFailure,
   isNotification,
+  isObject,
   onOneLine,
   printable,
   sentence,
@@ -116,13 +118,14 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
     case 'message':
       return `${actor}: ${detail}`
     case 'start':
-      return `${head} ${detail || 'thinking'}`
+      return `${head} ${detail || 'thinking'}${formatAbout(envelope, detail)}`
     case 'end':
-      return `${head} ${detail || 'done'}`
+      return `${head} ${detail || 'done'}${formatAbout(envelope, detail)}`
     case 'thought':
     case 'plan':
     case 'error':
-      return detail === '' ? '' : `${head} ${withThoughtName(envelope.kind, detail)}`
+      if (detail === '') return ''
+      return `${head} ${formatReply(description)}${withThoughtName(envelope.kind, detail)}${formatAbout(envelope, detail)}`
     case 'call':
       return `${head} ${[envelope.to?.join(','), object].filter(Boolean).join('/')} ${detail}${reason}`
     case 'result':
@@ -140,6 +143,16 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
     case 'other':
       return sentence(description)
   }
+}
+
+const formatReply = ({ replyTo }: Description): string => (replyTo === undefined ? '' : `↳ ${replyTo}: `)
+
+/** References and confidence: ` (references: m1, m2 · confidence: 0.7)`. */
+function formatAbout({ payload }: AnyEnvelope, detail: string): string {
+  const { references, metadata } = payload as { readonly references?: unknown; readonly metadata?: unknown }
+  const confidence = isObject(metadata) ? metadata.confidence : undefined
+  const about = onOneLine(detailsText({ references, metadata: { confidence } }))
+  return about === '' || detail.includes(about) ? '' : ` (${brief(about, maxArgumentsChars)})`
 }
 
 const formatId = ({ kind, id }: AnyEnvelope): string => (named.has(kind) ? ` (${id})` : '')

@@ -1,7 +1,7 @@
 import { contextRoot, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { Register, type RegisterSnapshot } from '../bounded.js'
 import { isNotification } from '../mcp/calls.js'
-import { isProgramEnd, programEndedText } from '../mcp/program-ended.js'
+import { getStopWords, stoppedText } from '../mcp/program-ended.js'
 import { payloadText } from '../payload-text.js'
 import { getSource, type Quoted } from '../source.js'
 import { isObject, isWithheld } from '../text.js'
@@ -147,7 +147,8 @@ export function hide(draft: Draft, hiddenBy: readonly string[]): void {
 export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: Envelope): void {
   const { reason } = envelope.payload
   const said = typeof reason === 'string' ? reason : payloadText(envelope.payload)
-  const text = isProgramEnd(envelope) ? programEndedText(draft.owner ?? '') : said
+  const words = getStopWords(envelope)
+  const text = words === undefined ? said : stoppedText(draft.owner ?? '', words)
   draft.state = state
   draft.ending = quote(envelope, text)
   draft.endedAt = envelope.ts

@@ -20,9 +20,30 @@ const callError = -32000
 /** Why a participant stopped, in words. */
 export const programEndedWords = 'its program ended'
 
+/** Why a run was cancelled whose owner has left [MEUP-2.4]. */
+const abandonedReason = 'abandoned'
+
 /** What people read where a program has ended. */
-export const programEndedText = (participant: string): string =>
-  `${participant} stopped: ${programEndedWords}`
+export const programEndedText = (participant: string): string => stoppedText(participant, programEndedWords)
+
+/** The text for people if the gateway ended the run of a participant. */
+export const stoppedText = (participant: string, words: string): string => `${participant} stopped: ${words}`
+
+const stopWords: Readonly<Record<string, string>> = {
+  [programEndedReason]: programEndedWords,
+  [abandonedReason]: 'it left and did not come back',
+}
+
+/** Why the gateway ends a run, in words; `undefined` for what others send, and for other reasons. */
+export function getStopWords({ kind, from, payload }: Said): string | undefined {
+  const { reason } = payload as { readonly reason?: unknown }
+  if (kind !== Kind.reasoningCancel || from !== GATEWAY || typeof reason !== 'string') return undefined
+  return findStopWords(reason)
+}
+
+/** Of a reason that the gateway gave. */
+export const findStopWords = (reason: string): string | undefined =>
+  Object.hasOwn(stopWords, reason) ? stopWords[reason] : undefined
 
 /** What whoever decides a proposal reads first where the program of its proposer has ended. */
 export const proposerEndedText = (proposer: string): string =>

@@ -11,11 +11,11 @@ import {
 import { Bounded } from '../bounded.js'
 import { describeRight, type RightSources } from '../capabilities/right.js'
 import { isInside } from '../contexts/context-view.js'
-import { describe, sentence } from '../describe.js'
+import { describe, formatCapability, sentence, Thinkers } from '../describe.js'
 import { getEnding } from '../ending.js'
 import { inertMarkdown, quoteFurtherLines } from '../markdown.js'
 import { getCancellation, getParameters, guardedToolName, isNotification, isToolCall } from '../mcp/calls.js'
-import { isProgramEnd, programEndedText } from '../mcp/program-ended.js'
+import { getStopWords, stoppedText } from '../mcp/program-ended.js'
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
@@ -59,6 +59,7 @@ export class Narrator {
   })
   /** Starters by context. */
   readonly #owners = new Bounded<string>(10_000)
+  readonly #thinkers = new Thinkers()
   #context: string | undefined
   /** Reason of the latest cancellation. */
   #reason = ''
@@ -173,7 +174,10 @@ export class Narrator {
   }
 
   /** Actions that an agent only claims are marked with `says`, unlike the steps of tools and of the gateway. */
-  #thought({ kind, from, payload }: Envelope): string[] {
+  #thought(envelope: Envelope): string[] {
+    const { kind, from, payload } = envelope
+    const answered = this.#thinkers.findAnswered(envelope)
+    const reply = answered === undefined ? '' : `to ${answered}: `
     const who = from === this.#agent ? '' : `${from} `
     const about = detailsText(payload)
     const steps = isWithheld(payload)
@@ -183,14 +187,15 @@ export class Narrator {
       const claim = phase === 'thinking' || phase === 'plan' ? '' : `${from} says: `
       const end =
         index === steps.length - 1 && about !== '' && about !== content ? ` (${onOneLine(about)})` : ''
-      return `${who}${phaseLabels[phase]} ${claim}${withEnd(index === 0 ? withThoughtName(kind, content) : content, end)}`
+      return `${who}${phaseLabels[phase]} ${index === 0 ? reply : ''}${claim}${withEnd(index === 0 ? withThoughtName(kind, content) : content, end)}`
     })
   }
 
   #cancel(envelope: Envelope): string {
     const { from, payload } = envelope
     this.#close(envelope)
-    if (isProgramEnd(envelope)) return onOneLine(programEndedText(this.#getOwner(envelope)))
+    const words = getStopWords(envelope)
+    if (words !== undefined) return onOneLine(stoppedText(this.#getOwner(envelope), words))
     const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#getOwner(envelope)} to stop`
     return `${from} ${deed}${because(payload.reason)}`
   }
@@ -356,6 +361,8 @@ const ofWhom = (to: readonly string[] | undefined): string =>
 
 const because = (reason: unknown): string =>
   typeof reason === 'string' && !isBlank(reason) ? `: ${onOneLine(reason)}` : ''
+
+const isCapability = (value: unknown): value is Capability => typeof value === 'string' || isObject(value)
 
 const quote = (reason: string | undefined): string =>
   reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`

@@ -48,7 +48,12 @@ export function reasoningCommand(
     : show(turn)
 }
 
-function lines(
+function lines(turn: ShownTurn, isNamed: boolean, style: Style): string[] {
+  const failed = turn.error === undefined ? [] : [style.section(`  ✗ ${onOneLine(turn.error)}`)]
+  return [...callLines(turn, isNamed, style), ...failed]
+}
+
+function callLines(
   { turn_number, tool_calls, reasoning, truncated = false }: ShownTurn,
   isNamed: boolean,
   style: Style,

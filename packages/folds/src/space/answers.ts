@@ -196,7 +196,7 @@ export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): reado
 }
 
 /** Whether a chat asks this participant, whatever it may answer. What names nobody asks the front desk alone, where there is one. */
-function asks(chat: Asking, id: string, frontDesk = id): boolean {
+export function asks(chat: Asking, id: string, frontDesk = id): boolean {
   if (chat.context !== undefined) return false
   return getNamed(chat)?.includes(id) ?? (chat.correlationId === undefined && id === frontDesk)
 }

@@ -2,7 +2,7 @@ import { type DecisionPayload, type Envelope, isThought, Kind, type Phase } from
 import { formatCapability } from '../describe.js'
 import { guardedToolName, isNotification } from '../mcp/calls.js'
 import { readResult } from '../mcp/result.js'
-import { fieldsText, thoughtText } from '../payload-text.js'
+import { fieldsText, joinFields, thoughtText } from '../payload-text.js'
 import type { Guard } from '../redact.js'
 import type { Source } from '../source.js'
 import { getMessage, head, isBlank } from '../text.js'
@@ -93,7 +93,7 @@ export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readon
   const more = last === undefined ? thoughtText(payload) : fieldsText(payload)
   if (isBlank(more)) return parts
   if (last === undefined) return [{ phase: 'thinking', content: more }]
-  return [...parts.slice(0, -1), { ...last, content: `${last.content}\n${more}` }]
+  return [...parts.slice(0, -1), { ...last, content: joinFields([last.content, more]) }]
 }
 
 export interface ParsedStep {

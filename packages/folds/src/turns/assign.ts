@@ -1,6 +1,5 @@
 import {
   contextParent,
-  contextRoot,
   correlations,
   type DecisionPayload,
   type Envelope,
@@ -20,6 +19,7 @@ import { ContextStates, type OpenedContext } from '../space/contexts.js'
 import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
 import { type AskedCallsSnapshot, type CallPlace, maxCalls, movePlace, restoreCalls } from './asked-calls.js'
+import { FreeQuestions, type FreeQuestionsSnapshot, toKey, toPathKey } from './free-questions.js'
 import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
 
 interface Trigger {
@@ -49,6 +49,8 @@ export interface AssignSnapshot {
   readonly triggered: Entries<readonly number[]>
   readonly numbers: Entries<number>
   readonly asked: AskedCallsSnapshot
+  /** Absent in earlier versions. */
+  readonly free?: FreeQuestionsSnapshot
 }
 
 /** Turns of one trigger that taking it back ends; older ones go on. */
@@ -69,6 +71,7 @@ export class Assigner {
     store: new RecentCalls(maxCalls),
     reduce: (change, envelope) => this.#onCall(change, envelope),
   })
+  readonly #free = new FreeQuestions()
   readonly #marking = new Marking()
   readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
@@ -92,6 +95,7 @@ export class Assigner {
     this.seq = seq
     if (ts > this.#latest) this.#latest = ts
     this.#calls.apply(envelope)
+    this.#free.apply(envelope)
     const effect = effects[kind]
     if (effect !== undefined) effect(this, envelope)
     else if (isThought(kind)) this.thought(envelope)
@@ -101,10 +105,11 @@ export class Assigner {
   chat(envelope: Envelope): void {
     this.#addTrigger(envelope)
     if (envelope.context !== undefined) {
-      this.#markSpeech(envelope)
+      if (!this.#markSpeech(envelope)) this.#markFreeSpeech(envelope)
       return
     }
-    const turn = this.#findAnsweringTurn(envelope)
+    const path = this.#free.answer(envelope)
+    const turn = path === undefined ? this.#findAnsweringTurn(envelope) : this.#causes.use(path)
     if (turn !== undefined) this.#marking.mark(turn, this.#isAnswer(envelope) ? Role.answer : Role.speak)
   }
 
@@ -138,7 +143,7 @@ export class Assigner {
 
   start(envelope: Envelope): void {
     const { id, from } = envelope
-    const known = this.#findTurn(envelope)
+    const known = this.#enterFreePath(envelope) ?? this.#findTurn(envelope)
     const [{ opened } = {}] = this.#states.apply(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (opened === undefined) {
@@ -156,7 +161,8 @@ export class Assigner {
   thought(envelope: Envelope): void {
     const { from } = envelope
     const steps = thoughtSteps(envelope.payload)
-    const known = this.#findTurn(envelope)
+    const entered = steps.length === 0 ? undefined : this.#enterFreePath(envelope)
+    const known = entered ?? this.#findTurn(envelope)
     if (known?.heading.agent === from) this.#marking.mark(known, Role.turn)
     if (steps.length === 0) return
     const turn = known ?? this.#beginJob(envelope)
@@ -170,6 +176,7 @@ export class Assigner {
     if (own !== undefined) this.#marking.mark(own, Role.turn)
     const free = own ?? this.#findFreePathTurn(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
+    if (own === undefined && envelope.to === undefined) this.#free.conclude(envelope)
     const closed = this.#states.apply(envelope).filter(({ what }) => what === 'closed')
     for (const { opened } of closed) {
       const turn = this.#contexts.use(opened.context)
@@ -224,6 +231,7 @@ export class Assigner {
       triggered,
       numbers: this.#numbers.snapshot(),
       asked: { calls },
+      free: this.#free.snapshot(),
     }
   }
 
@@ -248,6 +256,7 @@ export class Assigner {
     for (const [key, turn] of snapshot.causes) this.#causes.set(key, turnAt(turn))
     for (const [key, several] of snapshot.triggered) this.#triggered.set(key, several.map(turnAt))
     this.#calls.restore(restoreCalls(asked).map((call) => ({ ...call, data: movePlace(call.data, turnAt) })))
+    if (snapshot.free !== undefined) this.#free.restore(snapshot.free)
   }
 
   #onCall(change: CallChange<CallPlace>, envelope: Envelope): CallPlace {
@@ -301,9 +310,17 @@ export class Assigner {
   }
 
   /** A chat in a run belongs to the turn of the run, also from another participant; it may change nothing there. */
-  #markSpeech({ context, from }: Envelope): void {
+  #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
+    if (turn !== undefined) this.#marking.mark(turn, Role.speak)
+    return turn !== undefined
+  }
+
+  /** A public chat in a free path belongs to the sender's turn there, and begins one where it is about a question. */
+  #markFreeSpeech(chat: Envelope): void {
+    if (chat.to !== undefined) return
+    const turn = this.#enterFreePath(chat) ?? this.#findTurn(chat)
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
@@ -344,6 +361,17 @@ export class Assigner {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
+  /** The turn about the question that public work in a free path begins to answer, where it names none. */
+  #enterFreePath(envelope: Envelope): OpenTurn | undefined {
+    const { from, to, context, correlationId } = envelope
+    if (context === undefined || to !== undefined || correlationId !== undefined) return undefined
+    if (this.#getEnclosingTurns(context).length > 0) return undefined
+    const id = this.#free.enter(envelope)
+    const trigger = id === undefined ? undefined : this.#triggers.get(id)
+    if (trigger === undefined) return undefined
+    return this.#takeUp(envelope, this.#causes.use(toKey(from, trigger.id)) ?? this.#begin(envelope, trigger))
+  }
+
   /** Links a free path to the turn: what its agent does there belongs to the turn from now on. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
@@ -372,7 +400,7 @@ export class Assigner {
     const handOver = all.find((id) => this.#triggers.get(id)?.isHandOver)
     const causes = handOver === undefined ? all : [handOver]
     for (const cause of causes) {
-      const turn = this.#causes.use(toKey(from, cause))
+      const turn = this.#causes.use(toKey(from, cause)) ?? this.#causes.use(toPathKey(from, cause))
       if (turn !== undefined) return turn
     }
     for (const cause of causes) {
@@ -426,10 +454,6 @@ export class Assigner {
     return begun
   }
 }
-
-const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
-
-const toKey = (name: string, id: string): string => `${name} ${id}`
 
 /** The role of what ends a call; 0: it changes nothing in a turn. */
 function getEndRole(change: CallChange<CallPlace>): number {

@@ -1,4 +1,4 @@
-import { programEndedReason, programEndedText } from '../mcp/program-ended.js'
+import { findStopWords, stoppedText } from '../mcp/program-ended.js'
 import { isBlank, onOneLine } from '../text.js'
 
 /** `cancelled: <reason>`, or `cancelled` without a reason. */
@@ -7,7 +7,8 @@ export const cancelledText = (reason: string): string =>
 
 /** Why there is no answer: `bot has given up: too late`, `bot stopped: its program ended`. */
 export function givenUpText(agent: string, reason: string | null): string {
-  if (reason === programEndedReason) return programEndedText(agent)
+  const words = reason === null ? undefined : findStopWords(reason)
+  if (words !== undefined) return stoppedText(agent, words)
   return `${agent} has given up${reason === null ? '' : `: ${onOneLine(reason)}`}`
 }
 

@@ -87,6 +87,7 @@ export class FoldedTurn {
       trigger: asked,
       answer: null,
       state: 'running',
+      error: null,
       isTakenBack: false,
       completedAt: null,
       narrative: null,
@@ -155,15 +156,22 @@ export class FoldedTurn {
 
   #chat(envelope: Envelope, roles: number): void {
     const { record } = this
-    if (!(roles & Role.answer)) return
+    if (!(roles & Role.answer)) {
+      // In a free path the agent has no other way to think aloud.
+      const { from, context = '' } = envelope
+      if (from === record.agent && this.#free.has(contextRoot(context)))
+        think(record, context, quote(envelope))
+      return
+    }
     this.#decisions.moveOn()
     if (record.inputSource === Kind.mcpRequest) return // A response answers it.
     const said = { source: getSource(envelope), text: getMessage(envelope.payload) }
-    this.#answer(said, 'completed')
+    this.#answer(said, getAnswerState(envelope.payload))
   }
 
   /** The answer also ends the work of the agent in free paths. */
   #answer(said: Quoted, state: TurnState): void {
+    if (state === 'error' && this.record.answer === null) this.record.error = said.text
     answer(this.record, said, state, this.#ts)
     for (const root of this.#free) this.#endRun(root, 'completed')
   }
@@ -359,6 +367,12 @@ export class FoldedTurn {
   #toolIn(payload: Envelope['payload']): string {
     return guardedToolName(payload, this.#guard)
   }
+}
+
+/** An agent that cannot answer says so in its answer [MEUP-13.13]. */
+const getAnswerState = ({ noAnswer }: Envelope['payload']): TurnState => {
+  if (noAnswer === 'stopped') return 'cancelled'
+  return noAnswer === 'failed' || noAnswer === 'busy' ? 'error' : 'completed'
 }
 
 const rejected = { outcome: 'rejected', isAnswer: false } as const

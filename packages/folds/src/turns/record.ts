@@ -68,6 +68,8 @@ export interface TurnRecord {
   readonly trigger: Quoted | null
   answer: Quoted | null
   state: TurnState
+  /** Why it failed, as its agent said; `null` where it did not. */
+  error: string | null
   /** Whether the asker took the trigger back. */
   isTakenBack: boolean
   readonly startedAt: string

@@ -39,6 +39,8 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   readonly user_input: string | null
   readonly response: string | null
   readonly state: TurnState
+  /** The reason, as the agent gave it; present if `state` is `error`. */
+  readonly error?: string
   readonly started_at: string
   readonly completed_at: string | null
   readonly tool_calls: readonly {
@@ -111,6 +113,7 @@ function describe<Decision extends ToolDecisionInfo>(
     user_input: trigger?.text ?? null,
     response: answer?.text ?? null,
     state: turn.state,
+    ...(turn.error !== null && { error: turn.error }),
     started_at: turn.startedAt,
     completed_at: turn.completedAt,
     tool_calls: decisions.map((decision) => {

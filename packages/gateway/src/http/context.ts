@@ -1,12 +1,12 @@
-import { contextMarkdownWriter, markdownHeader, nestContexts } from '@meup/folds'
+import { contextMarkdownWriter, isInside, markdownHeader, nestContexts } from '@meup/folds'
 import { isThought } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
-import type { ContextCounts } from '../core/state/context-counts.js'
 import type { ContextReport } from '../core/state/contexts.js'
+import type { FreePathReport } from '../core/state/free-paths.js'
 import type { Caller } from '../host/gateway.js'
 import { LoggedRights } from '../index/rights.js'
 import { parseEnvelope } from '../log/entries.js'
@@ -21,15 +21,6 @@ import { authenticateReader, chargeView, createReader, shown } from './views.js'
 /** Counting the envelopes of a free path stops at this many. */
 const maxCountedEnvelopes = 10_000
 
-/** A path that no reasoning has opened [MEUP-2.5], counted over what the reader may read. */
-interface FreePath {
-  readonly context: string
-  readonly state: 'free'
-  readonly startedAt: string
-  readonly counts: ContextCounts
-  readonly children: readonly []
-}
-
 /** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
 export async function getContext(
   context: Context,
@@ -42,9 +33,13 @@ export async function getContext(
   const path = context.req.param('path') ?? ''
   const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
-  const node = nestContexts(shownTo(visitor, path)).find(({ context }) => context === path)
-  const found = node ?? (await findFreePath(path, visitor, reader))
-  return found === undefined ? unknown(path) : shown(visitor, found)
+  const opened = shownTo(visitor, path)
+  const isOpened = opened.some(({ context }) => context === path)
+  const own = isOpened ? undefined : await findFreePath(path, visitor, reader)
+  const below = listFree(visitor).filter(({ context }) => context !== path && isInside(path, context))
+  const all = [...opened, ...(own === undefined ? [] : [own]), ...below]
+  const node = nestContexts(all).find((each) => each.context === path)
+  return node === undefined ? unknown(path) : shown(visitor, node)
 }
 
 const markdownOnly = refuse(
@@ -105,7 +100,7 @@ async function findFreePath(
   path: string,
   visitor: Caller,
   reader: Reader & LogReader,
-): Promise<FreePath | undefined> {
+): Promise<FreePathReport | undefined> {
   let [startedAt, envelopes, thoughts] = ['', 0, 0]
   const contributors = new Set<string>()
   for await (const rows of readable(path, visitor, reader)) {
@@ -119,7 +114,7 @@ async function findFreePath(
   }
   if (envelopes === 0) return undefined
   const counts = { envelopes, thoughts, contributors: contributors.size }
-  return { context: path, state: 'free', startedAt, counts, children: [] }
+  return { context: path, state: 'free', startedAt, counts }
 }
 
 /** The readable rows of a path and below it, in log order. */
@@ -139,11 +134,13 @@ export const getParticipants = (context: Context, options: HttpOptions): Promise
     return shown(visitor, { participants, epoch: log.epoch, head })
   })
 
-/** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */
+/** `GET /spaces/{space}/contexts`: the tree of contexts and of the latest free paths, oldest first [MEUP-11.7]. */
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space
-    return shown(visitor, { contexts: nestContexts(shownTo(visitor)), epoch: log.epoch, head })
+    const all = [...shownTo(visitor), ...listFree(visitor)]
+    const byStart = all.toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1))
+    return shown(visitor, { contexts: nestContexts(byStart), epoch: log.epoch, head })
   })
 
 async function asVisitor(
@@ -157,3 +154,6 @@ async function asVisitor(
 
 const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
   space.state.contexts.report(space.getReader({ participant }), path)
+
+const listFree = ({ space, participant }: Caller): FreePathReport[] =>
+  space.state.contexts.reportFree(space.getReader({ participant }), space.log.oldest)

@@ -13,7 +13,14 @@ import {
   SpaceView,
   type Transcript,
 } from '@meup/folds'
-import { contextParent, contextRoot, type Envelope, type WelcomePayload } from '@meup/protocol'
+import {
+  contextParent,
+  contextRoot,
+  correlations,
+  type Envelope,
+  isThought,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { Elicitations } from './log/elicitations.js'
 import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
@@ -111,6 +118,12 @@ export class SpaceFolds {
 
   getOrigin(envelope: Envelope): string | undefined {
     return findOrigin(this.#log, envelope)
+  }
+
+  getAnsweredThinker({ kind, context, correlationId }: Envelope): string | undefined {
+    if (context === undefined || correlationId === undefined || !isThought(kind)) return undefined
+    const answered = correlations({ correlationId }).flatMap((id) => this.#log.get(id) ?? [])
+    return answered.find((each) => isThought(each.kind) && each.context === context)?.from
   }
 
   getContext(context: string): ContextView | undefined {

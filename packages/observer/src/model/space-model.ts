@@ -383,6 +383,7 @@ export class SpaceModel {
       getProposal: (id) => views().facts.proposals.get(id),
       isOpenElicitation: (id) => views().facts.elicitations.isOpen(id),
       getOrigin: (envelope) => views().getOrigin(envelope),
+      getAnsweredThinker: (envelope) => views().getAnsweredThinker(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),
     }
   }

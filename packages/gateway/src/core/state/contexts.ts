@@ -7,6 +7,7 @@ import {
   type Envelope,
   GUEST,
   Kind,
+  namespaceOf,
 } from '@meup/protocol'
 import { type AudienceRules, decideAudience, mayRead, type Reader, readers } from '../may-read.js'
 import {
@@ -19,6 +20,7 @@ import {
   shownCounts,
   storeCounts,
 } from './context-counts.js'
+import { type FreePathReport, FreePaths, type FreePathsSnapshot } from './free-paths.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -54,6 +56,8 @@ interface ContextsSnapshot {
   /** There was a private run. */
   readonly hasPrivateRuns: boolean
   readonly mcpVisibility: AudienceRules['mcpVisibility']
+  /** Absent in earlier versions. */
+  readonly free?: FreePathsSnapshot
 }
 
 /** Of the formats 8 to 11; the first of them do not say whether there was a private run. */
@@ -76,6 +80,7 @@ export class Contexts {
   /** Runs by their owner and what they are about, of those that keep that. */
   readonly #byTrigger = new Map<string, string>()
   readonly #openOf = new OpenOf()
+  readonly #free = new FreePaths()
   /** Whether there was a run that is not for everyone, ever. */
   hasPrivateRuns = false
   #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
@@ -97,18 +102,25 @@ export class Contexts {
       noted: [...this.#noted].map(([context, noted]) => [context, storeCounts(noted)]),
       hasPrivateRuns: this.hasPrivateRuns,
       mcpVisibility: this.#mcpVisibility,
+      free: this.#free.snapshot(),
     }
   }
 
   /** What the snapshot holds belongs to this object from now on. */
   restore(snapshot: ContextsSnapshot | EarlierSnapshot): void {
-    const { states, noted, hasPrivateRuns, mcpVisibility } =
-      'states' in snapshot ? snapshot : convert(snapshot)
+    const {
+      states,
+      noted,
+      hasPrivateRuns,
+      mcpVisibility,
+      free = [],
+    } = 'states' in snapshot ? snapshot : convert(snapshot)
     this.#states.restore(states)
     for (const each of this.#states.open()) this.#openOf.add(each)
     for (const [context, each] of noted) this.#note(context, restoreCounts(each))
     this.hasPrivateRuns = hasPrivateRuns
     this.#mcpVisibility = mcpVisibility
+    this.#free.restore(free)
   }
 
   get(path: string): OpenedContext | undefined {
@@ -168,6 +180,13 @@ export class Contexts {
     })
   }
 
+  /** The free paths of which the log still has something from this seq on, for who reads the starts of the others. */
+  reportFree(reader: Reader, oldest: number): FreePathReport[] {
+    const shown = new Set(this.report(reader).map(({ context }) => context))
+    const all = this.#free.report(oldest, (path) => this.getRun(path))
+    return all.filter(({ context }) => !shown.has(context))
+  }
+
   /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
   count(context: string, envelope: Envelope): void {
     const { from, ts } = envelope
@@ -175,11 +194,15 @@ export class Contexts {
     const run = this.#states.get(root)
     const noted = this.#noted.get(root)
     if (noted !== undefined && run?.session === undefined && run?.owner === from) noted.lastAt = ts
-    if (noted?.audience !== undefined) return
+    const isPrivate = noted?.audience !== undefined
     if (decideAudience(envelope, publicRules[this.#mcpVisibility]) !== undefined) return
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       const counted = this.#noted.get(at)
-      if (counted !== undefined) countEnvelope(counted, envelope, run?.owner)
+      if (counted !== undefined && !isPrivate) countEnvelope(counted, envelope, run?.owner)
+      // The audience of a call in a private run depends on more than its address.
+      const isForAll = namespaceOf(envelope.kind) !== 'mcp'
+      if (isForAll && (counted === undefined || counted.audience !== undefined))
+        this.#free.count(at, envelope, run?.owner)
     }
   }
 
@@ -202,6 +225,7 @@ export class Contexts {
     const triggers = parent === undefined && keepsTriggers(start) ? correlations(start) : undefined
     if (audience !== undefined) this.hasPrivateRuns = true
     this.#openOf.add(opened)
+    if (audience === undefined) this.#free.delete(opened.context)
     this.#note(opened.context, {
       ...(audience && { audience }),
       ...(triggers && { triggers }),

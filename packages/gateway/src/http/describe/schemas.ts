@@ -36,6 +36,7 @@ export function protocolSchemas(): Record<string, JsonSchema> {
 
 const place = { epoch: text, head: { ...count, description: 'last seq of the log' } }
 const context = plainSchema(ContextInfo)
+const anyContext: JsonSchema = { anyOf: [schemaRef('context'), schemaRef('free_path')] }
 
 /** What the routes answer with. */
 export function answerSchemas(): Record<string, JsonSchema> {
@@ -80,7 +81,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
       ['to', 'context', 'rationale', 'correlationId', 'parallelGroup', 'params', 'expiresAt'],
     ),
     context: {
-      allOf: [context, object({ counts, children: array(schemaRef('context')) })],
+      allOf: [context, object({ counts, children: array(anyContext) })],
       description: 'the counts cover it and everything below it, as far as everyone may read it',
     },
     free_path: {
@@ -89,11 +90,12 @@ export function answerSchemas(): Record<string, JsonSchema> {
         state: { const: 'free' },
         startedAt: text,
         counts,
-        children: { type: 'array', maxItems: 0 },
+        children: array(schemaRef('free_path')),
       }),
-      description: 'a path that no reasoning has opened; counts up to 10,000 envelopes',
+      description:
+        'a path that no reasoning has opened; counts up to 10,000 envelopes, in a list without calls',
     },
-    contexts: object({ contexts: array(schemaRef('context')), ...place }),
+    contexts: object({ contexts: array(anyContext), ...place }),
     audit: object(
       {
         steps: array(schemaRef('step')),
@@ -292,6 +294,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       user_input: textOrNull,
       response: textOrNull,
       state: turnState,
+      error: { ...text, description: 'what went wrong, as the agent said; present where the state is error' },
       started_at: text,
       completed_at: textOrNull,
       tool_calls: array(

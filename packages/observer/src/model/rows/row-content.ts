@@ -72,7 +72,8 @@ function createContent(slot: Slot, sources: Sources): Content {
   return createSaid(of, envelope, sources)
 }
 
-function createSaid(of: Block | Entry, envelope: Envelope, { getContext }: Sources): Content {
+function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Content {
+  const { getContext } = sources
   if (of.type === 'arrivals') {
     return {
       type: 'said',
@@ -81,11 +82,14 @@ function createSaid(of: Block | Entry, envelope: Envelope, { getContext }: Sourc
       tone: 'event',
       isByAnother: false,
       isLate: false,
+      replyTo: null,
     }
   }
   const { context } = envelope
   if (context === undefined) return saidLine(envelope, null, false)
-  return saidLine(envelope, getContext(contextRoot(context))?.owner ?? null, isLate(envelope, getContext))
+  const owner = getContext(contextRoot(context))?.owner ?? null
+  const replyTo = sources.getAnsweredThinker(envelope) ?? null
+  return { ...saidLine(envelope, owner, isLate(envelope, getContext)), replyTo }
 }
 
 /** The heading of a context, at this moment. */
@@ -147,6 +151,7 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
     tone: isProblem(envelope) ? 'problem' : tone === 'thought' || tone === 'plan' ? tone : 'event',
     isByAnother,
     isLate,
+    replyTo: null,
   }
 }
 

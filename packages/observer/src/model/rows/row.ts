@@ -72,6 +72,8 @@ export interface SaidRow extends Placed {
   readonly isByAnother: boolean
   /** Whether its context was over already [MEUP-2.7]. */
   readonly isLate: boolean
+  /** Author of the thought that it answers. */
+  readonly replyTo: string | null
 }
 
 export interface CallRow extends Placed {
@@ -149,6 +151,8 @@ export interface Sources {
   isOpenElicitation(id: string): boolean
   /** Id of what an envelope goes back to; see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
+  /** Author of the thought that another one answers; `undefined` if that is not loaded. */
+  getAnsweredThinker(envelope: Envelope): string | undefined
   /** Whether this reader does not want to see what a participant thinks. */
   isMuted(participant: string): boolean
   /** What of the log this reader wants to see. */

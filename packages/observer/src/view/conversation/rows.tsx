@@ -80,11 +80,13 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
 export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>
   envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
-function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: { row: SaidRow }): VNode {
+function SaidLine({ row }: { row: SaidRow }): VNode {
+  const { name, text, tone, isByAnother, isLate, replyTo, envelope } = row
   return (
     <div class={`line ${tone} ${name === '' ? '' : 'typed'}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
+      {replyTo !== null && <Chip>↳ {replyTo}</Chip>}
       {name !== '' && <b class="kind">{name}</b>}
       {text === null ? (
         <Chip kind="warn">withheld</Chip>

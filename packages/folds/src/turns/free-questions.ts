@@ -1,0 +1,134 @@
+import { contextRoot, correlations, type Envelope, GATEWAY, isThought, Kind } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { asks, isAnswerTo } from '../space/answers.js'
+
+/** A public chat that may ask somebody, and whom it names. */
+interface Question {
+  readonly id: string
+  readonly from: string
+  readonly mentions?: unknown
+}
+
+/** Public work in a path that no start opened. */
+interface Work {
+  /** The sender of its question; absent = no question was found. */
+  readonly asker?: string
+  /** It is answered: the path may be used again for the next question. */
+  readonly isOver?: true
+}
+
+export interface FreeQuestionsSnapshot {
+  readonly questions: readonly Question[]
+  readonly frontDesk?: string
+  readonly taken: Entries<string>
+  readonly paths: Entries<Work>
+  readonly unanswered: Entries<string>
+}
+
+type Entries<Value> = readonly (readonly [key: string, value: Value])[]
+
+/** Questions that are remembered: who begins later in a free path works on none of them. */
+const maxQuestions = 100
+const maxKept = 10_000
+
+/**
+ * Which question work in a free path is about, and which chat answers it, where neither names the other [MEUP-11.16]. Only what is
+ * addressed to nobody counts, so that no reader learns from it of what it may not read.
+ */
+export class FreeQuestions {
+  #questions: Question[] = []
+  #frontDesk: string | undefined
+  /** Paths by agent and question; `''`: it answers the question by its id. */
+  readonly #taken = new Bounded<string>(maxKept)
+  readonly #paths = new Bounded<Work>(maxKept)
+  /** The latest path of each agent that no chat has answered. */
+  readonly #unanswered = new Bounded<string>(maxKept)
+
+  /** Remembers what may ask somebody, and what is answered by its id. */
+  apply({ kind, id, from, to, context, correlationId, payload }: Envelope): void {
+    if (kind === Kind.systemSpace && payload.event === 'configured')
+      this.#frontDesk = typeof payload.frontDesk === 'string' ? payload.frontDesk : undefined
+    if (to !== undefined || from === GATEWAY || !(working.has(kind) || isThought(kind))) return
+    for (const cause of correlations(correlationId === undefined ? {} : { correlationId })) {
+      const key = toKey(from, cause)
+      const path = this.#taken.get(key) ?? ''
+      this.#taken.renew(key, path)
+      if (kind !== Kind.chat || context !== undefined) continue
+      this.#end(from, path)
+      this.#end(from, toPathKey(from, cause))
+    }
+    if (kind !== Kind.chat || context !== undefined) return
+    const { mentions } = payload
+    if (correlationId !== undefined && mentions === undefined) return
+    this.#questions.push({ id, from, ...(mentions !== undefined && { mentions }) })
+    if (this.#questions.length > maxQuestions) this.#questions.shift()
+  }
+
+  /** The id of the question that this public work in a free path begins to answer. */
+  enter({ from, context = '' }: Envelope): string | undefined {
+    const path = toPathKey(from, context)
+    const known = this.#paths.use(path)
+    if (known !== undefined && !known.isOver) return undefined
+    const question = this.#findQuestion(from)
+    if (known !== undefined && question === undefined) return undefined
+    this.#paths.renew(path, question === undefined ? {} : { asker: question.from })
+    this.#unanswered.renew(from, path)
+    if (question !== undefined) this.#taken.renew(toKey(from, question.id), path)
+    return question?.id
+  }
+
+  /** The path, as a key of the agent's, whose work a public chat without correlation answers. */
+  answer({ kind, from, to, context, correlationId, payload }: Envelope): string | undefined {
+    if (kind !== Kind.chat || to !== undefined || context !== undefined || correlationId !== undefined)
+      return undefined
+    const path = this.#unanswered.get(from)
+    if (path === undefined || !isAnswerTo(this.#paths.get(path)?.asker ?? '', { payload })) return undefined
+    this.#end(from, path)
+    return path
+  }
+
+  /** A public conclusion or cancel in a free path: a turn still waits for its answer, other work for nothing. */
+  conclude({ from, context = '' }: Envelope): void {
+    const path = toPathKey(from, context)
+    if (this.#paths.get(path)?.asker === undefined) this.#end(from, path)
+  }
+
+  snapshot(): FreeQuestionsSnapshot {
+    return {
+      questions: [...this.#questions],
+      ...(this.#frontDesk !== undefined && { frontDesk: this.#frontDesk }),
+      taken: this.#taken.snapshot(),
+      paths: this.#paths.snapshot(),
+      unanswered: this.#unanswered.snapshot(),
+    }
+  }
+
+  restore({ questions, frontDesk, taken, paths, unanswered }: FreeQuestionsSnapshot): void {
+    this.#questions = [...questions]
+    this.#frontDesk = frontDesk
+    this.#taken.restore(taken)
+    this.#paths.restore(paths)
+    this.#unanswered.restore(unanswered)
+  }
+
+  /** The last question to this agent, if it is not taken yet. */
+  #findQuestion(agent: string): Question | undefined {
+    const last = this.#questions.findLast(
+      ({ from, mentions }) => from !== agent && asks({ payload: { mentions } }, agent, this.#frontDesk),
+    )
+    return last === undefined || this.#taken.get(toKey(agent, last.id)) !== undefined ? undefined : last
+  }
+
+  #end(agent: string, path: string): void {
+    const work = this.#paths.get(path)
+    if (work !== undefined) this.#paths.set(path, { ...work, isOver: true })
+    if (this.#unanswered.get(agent) === path) this.#unanswered.delete(agent)
+  }
+}
+
+const working: ReadonlySet<string> = new Set([Kind.chat, Kind.reasoningStart])
+
+/** Of the turn that an agent has in a free path: there is one for each root. */
+export const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
+
+export const toKey = (name: string, id: string): string => `${name} ${id}`

@@ -1,0 +1,85 @@
+import { Bounded } from '@meup/folds'
+import { type Envelope, GATEWAY, type Hiding, isThought } from '@meup/protocol'
+import type { ContextCounts } from './context-counts.js'
+
+/** A path that no reasoning opened [MEUP-2.5], and how much was said there and below of what everyone may read. */
+export interface FreePathReport {
+  readonly context: string
+  readonly state: 'free'
+  readonly startedAt: string
+  readonly counts: ContextCounts
+}
+
+interface Part {
+  readonly startedAt: string
+  readonly envelopes: number
+  /** Of the last of them. */
+  readonly lastSeq: number
+  readonly contributors: readonly string[]
+}
+
+/** Thoughts are apart: they may be withheld [MEUP-9.6]. */
+interface FreePath {
+  readonly said?: Part
+  readonly thoughts?: Part
+  /** Thoughts of the owner of the run around it. */
+  readonly ownThoughts?: Part
+}
+
+export type FreePathsSnapshot = readonly (readonly [path: string, free: FreePath])[]
+
+/** Paths that are listed, and contributors of one that are told apart. */
+const [maxPaths, maxContributors] = [1000, 1000]
+
+/** The latest free paths. A context whose start is for some alone is one, too, for the others. */
+export class FreePaths {
+  readonly #paths = new Bounded<FreePath>(maxPaths)
+
+  /** `owner`: of the run around it. */
+  count(path: string, { kind, from, ts, seq = 0 }: Envelope, owner: string | undefined): void {
+    const name = !isThought(kind) ? 'said' : from === owner ? 'ownThoughts' : 'thoughts'
+    const free = this.#paths.get(path) ?? {}
+    const { startedAt = ts, envelopes = 0, contributors = [] } = free[name] ?? {}
+    const isNew = from !== GATEWAY && !contributors.includes(from) && contributors.length < maxContributors
+    const part = {
+      ...{ startedAt, envelopes: envelopes + 1, lastSeq: seq },
+      contributors: isNew ? [...contributors, from] : contributors,
+    }
+    this.#paths.renew(path, { ...free, [name]: part })
+  }
+
+  delete(path: string): void {
+    this.#paths.delete(path)
+  }
+
+  /** Those of which the log still has something from this seq on. */
+  report(oldest: number, getRun: (path: string) => Hiding | undefined): FreePathReport[] {
+    return this.#paths.snapshot().flatMap(([context, free]): FreePathReport[] => {
+      const { owner, hiddenBy = [] } = getRun(context) ?? {}
+      const isAllHidden = hiddenBy.some((id) => id !== owner)
+      const thoughts = [
+        ...(isAllHidden ? [] : [free.thoughts]),
+        ...(hiddenBy.length > 0 ? [] : [free.ownThoughts]),
+      ].filter((part) => part !== undefined)
+      const parts = free.said === undefined ? thoughts : [free.said, ...thoughts]
+      const [startedAt] = parts.map((part) => part.startedAt).sort()
+      if (startedAt === undefined || parts.every(({ lastSeq }) => lastSeq < oldest)) return []
+      const counts = {
+        envelopes: sum(parts),
+        thoughts: sum(thoughts),
+        contributors: new Set(parts.flatMap(({ contributors }) => contributors)).size,
+      }
+      return [{ context, state: 'free', startedAt, counts }]
+    })
+  }
+
+  snapshot(): FreePathsSnapshot {
+    return this.#paths.snapshot()
+  }
+
+  restore(snapshot: FreePathsSnapshot): void {
+    this.#paths.restore(snapshot)
+  }
+}
+
+const sum = (parts: readonly Part[]): number => parts.reduce((total, { envelopes }) => total + envelopes, 0)
