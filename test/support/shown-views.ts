@@ -92,7 +92,7 @@ function stepsIn(answer: string, last: number): unknown[] {
   return steps.filter(({ seq }) => seq <= last)
 }
 
-/** What differs from one telling to the next: the epoch, the gateway's own ids, and what is drawn by lot for the chain. */
+/** What differs from one telling to the next: the epoch, the gateway's own ids, what is drawn by lot for the chain, and the rules of masking. */
 export function settled(text: string, space: string, participants: readonly string[]): string {
   const own = new Set([
     ...[...story, ...ending].map(([, { id }]) => id),
@@ -102,6 +102,7 @@ export function settled(text: string, space: string, participants: readonly stri
   const names = new Map<string, string>()
   return text
     .replace(/"(salt|leaf|hash|snapshot)":"[0-9a-f]+"/g, '"$1":"…"')
+    .replace(/(redaction|redacted_by)(\\?": ?\\?")[0-9a-f]{64}/g, '$1$2…')
     .replace(/(?<![\w-])([\w-]{21}|[0-9A-Z]{26})(?![\w-])/g, (id) => {
       if (own.has(id)) return id
       const name = names.get(id) ?? `<${names.size + 1}>`

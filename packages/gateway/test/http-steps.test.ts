@@ -58,6 +58,7 @@ describe('steps of the audit', () => {
       timestamp: '2026-01-01T00:00:00.000Z',
       state: 'completed',
       input_source: 'chat',
+      redacted_by: expect.stringMatching(/^[0-9a-f]{64}$/),
       allowed_by: 'configured',
       right: 'by space.yaml: mcp.*',
     })

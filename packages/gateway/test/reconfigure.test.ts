@@ -1,7 +1,9 @@
 import { createGateway, memoryStore, type SpaceConfig, tokenAuthenticator } from '@meup/gateway'
 import { dialInMemory, FakeClock, type TestSpaceOptions, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, type WelcomePayload } from '@meup/protocol'
+import { defaultSafety } from '@meup/safety'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
 import { faultyDisk } from './faulty-disk.js'
 
 /** For machines that do much else. */
@@ -66,6 +68,18 @@ const record = (frames: readonly Envelope[]): string[] =>
       const { event, participant } = payload as { event: string; participant?: { id: string } }
       return participant ? `${event} ${participant.id}` : event
     })
+
+verifies('A16', 'other rules of masking are recorded by their digest, and the same ones once', async () => {
+  const { enter, reconfigure } = await open()
+  const { frames } = await enter('alice')
+  const redactions = () =>
+    frames.flatMap(({ payload }) => (payload.event === 'configured' ? [payload.redaction] : []))
+  for (const maxLength of [100, 100, 200, 100]) await reconfigure({ safety: { ...defaultSafety, maxLength } })
+  await vi.waitFor(() => expect(redactions()).toHaveLength(3), within)
+  const [first, second, third] = redactions()
+  expect(first).toMatch(/^[0-9a-f]{64}$/)
+  expect([second === first, third === first]).toEqual([false, true])
+})
 
 describe('participants', () => {
   test('that are removed are closed with 4401, gone from the log and unknown; the others stay', async () => {

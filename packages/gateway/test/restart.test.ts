@@ -143,6 +143,7 @@ describe('what the operator configured', () => {
       guest,
       limits: expect.objectContaining({ contextDepth: 5 }),
       reasoning: { collaborative: true, abandonAfterMs: 60_000 },
+      redaction: expect.stringMatching(/^[0-9a-f]{64}$/),
       mcp: { visibility: 'everyone' },
       retention: { days: 0 },
     })

@@ -128,6 +128,8 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** Of the turn. */
   readonly state: string
   readonly input_source: string
+  /** The rules that masked it: `redaction` of `system.space configured`; absent for what was masked before it was logged. */
+  readonly redacted_by?: string
 }
 
 export interface AuditPage {

@@ -57,7 +57,9 @@ export function readRows(path: string) {
 
 /** All steps that a reader may read, the oldest first. */
 export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
-  const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: (ToldStep & RightInfo)[] }
-  // The columns of the export are those that the audit log had from its beginning: rights are no part of it.
-  return steps.reverse().map(({ allowed_by, approved_by, right, ...step }) => step)
+  const { steps } = (await as(reader).json('/audit?limit=1000')) as {
+    steps: (ToldStep & RightInfo & { redacted_by?: string })[]
+  }
+  // The columns of the export are those that the audit log had from its beginning: rights and rules are no part of it.
+  return steps.reverse().map(({ allowed_by, approved_by, right, redacted_by, ...step }) => step)
 }

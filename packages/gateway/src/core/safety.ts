@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   type Envelope,
   EnvelopeGuard,
@@ -8,7 +9,14 @@ import {
   WorkError,
   type WorkMeter,
 } from '@meup/protocol'
-import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
+import {
+  builtInRules,
+  compileSafety,
+  type Finding,
+  SafetyError,
+  type SafetySettings,
+  tailOf,
+} from '@meup/safety'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceMetrics } from './metering.js'
@@ -22,17 +30,31 @@ interface GuardPorts {
   isToken(candidate: string): boolean
 }
 
+/**
+ * Names the rules by which texts are masked: the SHA-256 of the settings of the space and of the built-in rules. Two views that
+ * name the same rules show the same [MEUP-6.9].
+ */
+export const digestRules = (settings: SafetySettings): string =>
+  hash(
+    'sha256',
+    JSON.stringify([settings, builtInRules], (_, value) => (value instanceof RegExp ? String(value) : value)),
+    'hex',
+  )
+
 /** Keeps what agents think aloud fit for the log [MEUP-6.1], and tells the operator what became of it; never the text. */
 export class Guard {
   readonly #ports: GuardPorts
   readonly #logThrottle = new LogThrottle()
   readonly #guard: EnvelopeGuard<SafetySettings, Finding>
   #settings: string
+  /** Of the rules in force: see `digestRules`. */
+  digest: string
 
   /** Throws for settings that cannot be used. */
   constructor(settings: SafetySettings, ports: GuardPorts) {
     this.#ports = ports
     this.#settings = JSON.stringify(settings)
+    this.digest = digestRules(settings)
     this.#guard = new EnvelopeGuard({ compile: (each) => compile(each, ports), tailOf }, settings)
   }
 
@@ -43,6 +65,7 @@ export class Guard {
     const replace = this.#guard.prepare(settings)
     return () => {
       this.#settings = text
+      this.digest = digestRules(settings)
       replace()
     }
   }

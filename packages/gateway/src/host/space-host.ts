@@ -8,6 +8,7 @@ import { Erasing } from '../core/erasing.js'
 import { welcomeFrame } from '../core/frames.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
+import { digestRules } from '../core/safety.js'
 import type { Space } from '../core/space.js'
 import type { SpaceState } from '../core/state/state.js'
 import type { IndexFile } from '../index/index-file.js'
@@ -367,6 +368,7 @@ export function configurationRecord({
   guest,
   limits,
   reasoning,
+  safety,
   mcp,
   retention,
 }: SpaceConfig): Record<string, unknown> {
@@ -383,6 +385,8 @@ export function configurationRecord({
     ...(guest && { guest }),
     limits,
     reasoning,
+    // The rules may name what is secret.
+    redaction: digestRules(safety),
     mcp,
     retention,
   }

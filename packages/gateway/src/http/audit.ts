@@ -1,6 +1,6 @@
 import { toRightInfo } from '@meup/folds'
 import type { DecisionPayload, Envelope } from '@meup/protocol'
-import { parseExact } from '@meup/protocol'
+import { namespaceOf, parseExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
@@ -67,13 +67,16 @@ export async function getAudit(
   return respondPage(
     visitor,
     context,
-    { steps: steps.map(describeStep), decisions: decisions.map(describeDecision) },
+    {
+      steps: steps.map((step) => describeStep(step, space.safety.digest)),
+      decisions: decisions.map(describeDecision),
+    },
     next,
   )
 }
 
 /** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
-function describeStep({ step, turn, right }: AuditStep): Record<string, unknown> {
+function describeStep({ step, turn, right }: AuditStep, rules: string): Record<string, unknown> {
   return {
     id: step.id,
     turn_id: step.turn_id,
@@ -90,6 +93,8 @@ function describeStep({ step, turn, right }: AuditStep): Record<string, unknown>
     timestamp: turn.startedAt,
     state: turn.state,
     input_source: turn.inputSource,
+    // Thoughts were masked before they were logged.
+    ...(namespaceOf(step.source.kind) === 'mcp' && { redacted_by: rules }),
     ...toRightInfo(right),
   }
 }

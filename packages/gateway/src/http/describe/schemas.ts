@@ -340,9 +340,14 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       timestamp: { ...text, description: 'when the turn began' },
       state: turnState,
       input_source: { ...text, description: 'kind of what the turn is about, or job' },
+      redacted_by: {
+        ...text,
+        description:
+          'the rules that masked what a call was given and gave back: `redaction` of `system.space configured`',
+      },
       ...right,
     },
-    rightFields,
+    ['redacted_by', ...rightFields],
   ),
   reasoning_update: object(
     {
