@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.js'
 const cli = 'packages/cli'
 
 export const commands: readonly Mutant[] = [
+  // /reasoning prints nothing of the turn [I24].
+  {
+    package: cli,
+    function: 'CommandRunner.runCommand',
+    replace: 'return view.print(await inspect(argument, this.#http, live, getStdoutStyle()))',
+    by: "return view.print(['nothing'])",
+    tests: ['packages/cli/test/slash-commands.test.ts'],
+  },
   // Who was shown a part approves the whole.
   {
     package: 'packages/mcp-bridge',

@@ -3,6 +3,17 @@ import type { Mutant } from './mutant.js'
 const agentSdk = 'packages/agent-sdk'
 
 export const sdk: readonly Mutant[] = [
+  // A client that extracts no reasoning is warned of [T09].
+  {
+    package: agentSdk,
+    function: 'reasoningBy',
+    replace: 'if (!canExtract(client)) return null',
+    by: "if (!canExtract(client)) return console.warn('no extractor') ?? null",
+    tests: [
+      'packages/agent-sdk/test/extract/requirements.test.ts',
+      'packages/agent-sdk/test/transcript/generate.test.ts',
+    ],
+  },
   // What one has rejected is offered to nobody.
   {
     package: agentSdk,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { ParsedStep, ReasoningStep } from '@meup/folds'
 import Database from 'better-sqlite3'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
@@ -39,6 +41,15 @@ describe('ReasoningLog', () => {
     expect(Object.getOwnPropertyNames(ReasoningLog.prototype)).toEqual(
       expect.arrayContaining(['record', 'parseThinking', 'getAuditTrail', 'exportMarkdown']),
     )
+  })
+
+  verifies('A06', 'can be imported from meup/audit', async () => {
+    const file = fileURLToPath(new URL('../package.json', import.meta.url))
+    const { exports } = JSON.parse(readFileSync(file, 'utf8')) as {
+      exports: Record<string, { default: string }>
+    }
+    const source = exports['./audit']?.default.replace(/^\.\/dist\/(.*)\.js$/, '../src/$1.ts') ?? ''
+    expect(await import(/* @vite-ignore */ source)).toHaveProperty('ReasoningLog', ReasoningLog)
   })
 
   test('parses thinking into steps that go on from those of the turn, to be recorded one by one', () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { CommandRunner } from '../src/join/command-runner.js'
 import {
   completeLine,
   helpLines,
@@ -8,6 +10,9 @@ import {
   slashCommands,
   unknownCommand,
 } from '../src/join/slash-commands.js'
+import { answering } from './support/answering.js'
+import { folderWith } from './support/folder.js'
+import { createTurn } from './support/turns.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {
@@ -46,6 +51,28 @@ describe('a line', () => {
     expect(readTyped('/reasonign 3')).toEqual({ unknown: '/reasonign' })
     expect(readTyped('/reason')).toEqual({ unknown: '/reason' })
   })
+})
+
+verifies('I24', '/reasoning prints the turn as the gateway has it', async () => {
+  const asked: string[] = []
+  const { url, space, token } = await answering(({ pathname, searchParams }) => {
+    asked.push(`${pathname} ${searchParams.get('thread_id')} ${searchParams.get('before')}`)
+    return { body: { turns: [createTurn(3)], has_more: false } }
+  })
+  const flags = { url, space, tokenFile: join(folderWith({ token: token ?? '' }), 'token') }
+  const printed: string[] = []
+  const view = { print: (lines: readonly string[]) => printed.push(...lines) }
+  const runner = new CommandRunner({ flags, view, live: { answerer: 'bot' } } as never)
+  await runner.runCommand('/reasoning', '3')
+  expect(printed).toEqual([
+    '  ┄ Reasoning — turn 3',
+    '',
+    '  ┄ read',
+    '    rationale: "to know"',
+    '    params:    {}',
+    '    outcome:   success',
+  ])
+  expect(asked).toEqual(['/spaces/demo/turns demo/bot 4'])
 })
 
 describe('Tab', () => {

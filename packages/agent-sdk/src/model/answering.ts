@@ -76,10 +76,12 @@ export class Answering {
   /** Resolves when the turn was answered. Rejects with why there is no answer, which is for its asker to read. */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
-    const { model, provider } = this.#parts.dialogue
     const { thinkingLevel } = this.#turn
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
-    const about = { model, provider, ...(thinkingLevel !== undefined && { thinkingLevel }) }
+    const about = {
+      ...nameModel(this.#parts.dialogue),
+      ...(thinkingLevel !== undefined && { thinkingLevel }),
+    }
     await using run = await openRun(this.#turn, about, onError)
     const record = this.#parts.recorder?.begin(trigger.id, run.context)
     const onEnvelope = (envelope: AnyEnvelope): void => {
@@ -335,6 +337,12 @@ const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
 /** Characters of an answer that is not whole, and of a finish reason. */
 const [maxHalfChars, maxReasonChars] = [300, 40]
+
+/** Everybody reads it: the address of a server is its operator's to know. */
+function nameModel({ model, provider: served }: Pick<Dialogue, 'model' | 'provider'>) {
+  const provider = served.includes('://') ? 'openai-compatible' : served
+  return { model, provider, modelFull: `${provider}/${model}` }
+}
 
 /** The text of a last step. Throws `NoAnswerError` where there is none to give. */
 function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {

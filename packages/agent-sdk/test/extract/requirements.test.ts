@@ -1,12 +1,13 @@
 import { extractReasoning, reasoningBy } from '@meup/agent-sdk/extract'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
+import { watchComplaints } from '../support/complaints.js'
 import { getSample } from './support/all-samples.js'
 import { streamed } from './support/streams.js'
 
 describe('a client', () => {
   verifies('T09', 'without `extractReasoning` is asked nothing, and nobody warns', () => {
-    const warn = vi.spyOn(console, 'warn')
+    const complaints = watchComplaints()
     for (const client of [
       {},
       { chat: () => 'Hm' },
@@ -18,7 +19,7 @@ describe('a client', () => {
     ]) {
       expect(reasoningBy(client, {})).toBeNull()
     }
-    expect(warn).not.toHaveBeenCalled()
+    expect(complaints()).toEqual([])
   })
 
   verifies('T10', 'gives text and format, or text alone, or nothing', () => {

@@ -32,6 +32,10 @@ describe('a model at a baseURL', () => {
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' })
     const { payload } = await here.heard.until(({ kind }) => kind === 'reasoning.conclusion')
     expect(payload).toMatchObject({ metadata: { model: 'qwen3', tokens: { input: 10, output: 14 } } })
+    const { payload: begun } = await here.heard.until(({ kind }) => kind === 'reasoning.start')
+    // The address of its server is its operator's to know.
+    const named = { model: 'qwen3', provider: 'openai-compatible', modelFull: 'openai-compatible/qwen3' }
+    expect(begun).toEqual({ metadata: named })
   })
 
   test('gets a key without the line break that its file ends with', async () => {

@@ -30,11 +30,12 @@ verifies(
     await here.ana.ask('What is 2 + 3?', { ...options, thinkingLevel: 'high' })
     await here.ana.ask('And again?', { ...options, thinkingLevel: 'off' })
     await here.ana.ask('Once more?', options)
+    const named = { model: 'gpt-5', provider: 'openai', modelFull: 'openai/gpt-5' }
     const starts = here.heard.all.filter((each) => each.kind === Kind.reasoningStart)
     expect(starts.map(({ payload }) => payload.metadata)).toEqual([
-      { model: 'gpt-5', provider: 'openai', thinkingLevel: 'high' },
-      { model: 'gpt-5', provider: 'openai', thinkingLevel: 'off' },
-      { model: 'gpt-5', provider: 'openai' },
+      { ...named, thinkingLevel: 'high' },
+      { ...named, thinkingLevel: 'off' },
+      named,
     ])
     expect([bodies[0], bodies[2]].map((body) => body?.reasoning?.summary)).toEqual(['auto', 'auto'])
     // Version 6 of the package has no such setting.

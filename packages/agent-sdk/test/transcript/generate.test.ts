@@ -2,6 +2,7 @@ import { type Commit, type ModelClient, openTranscript } from '@meup/agent-sdk/t
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
 import { Chain } from '../../src/transcript/chain.js'
+import { watchComplaints } from '../support/complaints.js'
 import { deferred } from '../support/deferred.js'
 import { contentTypes, scripted, types } from './scripted-client.js'
 
@@ -140,9 +141,11 @@ describe('a call', () => {
 
 describe('a client', () => {
   verifies('T09', 'that looks for no reasoning has none, and nobody complains', async () => {
+    const complaints = watchComplaints()
     const client: ModelClient = { generate: () => ({ text: 'Yes.', reasoning: 'hidden in there' }) }
     const transcript = openTranscript({ client })
     expect(await transcript.chat('Deploy?')).toMatchObject({ text: 'Yes.', reasoning: null })
+    expect(complaints()).toEqual([])
     expect(contentTypes(transcript.commits)).toEqual(['user', 'assistant'])
   })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
 import { expect, test } from 'vitest'
 import { openAsked, questions } from '../../../../test/support/asked.js'
 import { meup } from '../../../../test/support/cli.js'
@@ -23,7 +24,18 @@ verifies(
   'the Markdown of a space has every turn and step of what happened, in the same order',
   async () => {
     const { cwd, run } = await answered()
+    await using aide = await connect({ as: 'aide', directory: cwd })
+    const job = await aide.reason('Nobody asked for this')
+    await job.thought('All is quiet')
+    await job.conclude('Nothing new')
     const exported = await run('audit', 'export', '--format', 'markdown')
+    const headings = [...exported.stdout.matchAll(/^## Turn \S+ \([^)]*\) (.*)$/gm)].map(([, text]) => text)
+    expect(headings.filter((heading) => !heading?.startsWith('tools'))).toEqual([
+      ...[1, 2, 3, 4].map((turn) => `bot, turn ${turn}, completed`),
+      'aide, job, completed',
+    ])
+    expect(headings.filter((heading) => heading?.startsWith('tools'))).toHaveLength(5)
+    expect(exported.stdout).toContain('aide begins: Nobody asked for this\n\n[思考] All is quiet')
     const asks = ['what time is it?', 'thanks', 'what is wrong?', 'search for recent project updates']
     expect([...exported.stdout.matchAll(/^ben asks: (.*)$/gm)].map(([, text]) => text)).toEqual(asks)
 
