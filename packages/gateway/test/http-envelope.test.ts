@@ -1,5 +1,8 @@
 import { memoryStore, sqliteStore } from '@meup/gateway'
 import { describe, expect, test } from 'vitest'
+import type { Space } from '../src/core/space.js'
+import { refuseMissing } from '../src/http/envelope.js'
+import type { Sent } from './client.js'
 import { asking } from './http-client.js'
 import { start, temporaryFile } from './support.js'
 
@@ -44,4 +47,67 @@ describe.each(stores)('GET one envelope, from %s', (_, openStore) => {
       detail: 'ab may be any of abc, abc-1, abd. Give more of the id.',
     })
   })
+
+  test('is how other routes are asked about one, too', async () => {
+    const { url, post } = await start({ participants, store: await openStore() })
+    const sent: [from: string, envelope: Sent & { id: string }][] = [
+      ['ana', { id: 'question', kind: 'chat', payload: { message: 'Is it done?' } }],
+      ['ben', { id: 'run-of-ben', kind: 'reasoning.start', correlationId: 'question' }],
+      ['ben', { id: 'hm', kind: 'reasoning.thought', context: 'run-of-ben', payload: { message: 'hm' } }],
+      ['ben', { id: 'answer', kind: 'chat', correlationId: 'question', payload: { message: 'Yes.' } }],
+      ['ana', { id: 'secret', kind: 'chat', to: ['ben'], payload: { message: 'psst' } }],
+      ['ben', { id: 'secret-answer', kind: 'chat', to: ['ana'], correlationId: 'secret' }],
+    ]
+    const seqs = new Map<string, number>()
+    for (const [from, envelope] of sent) {
+      const { body } = await post(from, { payload: { message: '' }, ...envelope })
+      seqs.set(envelope.id, (body as [{ seq: number }])[0].seq)
+    }
+    const { get, json } = asking(url, 'eve')
+    const refs = (id: string) => [id, id.slice(0, -1), `#${seqs.get(id)}`].map(encodeURIComponent)
+    const codes = async (paths: string[]) => {
+      const all = await Promise.all(paths.map(async (path) => (await get(path)).json()))
+      return new Set(all.map((body) => (body as { code?: string }).code))
+    }
+
+    for (const ref of refs('answer')) {
+      expect(await json(`/why/${ref}`)).toMatchObject({ of: { id: 'answer' } })
+      expect(await json(`/turns?thread_id=test/ben&of=${ref}`)).toMatchObject({
+        turns: [{ turn_number: 1, response: 'Yes.' }],
+      })
+    }
+    for (const ref of [...refs('run-of-ben'), ...refs('hm')]) {
+      expect(await json(`/contexts/${ref}`)).toMatchObject({ context: 'run-of-ben', owner: 'ben' })
+      const markdown = await (await get(`/contexts/${ref}?format=markdown`)).text()
+      expect(markdown).toContain('# run-of-ben in test')
+    }
+    expect(await json('/turns?thread_id=test/ben&of=question&sizes=true')).toMatchObject({
+      turns: [{ turn_number: 1, answer_id: 'answer' }],
+    })
+    expect(await json('/turns?thread_id=test/ben&of=answer&limit=1')).toMatchObject({ has_more: false })
+    expect(await json('/turns?thread_id=test/ana&of=answer')).toMatchObject({ turns: [] })
+    for (const ref of [...refs('secret'), ...refs('secret-answer'), 'nothing'])
+      expect(await codes([`/why/${ref}`, `/turns?thread_id=test/ben&of=${ref}`, `/contexts/${ref}`])).toEqual(
+        new Set(['not_found']),
+      )
+    expect(await codes(['/contexts/answer', '/contexts/question?format=markdown'])).toEqual(
+      new Set(['not_found']),
+    )
+  })
+})
+
+test('what was pruned or erased is named as that', () => {
+  const space = {
+    log: { oldest: 10, heading: (id: string) => (id === 'erased' ? { seq: 12 } : undefined) },
+    delivered: 20,
+    wasErased: (seq: number) => seq === 12,
+  } as unknown as Space
+  const detail = (ref: string) => refuseMissing(ref, space).message
+  for (const ref of ['#9', '9'])
+    expect(detail(ref)).toBe('What is older than seq 10 was pruned. Ask about something later.')
+  for (const ref of ['#12', '12', 'erased']) expect(detail(ref)).toContain(`The envelope ${ref} was erased.`)
+  for (const ref of ['#13', '#21', '0', '#0', 'abc', '', '9'.repeat(40)])
+    expect(detail(ref)).toBe(
+      `There is no envelope ${ref} that you may read. Give its id, the beginning of it, or #seq.`,
+    )
 })

@@ -102,7 +102,7 @@ describe.each(stores)('GET why, from %s', (_, openStore) => {
     expect((await why('carol', 'also')).steps.map(({ id }) => id)).toEqual(['also'])
     const like = (ref: string | number) => ({
       ...{ status: 404, code: 'not_found' },
-      detail: `There is no envelope ${ref} that you may read. Use the id or the seq of one.`,
+      detail: `There is no envelope ${ref} that you may read. Give its id, the beginning of it, or #seq.`,
     })
     for (const ref of ['secret', 'no-such-id', seqs.get('secret') ?? 0, 999, 0])
       expect(await refusal('carol', ref)).toEqual(like(ref))

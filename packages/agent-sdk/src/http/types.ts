@@ -4,6 +4,7 @@ import type {
   ReasoningStep,
   RightInfo,
   ToolDecisionInfo,
+  TurnDetail,
   TurnInfo,
   Why,
 } from '@meup/folds'
@@ -85,12 +86,14 @@ export interface TurnQuery {
   readonly before?: number | undefined
   /** Turns in one answer, at most 1000; default 20. */
   readonly limit?: number
-  /** Whether each tool decision says how much came back. */
+  /** Only turns that this envelope belongs to: its id, the beginning of that, or `#seq`. */
+  readonly of?: string
+  /** Whether each tool decision says how much came back, and each turn which envelope is its answer. */
   readonly sizes?: boolean
 }
 
-/** A turn; its decisions have a `size` if the query asked for `sizes`. */
-export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>>
+/** A turn; it has an `answer_id`, and its decisions a `size`, if the query asked for `sizes`. */
+export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>> & Pick<TurnDetail, 'answer_id'>
 
 export interface TurnPage {
   readonly thread_id: string

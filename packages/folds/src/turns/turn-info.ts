@@ -82,17 +82,25 @@ export const turnInfo = (
   rights?: RightSources,
 ): TurnInfo | undefined => describe(turn, part, (decision) => decisionInfo(turn, decision, guard, rights))
 
+/** A turn with the size of each result, and the id of its answer. */
+export interface TurnDetail extends TurnInfo<DetailedDecision> {
+  /** Absent while there is none. */
+  readonly answer_id?: string
+}
+
 /** Like `turnInfo`, with the size of each result. */
-export const turnDetail = (
+export function turnDetail(
   turn: TurnRecord,
   guard: Guard = defaultGuard,
   part: CallPart = all,
   rights?: RightSources,
-): TurnInfo<DetailedDecision> | undefined =>
-  describe(turn, part, (decision) => ({
+): TurnDetail | undefined {
+  const info = describe(turn, part, (decision) => ({
     ...decisionInfo(turn, decision, guard, rights),
     size: decision.size,
   }))
+  return info && { ...info, ...(turn.answer !== null && { answer_id: turn.answer.source.id }) }
+}
 
 const all: CallPart = { from: 0, before: Infinity, maxCalls: Infinity, hasEarlier: false }
 

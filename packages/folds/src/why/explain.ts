@@ -20,6 +20,8 @@ export interface WhyStep {
   /** What it says, guarded; long texts are cut. */
   readonly text: string
   readonly context?: string
+  /** Seq of the step that it answers: of a result its call. */
+  readonly about?: number
   /** Why it is ranked before others. */
   readonly signals?: readonly WhySignal[]
 }
@@ -107,14 +109,19 @@ function toWhy(
       .map((id) => byId.get(id)?.each)
       .filter((asked) => asked !== undefined && isCall(asked))
       .map((asked) => describe(asked as Envelope, guard).object)[0]
+  const getAnswered = (each: Envelope): number | undefined =>
+    correlations(each).flatMap((id) => byId.get(id)?.each.seq ?? [])[0]
   const kept = envelopes
-    .map((each, index) => ({ each, role: roles[index] ?? 'thought', ...(ranked[index] ?? unranked) }))
+    .map((each, index) => ({
+      ...{ each, role: roles[index] ?? 'thought', about: getAnswered(each) },
+      ...(ranked[index] ?? unranked),
+    }))
     .filter(({ each, rank }) => rank <= limit || each === of)
   const right = getRight(of, byId, rights)
   const transcript = getTranscript(envelopes, of)
   return {
     of: { seq: of.seq ?? 0, id: of.id },
-    steps: kept.map(({ each, role, rank, signals }) => ({
+    steps: kept.map(({ each, role, rank, signals, about }) => ({
       seq: each.seq ?? 0,
       id: each.id,
       ts: each.ts,
@@ -123,6 +130,7 @@ function toWhy(
       rank,
       text: cut(getText(each, guard, getTool(each)), maxTextChars),
       ...(each.context !== undefined && { context: each.context }),
+      ...(about !== undefined && { about }),
       ...(signals.length > 0 && { signals }),
     })),
     ...(right && { allowed: right }),
@@ -174,6 +182,7 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
     return `${outcome === 'error' ? 'error: ' : ''}${text}`
   }
   const { object, detail } = describe(envelope, guard, { tool })
+  if (envelope.kind === Kind.systemDecision) return [object, detail].filter(Boolean).join(': ')
   const reason = isCall(envelope) ? getWhy(envelope) : ''
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }

@@ -1,16 +1,18 @@
 import { contextMarkdownWriter, isInside, markdownHeader, nestContexts } from '@meup/folds'
-import { isThought } from '@meup/protocol'
+import { isThought, Kind, openedContext } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
+import type { Space } from '../core/space.js'
 import type { ContextReport } from '../core/state/contexts.js'
 import type { FreePathReport } from '../core/state/free-paths.js'
 import type { Caller } from '../host/gateway.js'
 import { LoggedRights } from '../index/rights.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
+import { resolveEnvelope } from './envelope.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
@@ -32,14 +34,39 @@ export async function getContext(
   if (isRefusal(visitor)) return refused(visitor)
   const path = context.req.param('path') ?? ''
   const reader = createReader(visitor, context, options)
-  if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
+  const show = (path: string): Promise<Response | undefined> =>
+    asked.format === 'markdown'
+      ? writeContext(context, visitor, path, reader, options)
+      : describeContext(visitor, path, reader)
+  const found = await show(path)
+  if (found !== undefined) return found
+  const meant = await findContextOf(visitor.space, reader, path)
+  return (meant !== undefined && (await show(meant))) || unknown(path)
+}
+
+/** The context that an envelope has opened, or was sent in. */
+async function findContextOf(
+  space: Space,
+  reader: Reader & LogReader,
+  ref: string,
+): Promise<string | undefined> {
+  const found = await resolveEnvelope(space, reader, ref)
+  if (isRefusal(found)) return undefined
+  return found.kind === Kind.reasoningStart ? openedContext(found) : found.context
+}
+
+async function describeContext(
+  visitor: Caller,
+  path: string,
+  reader: Reader & LogReader,
+): Promise<Response | undefined> {
   const opened = shownTo(visitor, path)
   const isOpened = opened.some(({ context }) => context === path)
   const own = isOpened ? undefined : await findFreePath(path, visitor, reader)
   const below = listFree(visitor).filter(({ context }) => context !== path && isInside(path, context))
   const all = [...opened, ...(own === undefined ? [] : [own]), ...below]
   const node = nestContexts(all).find((each) => each.context === path)
-  return node === undefined ? unknown(path) : shown(visitor, node)
+  return node && shown(visitor, node)
 }
 
 const markdownOnly = refuse(
@@ -56,11 +83,11 @@ async function writeContext(
   path: string,
   reader: Reader & LogReader,
   options: HttpOptions,
-): Promise<Response> {
+): Promise<Response | undefined> {
   const { space, participant } = visitor
   const texts = renderTexts(path, visitor, reader)
   const first = await texts.next()
-  if (first.done) return unknown(path)
+  if (first.done) return undefined
   const failed = (err: unknown): void => {
     options.logger.warn(
       { err, space: space.config.name, participant },

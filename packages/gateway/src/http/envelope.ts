@@ -23,7 +23,7 @@ export async function getEnvelope(context: Context, options: HttpOptions): Promi
   const query = { after: found.seq - 1, before: found.seq + 1, limit: 1, order: 'asc', filter: {} } as const
   const { messages, head } = await readHistory(reader, space, { ...query, reasoning: 'full' })
   const [message] = messages
-  if (message === undefined) return refused(unknown(`#${found.seq}`))
+  if (message === undefined) return refused(refuseMissing(`#${found.seq}`, space))
   const headers = {
     'content-type': 'application/json',
     'meup-epoch': space.log.epoch,
@@ -41,7 +41,7 @@ const pageIds = 100
  * The envelope that is meant by an id, `#seq` or a seq, or the beginning of one id, as far as this reader may read it: what it may not
  * read is not among several matches either [MEUP-8.6].
  */
-async function resolveEnvelope(
+export async function resolveEnvelope(
   space: Space,
   reader: Reader & LogReader,
   ref: string,
@@ -56,7 +56,7 @@ async function resolveEnvelope(
     const [row] = await space.log.read(range)
     if (mayBeRead(row)) return row
   }
-  if (mark === '#' || ref === '') return unknown(ref)
+  if (mark === '#' || ref === '') return refuseMissing(ref, space)
   const found: Heading[] = []
   for (let after = ''; found.length <= maxNamed && (await space.reads.waitForBudget(reader)); ) {
     const page = space.log.headingsFrom(ref, after, pageIds)
@@ -67,15 +67,28 @@ async function resolveEnvelope(
     await yieldNow()
   }
   const [one, ...others] = found
-  if (one === undefined) return unknown(ref)
+  if (one === undefined) return refuseMissing(ref, space)
   if (others.length === 0) return one
   const ids = found.slice(0, maxNamed).map(({ id }) => id)
   const all = `${ids.join(', ')}${found.length > maxNamed ? ', …' : ''}`
   return refuse('invalid_request', `${ref} may be any of ${all}. Give more of the id.`)
 }
 
-const unknown = (ref: string): Refusal =>
-  refuse(
+/** What may not be read is refused like what does not exist. That a seq was pruned or erased is for everyone to know. */
+export function refuseMissing(ref: string, space: Space): Refusal {
+  const seq = space.log.heading(ref)?.seq ?? Number(ref.replace(/^#/, '') || 0)
+  if (seq < space.log.oldest && seq >= 1)
+    return refuse(
+      'not_found',
+      `What is older than seq ${space.log.oldest} was pruned. Ask about something later.`,
+    )
+  const name = ref.slice(0, 128)
+  if (seq <= space.delivered && space.wasErased(seq)) {
+    const advice = 'The record of it says by whom and why: GET audit/verify lists such records.'
+    return refuse('not_found', `The envelope ${name} was erased. ${advice}`)
+  }
+  return refuse(
     'not_found',
-    `There is no envelope ${ref.slice(0, 128)} that you may read. Give its id, the beginning of it, or #seq.`,
+    `There is no envelope ${name} that you may read. Give its id, the beginning of it, or #seq.`,
   )
+}

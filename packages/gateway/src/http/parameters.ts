@@ -130,6 +130,14 @@ export const parameters = {
     },
     (text) => (isThread(text) ? text : undefined),
   ),
+  of: single(
+    {
+      takes: 'an envelope, by its id, the beginning of that, or #seq',
+      meaning: 'only the turns that it belongs to',
+      schema: { type: 'string' },
+    },
+    (text) => (text !== '' && text.length <= maxTextChars ? text : undefined),
+  ),
   turn: whole(1, 'only the turn with this number; it needs `thread_id`'),
   calls_before: whole(1, 'of each turn, only the calls that were made before this seq'),
   text: single(
@@ -152,7 +160,10 @@ export const parameters = {
     ['success', 'error', 'rejected'],
     'only results that are a success or an error; or rejections, and refusals of the gateway',
   ),
-  sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
+  sizes: oneOf(
+    ['true', 'false'],
+    'whether each tool decision tells how much came back, and each turn the id of its answer; default false',
+  ),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
 }

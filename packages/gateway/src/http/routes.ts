@@ -134,7 +134,7 @@ export const gatewayRoutes: RouteModule = {
       operationId: 'turns',
       summary: 'What an agent was asked and answered, and why it called which tools',
       auth: 'token or guest',
-      parameters: pick('thread_id', 'before', 'limit', 'calls_before', 'sizes'),
+      parameters: pick('thread_id', 'before', 'limit', 'of', 'calls_before', 'sizes'),
       required: ['thread_id'],
       answer: {
         description: 'the latest turns, in their order; `Link: rel="next"` where there may be earlier ones',

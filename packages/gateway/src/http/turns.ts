@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
+import { resolveEnvelope } from './envelope.js'
 import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
@@ -9,6 +10,7 @@ import {
   chargeView,
   checkThread,
   checkThreadExists,
+  createReader,
   getAgent,
   readView,
   respondPage,
@@ -18,7 +20,7 @@ import {
 export async function getTurns(
   context: Context,
   options: HttpOptions,
-  asked: Query<'thread_id' | 'before' | 'limit' | 'calls_before' | 'sizes'>,
+  asked: Query<'thread_id' | 'before' | 'limit' | 'of' | 'calls_before' | 'sizes'>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
@@ -33,12 +35,15 @@ export async function getTurns(
   const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
   const agent = getAgent(thread)
+  const reader = createReader(visitor, context, options)
+  const of = asked.of === undefined ? undefined : await resolveEnvelope(space, reader, asked.of)
+  if (of !== undefined && isRefusal(of)) return refused(of)
   const query = {
     ...{ agent, limit, sizes: sizes === 'true' },
     ...(before !== undefined && { before }),
+    ...(of !== undefined && { of: of.seq }),
     ...(callsBefore !== undefined && { callsBefore }),
   }
-  const reader = space.getReader(visitor)
   const passed = (characters: number): void => chargeView(visitor, characters)
   const page = await readView(visitor, options, (index) =>
     readTurns(index, turns.folded, query, reader, space, passed),

@@ -1,9 +1,10 @@
 import { explainLogged, maxWhySteps, type Why } from '@meup/folds'
 import type { Context } from 'hono'
-import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { isRefusal } from '../core/admission/context.js'
 import type { Space } from '../core/space.js'
 import { LoggedEnvelopes } from '../index/logged-envelopes.js'
 import { LoggedRights } from '../index/rights.js'
+import { refuseMissing, resolveEnvelope } from './envelope.js'
 import type { Asked, whyParameters } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
@@ -20,42 +21,16 @@ export async function getWhy(
   const { space } = visitor
   const ref = context.req.param('ref') ?? ''
   const reader = createReader(visitor, context, options)
+  const found = await resolveEnvelope(space, reader, ref)
+  if (isRefusal(found)) return refused(found)
   const log = new LoggedEnvelopes(space, reader, (bytes) => chargeView(visitor, bytes))
-  const id = await findId(ref, log)
-  const why =
-    id === undefined
-      ? undefined
-      : await explainLogged(log, id, {
-          guard: (text) => space.safety.guard(text),
-          rights: new LoggedRights(space, reader),
-          limit,
-        })
-  if (why === undefined) return refused(unknown(ref, space))
+  const why = await explainLogged(log, found.id, {
+    guard: (text) => space.safety.guard(text),
+    rights: new LoggedRights(space, reader),
+    limit,
+  })
+  if (why === undefined) return refused(refuseMissing(ref, space))
   return shown(visitor, { ...why, proof: await readProof(why, space) })
-}
-
-/** An id may consist of digits, so it counts before a seq. */
-async function findId(ref: string, log: LoggedEnvelopes): Promise<string | undefined> {
-  if (log.heading(ref) !== undefined) return ref
-  const seq = /^\d{1,15}$/.test(ref) ? Number(ref) : 0
-  if (seq < 1) return undefined
-  const [last] = await log.before(seq + 1)
-  return last?.seq === seq ? last.id : undefined
-}
-
-/** What may not be read is refused like what does not exist. That a seq was pruned or erased is for everyone to know. */
-function unknown(ref: string, space: Space): Refusal {
-  const seq = space.log.heading(ref)?.seq ?? Number(ref)
-  if (seq < space.log.oldest && seq >= 1)
-    return refuse(
-      'not_found',
-      `What is older than seq ${space.log.oldest} was pruned. Ask about something later.`,
-    )
-  if (seq <= space.delivered && space.wasErased(seq)) {
-    const advice = 'The record of it says by whom and why: GET audit/verify lists such records.'
-    return refuse('not_found', `The envelope ${ref} was erased. ${advice}`)
-  }
-  return refuse('not_found', `There is no envelope ${ref} that you may read. Use the id or the seq of one.`)
 }
 
 /** The place of the envelope in the hash chain. `head`: the last seq of the log. */

@@ -43,6 +43,7 @@ const tables = `
     PRIMARY KEY (space, turn)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX turns_agent ON turns (space, agent, number);
+  CREATE INDEX turns_trigger ON turns (space, trigger) WHERE trigger IS NOT NULL;
 
   -- what an envelope does in a turn: bits of roles; at = milliseconds of the log's time; step, steps, phases, start: numbers of
   -- the steps that are made of it, how many, their phases as bits, and where their ids begin

@@ -93,6 +93,14 @@ export class MemoryTurnIndex implements TurnIndex {
     return this.#byAgent.get(agent)?.find((turn) => turn.number === number)
   }
 
+  turnsOf(seq: number): Beginning[] {
+    const triggered = this.#turns.filter(({ trigger }) => trigger === seq)
+    const turns = new Set(triggered.map(({ turn }) => turn))
+    for (let at = findFirst(this.#marks, (mark) => mark.seq >= seq); this.#marks[at]?.seq === seq; at++)
+      turns.add(this.#marks[at]?.turn ?? 0)
+    return [...turns].sort((one, other) => other - one).map((turn) => this.#beginning(turn))
+  }
+
   trail(after: number, agent: string | undefined, limit: number): Beginning[] {
     const turns = this.#turnsOf(agent)
     const from = findFirst(turns, ({ turn }) => turn > after)

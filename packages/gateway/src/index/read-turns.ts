@@ -1,4 +1,4 @@
-import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
+import { type Beginning, type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
 import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
@@ -12,6 +12,8 @@ interface TurnQuery {
   /** Only turns with a smaller number. */
   readonly before?: number
   readonly limit: number
+  /** Only turns that this envelope belongs to. */
+  readonly of?: number
   /** Only calls that were made before this seq. */
   readonly callsBefore?: number
   /** With how much each tool gave back. */
@@ -36,7 +38,7 @@ interface TurnPage {
 export async function readTurns(
   index: TurnIndex,
   folded: FoldedTurns,
-  { agent, before = Number.MAX_SAFE_INTEGER, limit, callsBefore = Infinity, sizes = false }: TurnQuery,
+  { agent, before = Number.MAX_SAFE_INTEGER, limit, of, callsBefore = Infinity, sizes = false }: TurnQuery,
   reader: Reader,
   space: Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety'>,
   passed: Passed,
@@ -47,7 +49,7 @@ export async function readTurns(
   let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
   for (;;) {
     const count = Math.min(turnsAtOnce, limit + 1 - turns.length)
-    const some = index.turns(agent, next, count)
+    const some = of === undefined ? index.turns(agent, next, count) : turnsOf(index, of, agent, next)
     await folded.prepare(index, some, reader)
     for (const beginning of some) {
       if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
@@ -71,6 +73,9 @@ export async function readTurns(
     if (some.length < count) return { turns: turns.reverse(), next: undefined }
   }
 }
+
+const turnsOf = (index: TurnIndex, seq: number, agent: string, before: number): Beginning[] =>
+  index.turnsOf(seq).filter((turn) => turn.agent === agent && turn.number !== null && turn.number < before)
 
 const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: mostCalls }
 

@@ -188,6 +188,16 @@ export class SqliteTurnIndex {
     return turn?.number === number ? turn : undefined
   }
 
+  /** Those that an envelope belongs to or is the trigger of, the newest first. */
+  turnsOf(seq: number): Beginning[] {
+    return this.#all<Beginning>(
+      `SELECT ${turnColumns} FROM turns WHERE space = ?
+        AND turn IN (SELECT turn FROM marks WHERE space = ? AND marks.seq = ?
+          UNION SELECT turn FROM turns WHERE space = ? AND trigger = ?) ORDER BY turn DESC`,
+      ...[this.#space, this.#space, seq, this.#space, seq],
+    )
+  }
+
   /** Turns and jobs in the order in which they began, those after `after`. */
   trail(after: number, agent: string | undefined, limit: number): Beginning[] {
     const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]

@@ -195,9 +195,10 @@ export function answerSchemas(): Record<string, JsonSchema> {
         rank: { type: 'integer', minimum: 1, description: '1: look here first' },
         text: { ...text, description: 'what it says, guarded and cut' },
         context: text,
+        about: { ...count, description: 'seq of the step that it answers' },
         signals: { ...array({ enum: whySignals }), description: 'why it is ranked before others' },
       },
-      ['context', 'signals'],
+      ['context', 'about', 'signals'],
     ),
     verification: object(
       {
@@ -293,6 +294,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       turn_number: turnNumber,
       user_input: textOrNull,
       response: textOrNull,
+      answer_id: { ...text, description: 'the envelope that is the response, with `sizes=true`' },
       state: turnState,
       error: { ...text, description: 'what went wrong, as the agent said; present where the state is error' },
       started_at: text,
@@ -321,7 +323,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       truncated: { const: true, description: 'present where its first envelopes have been pruned' },
       next: { ...count, description: '`calls_before` of the request for its earlier calls' },
     },
-    ['truncated', 'next'],
+    ['answer_id', 'error', 'truncated', 'next'],
   ),
   step: object(
     {
