@@ -127,4 +127,20 @@ export const commands: readonly Mutant[] = [
       })`,
     tests: ['packages/cli/test/up-programs.test.ts'],
   },
+  // The evidence for an explanation takes along what it does not name.
+  {
+    package: cli,
+    function: 'exportEvidence',
+    replace: "'body' in record && !seqs.has(record.seq)",
+    by: "'body' in record && seqs.size === 0",
+    tests: ['packages/cli/test/why.test.ts'],
+  },
+  // A word is taken for the beginning of an id.
+  {
+    package: cli,
+    function: 'findById',
+    replace: 'return found.id === ref || ref.length >= minIdChars ? found : undefined',
+    by: 'return found',
+    tests: ['packages/cli/test/why.test.ts'],
+  },
 ]

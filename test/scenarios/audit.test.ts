@@ -65,7 +65,7 @@ describe('an export', () => {
     const { epoch, head, hash } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')
     const verified = await meup(['audit', 'verify', 'demo.jsonl'], { cwd })
     const lines = [
-      `whole: ${head} envelopes from seq 1, 1 of which its reader may not read`,
+      `whole: ${head} envelopes from seq 1, 1 of them as hashes alone`,
       `epoch ${epoch}`,
       `head ${head}:${hash}`,
     ]

@@ -29,6 +29,7 @@ import { addSearch } from './commands/search.js'
 import { addSend } from './commands/send.js'
 import { addTranscript } from './commands/transcript.js'
 import { addJoin, addWatch } from './commands/watch.js'
+import { addWhy } from './commands/why.js'
 import { exitCodes } from './failure/exit-codes.js'
 import { endWithReader } from './lib/closed-output.js'
 import { reportError, UsageError } from './lib/exit.js'
@@ -62,6 +63,7 @@ addProposals(program)
 addCaps(program)
 addMembers(program)
 addReasoning(program)
+addWhy(program)
 addSearch(program)
 addAudit(program)
 addErase(program)

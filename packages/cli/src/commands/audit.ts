@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, renameSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
@@ -25,6 +24,7 @@ import { collectNames, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { type PeriodFlags, readPeriodTexts } from '../lib/times.js'
 import { readRequestedTurns } from '../lib/turns.js'
+import { writeFile } from '../lib/write-file.js'
 
 /** `meup audit …`. */
 export function addAudit(program: Command): void {
@@ -207,20 +207,6 @@ function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread
     throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
 }
 
-/** Writes a file for its owner only. Replaces an older file when it is complete. */
-async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
-  const part = `${path}.part`
-  try {
-    // Opened before anything can fail: a stream that opens it itself may do so after it was removed.
-    const file = await open(part, 'w', 0o600)
-    await pipeline(pieces, file.createWriteStream())
-    renameSync(part, path)
-  } catch (error) {
-    rmSync(part, { force: true })
-    throw error
-  }
-}
-
 export interface VerifyFlags extends ConnectionFlags {
   readonly head?: string
 }
@@ -278,7 +264,7 @@ function formatFileVerdict(verdict: ExportVerdict): string[] {
   if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
   const { first, checked, shown, erased } = verdict
   const withheld = checked - shown - new Set(erased.map(({ seq }) => seq)).size
-  const rest = withheld > 0 ? `, ${withheld} of which its reader may not read` : ''
+  const rest = withheld > 0 ? `, ${withheld} of them as hashes alone` : ''
   return [
     `whole: ${checked} envelopes from seq ${first}${rest}`,
     ...erased.map(formatErasure),

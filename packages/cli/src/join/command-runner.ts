@@ -38,6 +38,10 @@ import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '.
 import type { LineRenderer } from '../render/conversation.js'
 import { truncate } from '../render/width.js'
 import { readFilter, type View, type ViewFilter } from '../view/view.js'
+import { explainAct } from '../why/explanation.js'
+import { findActs } from '../why/find-acts.js'
+import { formatExplanation } from '../why/format-explanation.js'
+import { describeAct } from '../why/lines.js'
 import type { RunInterrupter } from './interruptions.js'
 import type { LiveTurns } from './live-turns.js'
 import { type AlwaysOptions, type PendingProposals, ProposalDecider } from './pending-proposals.js'
@@ -78,6 +82,8 @@ export class CommandRunner {
     switch (command) {
       case '/reasoning':
         return view.print(await inspect(argument, this.#http, live, getStdoutStyle()))
+      case '/why':
+        return this.#explain(argument)
       case '/participants':
         return view.print(await this.#participants(argument))
       case '/replay':
@@ -117,6 +123,16 @@ export class CommandRunner {
       case '/help':
         return view.print(helpLines())
     }
+  }
+
+  /** Explains an act; where several are meant, the one that is chosen. */
+  async #explain(ref: string): Promise<void> {
+    const { view } = this.#context
+    const acts = await findActs(this.#http, ref)
+    const isClear = acts.length === 1 || view.lines === undefined
+    const at = isClear ? 0 : await view.ask('why which of these?', acts.map(describeAct))
+    const act = at === undefined ? undefined : acts[at]
+    if (act !== undefined) view.print(formatExplanation(await explainAct(this.#http, act), this.#http))
   }
 
   /** As the gateway lists them: who may not read what is addressed to others does not learn of each pause otherwise. */

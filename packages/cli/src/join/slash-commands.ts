@@ -22,6 +22,14 @@ export const slashCommands = [
     ],
   },
   {
+    name: '/why',
+    section: 'Inspection',
+    forms: [
+      ['', 'what led to the last answer, call or refusal, and by which right'],
+      ['<words>', 'the same of the one that says them; or of #48, an id, or a turn such as 3 or bot turn 3'],
+    ],
+  },
+  {
     name: '/participants',
     section: 'Inspection',
     forms: [['[start]', 'who belongs to the space, is here, and thinks; whose name begins so']],

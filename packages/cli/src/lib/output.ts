@@ -17,14 +17,26 @@ export const printText = (text: string): boolean =>
   print(process.stdout.isTTY ? keepOffMargin(printable(text), furtherLine) : printable(text))
 
 /** Asks at the terminal; only `y` and `yes` are a yes. */
-export async function confirm(question: string): Promise<boolean> {
+export const confirm = async (question: string): Promise<boolean> =>
+  /^y(?:es)?$/i.test((await askLine(`${question} y/N `)) ?? '')
+
+/** Asks at the terminal for one of several lines, by its number; Enter takes the first. `undefined`: none of them. */
+export async function chooseLine(question: string, lines: readonly string[]): Promise<number | undefined> {
+  lines.forEach((line, index) => void process.stderr.write(`${index + 1}  ${line}\n`))
+  const answer = await askLine(`${question} 1–${lines.length}, Enter: 1 `)
+  if (answer === undefined) return undefined
+  const index = answer === '' ? 0 : Number(answer) - 1
+  return lines[index] === undefined ? undefined : index
+}
+
+/** `undefined`: the input ended, or Ctrl+C. */
+async function askLine(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // At the end of the input, or with Ctrl+C, there is no answer.
-  const left = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
-  const asked = terminal.question(`${question} y/N `).catch(() => '')
+  const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
+  const asked = terminal.question(question).catch(() => undefined)
   const answer = await Promise.race([asked, left])
   terminal.close()
-  return /^y(?:es)?$/i.test(answer.trim())
+  return answer?.trim()
 }
 
 /** Prints a value as JSON on one line. */

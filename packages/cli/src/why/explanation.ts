@@ -1,0 +1,71 @@
+import type { HttpClient, WhyAnswer } from '@meup/agent-sdk/http'
+import { isObject } from '@meup/folds'
+import { type AnyEnvelope, contextRoot, Kind, ProtocolError } from '@meup/protocol'
+
+/** What is known of an act: what led to it, its envelope, and how it came about. */
+export interface Explanation {
+  readonly why: WhyAnswer
+  readonly of: AnyEnvelope
+  /** Who did it: of a refusal the one who was refused, of a result the caller. */
+  readonly actor: string
+  /** The grant that allowed it. */
+  readonly grant?: AnyEnvelope
+  readonly model?: ModelUse
+}
+
+/** The model of the run in which it was done. */
+export interface ModelUse {
+  readonly name: string
+  /** Of the whole run, where it is over. */
+  readonly tokens?: number
+  /** Hash of its transcript. */
+  readonly transcript?: string
+}
+
+export async function explainAct(http: HttpClient, of: AnyEnvelope): Promise<Explanation> {
+  const why = await http.why(of.id)
+  const actor = getActor(of, why)
+  const [grant, model] = await Promise.all([readGrant(http, why), readModel(http, { of, actor, why })])
+  return { why, of, actor, ...(grant && { grant }), ...(model && { model }) }
+}
+
+function getActor({ kind, from, to }: AnyEnvelope, { steps }: WhyAnswer): string {
+  if (kind === Kind.systemDecision) return to?.[0] ?? from
+  if (kind !== Kind.mcpResponse) return from
+  const about = steps.at(-1)?.about
+  return steps.find(({ seq }) => seq === about)?.from ?? from
+}
+
+async function readGrant(http: HttpClient, { allowed }: WhyAnswer): Promise<AnyEnvelope | undefined> {
+  if (allowed?.by !== 'grant' || allowed.id === undefined) return undefined
+  try {
+    return await http.readEnvelope(allowed.id)
+  } catch (error) {
+    // It was pruned, or is not for this reader.
+    if (error instanceof ProtocolError && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+async function readModel(
+  http: HttpClient,
+  { of, actor, why }: Pick<Explanation, 'of' | 'actor' | 'why'>,
+): Promise<ModelUse | undefined> {
+  const place =
+    of.context ??
+    why.steps.findLast(({ from, context }) => from === actor && context !== undefined)?.context ??
+    why.steps.findLast(({ from, role }) => from === actor && role === 'set_out')?.id
+  if (place === undefined) return undefined
+  const kind = [Kind.reasoningStart, Kind.reasoningConclusion]
+  const { envelopes } = await http.readLogPage({ context: contextRoot(place), kind, limit: 100 })
+  const own = envelopes.filter(({ from }) => from === actor).map(({ payload }) => Object(payload).metadata)
+  const metadata: Readonly<Record<string, unknown>> = Object.assign({}, ...own.filter(isObject))
+  const { model, tokens, transcript } = metadata
+  if (typeof model !== 'string') return undefined
+  const { input, output } = Object(tokens) as { readonly input?: unknown; readonly output?: unknown }
+  return {
+    name: model,
+    ...(typeof input === 'number' && typeof output === 'number' && { tokens: input + output }),
+    ...(typeof transcript === 'string' && { transcript }),
+  }
+}

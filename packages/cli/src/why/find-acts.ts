@@ -1,0 +1,96 @@
+import type { HttpClient } from '@meup/agent-sdk/http'
+import { getUlidSeq, isToolCall } from '@meup/folds'
+import { type AnyEnvelope, type DecisionPayload, Kind, ProtocolError } from '@meup/protocol'
+import { UsageError } from '../lib/exit.js'
+import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+
+/** Acts among which one is chosen, and hits that are looked at to find them. */
+const [maxActs, maxHits] = [9, 100]
+/** Characters from which on a word counts as the beginning of an id: shorter ones begin many by chance. */
+const minIdChars = 8
+
+const actKinds = [Kind.chat, Kind.mcpRequest, Kind.mcpReject, Kind.systemDecision]
+
+interface FindOptions {
+  /** Whose turn a number means. Default: of who answered last. */
+  readonly thread?: string | undefined
+}
+
+/**
+ * What a question "why?" is about, the newest first: an envelope by its id, the beginning of that, or `#seq`; what came of a turn, by
+ * its number or as `bot turn 3`; or the acts that say all of some words. Without a text, the last act. Throws where there is none.
+ */
+export async function findActs(
+  http: HttpClient,
+  text: string,
+  { thread }: FindOptions = {},
+): Promise<readonly AnyEnvelope[]> {
+  const ref = text.trim()
+  if (/^#\d+$/.test(ref)) return [await http.readEnvelope(ref)]
+  const [isTurn, agent = thread, number = ''] = /^(?:(?:@?(\S+)\s+)?turn\s+)?(\d{1,9})$/.exec(ref) ?? []
+  if (isTurn !== undefined) return [await readTurnAct(http, agent, number)]
+  const named = await findById(http, ref)
+  if (named !== undefined) return [named]
+  const acts = await searchActs(http, ref)
+  if (acts.length > 0) return acts
+  const what = ref === '' ? 'nothing was called, refused or answered here yet' : `no act says ${ref}`
+  throw new UsageError(`${what}; meup search looks at everything that was said, thought and called`)
+}
+
+/** The answer of a turn, or the last that was done in it. */
+async function readTurnAct(
+  http: HttpClient,
+  named: string | undefined,
+  number: string,
+): Promise<AnyEnvelope> {
+  const agent = named ?? (await findLatestAnswerer(http))
+  if (agent === undefined) throw createNoAnswererError('--thread <agent>')
+  const [turn] = await readRequestedTurns(http, agent, number)
+  if (turn?.answer_id !== undefined) return http.readEnvelope(turn.answer_id)
+  const pages = http.readAuditPages({ thread: agent, turn: number, limit: 1 })
+  const { value } = turn === undefined ? {} : await pages.next()
+  const [step] = value?.steps ?? []
+  if (step !== undefined) return http.readEnvelope(`#${getUlidSeq(step.id)}`)
+  throw new UsageError(
+    turn === undefined
+      ? `there is no turn ${number} of ${agent}; '#${number}' means the envelope with that number in the log`
+      : `nothing was done in turn ${number} of ${agent} yet`,
+  )
+}
+
+/** `undefined`: nothing has this id, or it may be a word. */
+async function findById(http: HttpClient, ref: string): Promise<AnyEnvelope | undefined> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(ref)) return undefined
+  try {
+    const found = await http.readEnvelope(ref)
+    return found.id === ref || ref.length >= minIdChars ? found : undefined
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    if (error.code === 'not_found' || ref.length < minIdChars) return undefined
+    throw error
+  }
+}
+
+async function searchActs(http: HttpClient, text: string): Promise<AnyEnvelope[]> {
+  const query = { kind: actKinds, limit: text === '' ? 1 : maxHits, ...(text !== '' && { text }) }
+  const wanted = text === '' ? 1 : maxActs
+  const acts: AnyEnvelope[] = []
+  let looked = 0
+  for await (const { hits } of http.search(query)) {
+    for (const { id, kind, context } of hits) {
+      if (acts.length === wanted || looked++ === maxHits) return acts
+      // Only what was said in the conversation answers.
+      if (kind === Kind.chat && context !== undefined) continue
+      const envelope = await http.readEnvelope(id)
+      if (isAct(envelope)) acts.push(envelope)
+    }
+  }
+  return acts
+}
+
+/** A call of a tool, a refusal or an answer. */
+function isAct({ kind, correlationId, payload }: AnyEnvelope): boolean {
+  if (kind === Kind.chat) return correlationId !== undefined
+  if (kind === Kind.systemDecision) return (payload as Partial<DecisionPayload>).decision !== 'review'
+  return kind !== Kind.mcpRequest || isToolCall({ ...payload })
+}
