@@ -19,6 +19,8 @@ export const questions: Record<string, (round: number, turns: number) => string>
   'a word that one turn says': (i, turns) => `search?text=${some(i, turns)}.txt`,
   'a word that nobody says': (i) => `search?text=nowhere-${i}`,
   'a word of every turn': () => 'search?text=deployed',
+  'why an agent answered so': (i, turns) => `why/e${some(i, turns) * 10 + 10}`,
+  'one envelope, by its seq': (i, turns) => `envelopes/${some(i, turns) * 10 + 4}`,
   '100 envelopes from the middle': (i, turns) => `envelopes?limit=100&after=${some(i, turns) * 10}`,
 }
 

@@ -107,6 +107,15 @@ export async function everythingTold(
     notify(query, inOrder(await pagesOf(stand, reader, query), own))
   }
 
+  for (const { id } of log.filter((_, at) => at % 4 === log.length % 4)) {
+    const why = await (await get(reader, `/why/${id}`)).json()
+    notify(`why ${id}`, recountWhy(why, own))
+  }
+  for (const text of searched) {
+    const path = `/search?text=${text}&limit=${Math.max(3, leastLimit)}`
+    notify(path, inOrder(await pagesOf(stand, reader, path), own))
+  }
+
   const after = asked[0]?.after ?? 0
   const queries = ['reasoning=boundaries', 'reasoning=none', 'kind=chat,reasoning.thought']
   const query = queries[log.length % queries.length]
@@ -131,6 +140,17 @@ export async function everythingTold(
   }
   return received
 }
+
+/** Words of texts, of kinds and of names. */
+const searched = ['a', 'reasoning', 'ben', 'no-such-word']
+
+/** An explanation without hashes, which depend on the whole log. */
+const recountWhy = (why: unknown, own: Count): unknown =>
+  JSON.parse(JSON.stringify(why), (key, value) => {
+    if (key === 'seq' || key === 'about' || key === 'head') return own(value)
+    if (key === 'outside') return value.map(own)
+    return key === 'hash' ? '' : value
+  })
 
 const auditQueries = (log: readonly Fields[]): string[] => {
   const [since, until] = [log[Math.floor(log.length / 3)], log[Math.floor((log.length * 2) / 3)]]

@@ -128,6 +128,7 @@ const searches = [
   'text=never',
 ].map((query) => `/search?${query}`)
 const ofLog = [
+  ...['/why/e599', '/why/%23303', '/envelopes/e599', '/envelopes/%23303'],
   ...history.flatMap((path) => [path, `${path.replace('?', '?order=desc&')}`]),
   ...searches,
   ...['/contexts/e2', '/contexts/e2?format=markdown', '/audit/export', '/events?after=0', 'a socket'],

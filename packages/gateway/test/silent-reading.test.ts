@@ -4,11 +4,13 @@ import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
 import { configurationRecord } from '../src/host/space-host.js'
+import { segmentRows } from '../src/index/words/segment.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
 import { type Asked, type Count, everythingTold, type Fields, type Stand } from './notifications.js'
-import { standOn } from './stand.js'
+import { pagesOf, standOn } from './stand.js'
 import { start, temporaryFile } from './support.js'
+import { whenWordsIndexed } from './words.js'
 
 /**
  * What may not be read tells nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one in which what the
@@ -367,6 +369,42 @@ describe('what may not be read tells nothing', () => {
       }
     }
   })
+
+  test('in searches of a log whose words are indexed', async () => {
+    const total = 2 * segmentRows + 50
+    const message = (seq: number): string => (seq % 500 === 3 ? 'a needle' : `hay ${seq % 90}`)
+    const logOf = (hidden: (seq: number) => Partial<Fields>): Fields[] =>
+      range(1, total).map((seq) => {
+        if (seq === 1) return configured
+        const said = { id: `e${seq}`, ts: new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString() }
+        const fields = { ...said, from: 'ana', kind: 'chat', payload: { message: message(seq) } }
+        return seq % 7 === 0 ? { ...fields, to: ['zed'], ...hidden(seq) } : fields
+      })
+    const open = async (log: readonly Fields[]): Promise<Pick<Stand, 'get'>> => {
+      const path = temporaryFile('log.db')
+      const { url } = await start({ participants, mcp, store: await fill(await sqliteStore({ path }), log) })
+      await whenWordsIndexed(path, 2)
+      return { get: (reader, path, headers) => asking(url, reader).get(path, headers) }
+    }
+    const one = await open(logOf(() => ({ payload: { message: 'a needle in the hay' } })))
+    const two = await open(logOf((seq) => ({ from: 'zed', kind: 'x.other', payload: { seq } })))
+    for (const query of [
+      'text=needle',
+      'text=hay+41',
+      'text=needle+hay',
+      'text=zed',
+      'text=a',
+      'text=x.other',
+    ]) {
+      for (const limit of [1, 7]) {
+        const path = `/search?${query}&limit=${limit}`
+        const [found, other] = [await pagesOf(one, 'ben', path), await pagesOf(two, 'ben', path)]
+        expect([path, found]).toEqual([path, other])
+        if (query === 'text=needle') expect(found.length).toBeGreaterThan(0)
+      }
+    }
+  })
+
   type Seq = { readonly seq: number }
 
   test('in the audit of a log of which no request sees all', async () => {
