@@ -106,6 +106,31 @@ test(
     expect(markdown).toMatch(
       /denied: read_text_file .*"what fails decides".*lacks \{"tool":"files\/read_text_file"\}/,
     )
+    const why = await read('why')
+    expect(why).toMatch(/^\S+ {2}reviewer answers: I could not answer: "reviewer" is not allowed/)
+    expect(why).toMatch(/^ {2}asked by +ana: And now\? {2}#\d+$/m)
+    expect(why).toMatch(
+      /^ {2}refused +mcp\.request read_text_file denied: it lacks \{"tool":"files\/read_text_file"\}/m,
+    )
+    expect(await read('why', 'capability_violation')).toMatch(
+      /^ {2}lacks +\{"tool":"files\/read_text_file"\} · \/allow \d+/m,
+    )
+    // Where several acts say the words, a terminal asks which.
+    const asking = openPane(`${go} && ${enterIt.replace('join', 'why read_text_file')}`, {
+      cwd,
+      columns: 100,
+      ...quietly,
+    })
+    await asking.sees('why which of these? 1–3, Enter: 1', 90_000)
+    await asking.sees(/^3 {2}\S+ {2}reviewer calls read_text_file/m)
+    enter(asking, '3')
+    await asking.sees(/reason +what fails decides/)
+    await asking.sees(/allowed +by space\.yaml/)
+    await asking.sees('ended 0')
+    enter(ana, '/why capability_violation')
+    await ana.sees(
+      /reviewer was refused: mcp\.request read_text_file denied[\s\S]*reason +what fails decides/,
+    )
     enter(ana, '/allow')
     await ana.sees('reviewer may call read_text_file of files without asking:')
     ana.press('Escape')
