@@ -19,7 +19,10 @@ export function addTranscript(program: Command): void {
     )
   withFile(group.command('show'), 'print commits as JSON, one a line')
     .description('show a whole exchange: what went in, what was thought, called and answered')
-    .argument('<name>', 'the hash of a commit, or the id of an envelope that came of it')
+    .argument(
+      '<name>',
+      "the hash of a commit, or an envelope that came of it: its id, or '#48' and the beginning of an id where its space runs",
+    )
     .action(async (name: string, flags: Flags) => (await load()).showExchange(name, flags))
   withFile(group.command('diff'), 'print both sides as JSON, one a line')
     .description(

@@ -10,8 +10,10 @@ import {
   TranscriptFile,
 } from '@meup/agent-sdk/transcript/file'
 import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
+import { ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { askConfirmation, canAsk } from '../lib/confirm.js'
+import { createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -104,12 +106,31 @@ function findFolder(): string {
   }
 }
 
+type ActOnCommit = (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>
+
 /** Finds a commit by its hash, or by an envelope, in all transcripts here. */
-async function withCommit(
-  flags: Flags,
-  name: string,
-  act: (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>,
-): Promise<void> {
+async function withCommit(flags: Flags, name: string, act: ActOnCommit): Promise<void> {
+  if (await tryCommit(flags, name, act)) return
+  const id = await findEnvelopeId(name)
+  if (id !== undefined && (await tryCommit(flags, id, act))) return
+  const where = flags.agent === undefined ? 'no transcript here' : `not even the transcript of ${flags.agent}`
+  throw new UsageError(
+    `${where} has anything of ${name}: transcripts are where the agent ran; meup transcript log shows these`,
+  )
+}
+
+/** The envelope that the running space of this folder knows by this `#seq`, or by the beginning of its id. */
+async function findEnvelopeId(ref: string): Promise<string | undefined> {
+  try {
+    return (await createHttpClient({}).readEnvelope(ref)).id
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'invalid_request') throw error
+    // Transcripts can be read without a gateway.
+    return undefined
+  }
+}
+
+async function tryCommit(flags: Flags, name: string, act: ActOnCommit): Promise<boolean> {
   for (const path of findFiles(flags)) {
     const file = await TranscriptFile.read(path)
     try {
@@ -118,15 +139,12 @@ async function withCommit(
         throw new UsageError(`several commits begin with ${name}: give more of the hash`)
       if (found === undefined) continue
       await act(file, found, basename(path, '.db'))
-      return
+      return true
     } finally {
       file.close()
     }
   }
-  const where = flags.agent === undefined ? 'no transcript here' : `not even the transcript of ${flags.agent}`
-  throw new UsageError(
-    `${where} has anything of ${name}: transcripts are where the agent ran; meup transcript log shows these`,
-  )
+  return false
 }
 
 const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => commit.metadata ?? {}
