@@ -8,14 +8,17 @@ interface Times {
   /** Milliseconds for each, after as many of warming up as `warmMs`. */
   readonly ms?: number
   readonly warmMs?: number
+  /** Tries each once instead of measuring it. */
+  readonly smoke?: boolean
 }
 
 /** Median nanoseconds of each, measured in one run. */
 export async function measureTasks(
   tasks: Tasks,
-  { batch, ms = 500, warmMs = 200 }: Times,
+  { batch, ms = 500, warmMs = 200, smoke = false }: Times,
 ): Promise<{ name: string; ns: number }[]> {
-  const bench = new Bench({ time: ms, warmupTime: warmMs, iterations: 10, warmupIterations: 2 })
+  const [iterations, warmupIterations] = smoke ? [1, 1] : [10, 2]
+  const bench = new Bench({ time: ms, warmupTime: warmMs, iterations, warmupIterations })
   for (const [name, run] of tasks) {
     bench.add(name, () => {
       for (let i = 0; i < batch; i++) run()

@@ -28,6 +28,7 @@ Options:
   --ms 3000 --warm 2000 milliseconds of a measurement, and of the load before it
   --minutes 10          how long the soak takes
   --verify              receivers check the order of all messages, which costs the generator something
+  --smoke               shows in seconds that a case works: short logs, few calls, one round; its figures say nothing
   --full                all combinations, the longest logs, and what the safety gate gets wrong
   --quick               ten ratios in ten minutes; exits with 1 where one is ${maxFall * 100} % below the committed one
   --data <folder>       the recorded runs for why; default ../shared/fixtures/attribution

@@ -40,12 +40,12 @@ export interface CellFigures {
   readonly figures: readonly Figure[]
 }
 
-type CellOptions = Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify'>
+type CellOptions = Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify' | 'smoke'>
 
 /** Measures all contenders by turns, so that whatever else the machine does meets all of them alike. */
 export async function measureRounds(
   cell: Cell,
-  { only, rounds, ms, warmMs, verify }: CellOptions,
+  { only, rounds, ms, warmMs, verify, smoke }: CellOptions,
 ): Promise<{ readonly contender: Contender; readonly found: readonly Round[] }[]> {
   const seats = { ...cell, senderKind: cell.thoughts ? 'agent' : 'human' } as const
   const crowds: { contender: Contender; server: Running; crowd: Crowd; found: Round[] }[] = []
@@ -62,7 +62,7 @@ export async function measureRounds(
       for (const { crowd, found, contender, server } of crowds) {
         try {
           found.push(await measure(crowd, cell.window, ms, warmMs))
-          if (server.dialect === meup) await untilIdle(server)
+          if (server.dialect === meup && !smoke) await untilIdle(server)
         } catch (error) {
           throw new Error(`${contender.name} failed in round ${round + 1}`, { cause: error })
         }

@@ -28,11 +28,10 @@ interface Measured extends Cost {
 
 const nothing = { bare: { cpu: 0, ms: 0 }, agent: { cpu: 0, ms: 0 } }
 
-/** Calls of a turn that measures what a call costs, and turns of each kind in a round. */
-const [calls, repeats] = [10, 3]
-
 /** What an agent takes to call a model, beside the bare `ai` package with the same model and tools. */
-export async function model({ rounds, ms, warmMs }: Options): Promise<Section[]> {
+export async function model({ rounds, ms, warmMs, smoke }: Options): Promise<Section[]> {
+  // Calls of a turn that measures what a call costs, and turns of each kind in a round.
+  const [calls, repeats] = smoke ? [2, 1] : [10, 3]
   const inMs = (each: number): number => Math.ceil((each * tokensPerSecond) / 1000)
   const turn: Asked = { tokens: 1, calls: 0 }
   const long: Asked = { ...turn, tokens: turn.tokens + inMs(ms) }

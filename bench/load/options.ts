@@ -20,6 +20,8 @@ export interface Options {
   /** All cells of all cases, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
+  /** With as little as possible: that it works is seen, and nothing is measured. */
+  readonly smoke: boolean
   readonly write: boolean
   /** The folder of the recorded runs for `why`. */
   readonly data: string | undefined
@@ -28,6 +30,7 @@ export interface Options {
 const usualTimes = {
   full: { rounds: '3', ms: '3000', warm: '2000' },
   quick: { rounds: '5', ms: '1500', warm: '1000' },
+  smoke: { rounds: '1', ms: '60', warm: '20' },
 }
 
 export interface CommandLine {
@@ -46,10 +49,10 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       ...{ receivers: text, senders: text, size: text, window: text, only: text, texts: text, data: text },
       ...{ rounds: text, ms: text, warm: text },
       minutes: { ...text, default: '10' },
-      ...{ full: flag, verify: flag, write: flag, quick: flag, help: flag },
+      ...{ full: flag, verify: flag, write: flag, quick: flag, smoke: flag, help: flag },
     },
   })
-  const usual = values.quick ? usualTimes.quick : usualTimes.full
+  const usual = values.smoke ? usualTimes.smoke : values.quick ? usualTimes.quick : usualTimes.full
   const number = (name: string, value: string): number => {
     const read = Number(value)
     if (!(read > 0)) throw new Error(`--${name} is a number above 0, not ${value}`)
@@ -79,6 +82,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       quick: values.quick,
       full: values.full,
       verify: values.verify,
+      smoke: values.smoke,
       write: values.write,
       data: values.data,
     },

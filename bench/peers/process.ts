@@ -24,7 +24,9 @@ process.once('exit', () => {
   for (const clear of atExit) clear()
 })
 
+/** `MEUP_BENCH_PIN=0`: the machine does other things, and nothing is measured. */
 const canPin =
+  process.env.MEUP_BENCH_PIN !== '0' &&
   availableParallelism() > 1 &&
   spawnSync('taskset', ['-p', `${process.pid}`], { stdio: 'ignore' }).status === 0
 
@@ -38,7 +40,7 @@ export const onEveryCore = (command: string, args: readonly string[]): [command:
 /** Where servers run and where the load is made, for reports. */
 export const pinning = canPin
   ? 'servers on core 0, the load generator on core 1'
-  : 'nothing pinned to a core: there is but one, or no taskset'
+  : 'nothing pinned to a core: there is but one, or no taskset, or MEUP_BENCH_PIN=0'
 
 /** Puts this process on the core that servers do not run on. */
 export function pinGenerator(): void {

@@ -6,7 +6,7 @@ import { mcpCall } from './mcp-call.js'
 import { logInMemory, reading, start } from './processes.js'
 
 /** Rounds and their lengths. */
-export type QuickOptions = Pick<Options, 'rounds' | 'ms' | 'warmMs' | 'verify'>
+export type QuickOptions = Pick<Options, 'rounds' | 'ms' | 'warmMs' | 'verify' | 'smoke'>
 
 /** What a user feels, as a ratio to a reference that is measured in turn with it. More is better. */
 export interface QuickFigure {
@@ -19,11 +19,11 @@ export interface QuickFigure {
 const throughput =
   (cell: Pick<Cell, 'texts' | 'window' | 'thoughts'>) =>
   async (options: QuickOptions): Promise<number[]> => {
-    const shape = { receivers: 50, senders: 1, size: 300, ...cell }
+    const shape = { receivers: options.smoke ? 5 : 50, senders: 1, size: 300, ...cell }
+    // The first round warms up: V8 has not compiled everything yet.
     const rounds = options.rounds + 1
     const measured = await measureRounds(shape, { ...options, rounds, only: ['e', 'sqlite'] })
     const of = (key: string) => measured.find(({ contender }) => contender.key === key)?.found ?? []
-    // The first round warms up: V8 has not compiled everything yet.
     return ratiosBetween(of('sqlite'), of('e')).slice(1)
   }
 

@@ -13,11 +13,11 @@ import type { QuickOptions } from './figures.js'
 const program = join(repositoryRoot, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const env = { PATH: process.env.PATH ?? '' }
 const server = { command: process.execPath, args: [program, 'stdio'], env }
-const callsPerRound = 100
 const echo = { message: 'the report of the tests' }
 
 /** How long a tool of a public server takes, called by its client and through a space, over sockets. */
-export async function mcpCall({ rounds }: QuickOptions): Promise<number[]> {
+export async function mcpCall({ rounds, smoke }: QuickOptions): Promise<number[]> {
+  const calls = smoke ? 5 : 100
   await using cleanup = new Cleanup()
   const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
   await client.connect(new StdioClientTransport({ ...server, stderr: 'ignore' }))
@@ -41,16 +41,16 @@ export async function mcpCall({ rounds }: QuickOptions): Promise<number[]> {
   const ratios: number[] = []
   // The first round warms up.
   for (let round = -1; round < rounds; round++) {
-    const ratio = (await timeOf(direct)) / (await timeOf(bridged))
+    const ratio = (await timeOf(direct, calls)) / (await timeOf(bridged, calls))
     if (round >= 0) ratios.push(ratio)
   }
   return ratios
 }
 
-/** Median of the milliseconds of a call. */
-async function timeOf(call: () => Promise<unknown>): Promise<number> {
+/** Median of the milliseconds of so many calls. */
+async function timeOf(call: () => Promise<unknown>, count: number): Promise<number> {
   const times: number[] = []
-  for (let i = 0; i < callsPerRound; i++) {
+  for (let i = 0; i < count; i++) {
     const begin = performance.now()
     await call()
     times.push(performance.now() - begin)

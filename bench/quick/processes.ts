@@ -14,7 +14,7 @@ import { caughtUp, fill, startOn } from '../support/gateways.js'
 import { ask, questions } from '../support/questions.js'
 import type { QuickOptions } from './figures.js'
 
-const logged = 10_000
+const loggedIn = ({ smoke }: QuickOptions): number => (smoke ? 500 : 10_000)
 const sqlite = { kind: 'sqlite', durability: 'process' } as const
 
 const startBare = (): Promise<ServerProcess> =>
@@ -30,10 +30,11 @@ const asked = [
   '100 envelopes from the middle',
 ]
 /** How often each is asked in a round. */
-const repeats = 50
+const repeatsIn = ({ smoke }: QuickOptions): number => (smoke ? 2 : 50)
 
 /** What an answer takes of the gateway's processor time, and one as long of a server's that has nothing to do for it. */
-export async function reading({ rounds }: QuickOptions): Promise<number[]> {
+export async function reading(options: QuickOptions): Promise<number[]> {
+  const [logged, repeats] = [loggedIn(options), repeatsIn(options)]
   const { folder, remove } = temporaryFolder()
   await using cleanup = new Cleanup()
   cleanup.defer(remove)
@@ -46,7 +47,7 @@ export async function reading({ rounds }: QuickOptions): Promise<number[]> {
   cleanup.defer(() => bare.stop())
   const ratios: number[] = []
   // The first round warms up.
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < options.rounds; round++) {
     const lengths: number[] = []
     const ofGateway = await cpuOf(gateway, async () => {
       for (let i = 0; i < repeats; i++) {
@@ -71,17 +72,17 @@ async function cpuOf({ cpu }: Pick<ServerProcess, 'cpu'>, work: () => Promise<vo
 }
 
 /** From the start of a process until it listens. */
-export async function start({ rounds }: QuickOptions): Promise<number[]> {
+export async function start(options: QuickOptions): Promise<number[]> {
   const { folder, remove } = temporaryFolder()
   await using cleanup = new Cleanup()
   cleanup.defer(remove)
   writeSpace(folder, { storage: sqlite, senders: 1, receivers: 50 })
   const path = join(folder, '.meup/space.db')
   mkdirSync(dirname(path), { recursive: true })
-  await fill(path, logged, spaceName)
+  await fill(path, loggedIn(options), spaceName)
   const ratios: number[] = []
   // The first round fills the caches of the disk, and indexes the log.
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < options.rounds; round++) {
     const ratio = (await timeOf(startBare)) / (await timeOf(() => startGateway(folder)))
     if (round >= 0) ratios.push(ratio)
   }
@@ -96,11 +97,11 @@ async function timeOf(start: () => Promise<ServerProcess>): Promise<number> {
   return took
 }
 
-const sentPerRound = 20_000
 const window = 256
 
 /** The bytes of envelopes beside what the gateway holds more once they are in its log. */
-export async function logInMemory({ rounds }: QuickOptions): Promise<number[]> {
+export async function logInMemory({ rounds, smoke }: QuickOptions): Promise<number[]> {
+  const sentPerRound = smoke ? 2000 : 20_000
   const shape = { receivers: 0, senders: 1, size: 300, texts: 'prose' } as const
   const [contender] = chosen(['memory'])
   const server = await contender?.start(shape, { nodeArgs: collectable })
@@ -118,7 +119,7 @@ export async function logInMemory({ rounds }: QuickOptions): Promise<number[]> {
     crowd.keep(window)
     await crowd.within(until(() => crowd.echoed >= begin + sentPerRound))
     await crowd.drain()
-    await untilIdle(server)
+    if (!smoke) await untilIdle(server)
     const { used } = await memoryOf(server)
     if (round >= 0) ratios.push((sender.line.reader.bytes - bytes) / (used - held))
     held = used

@@ -14,7 +14,7 @@ import { isSoak } from '../support/soak.js'
 /** Each starts some servers; the machine may be busy. */
 const patience = 240_000
 const page = readFileSync(inDocs.page, 'utf8')
-const quick = ['--ms', '60', '--warm', '20', '--rounds', '1', '--verify']
+const quick = ['--smoke', '--verify']
 
 const run = async (file: string, ...args: string[]): Promise<string> => {
   const all = ['--import', 'tsx', `bench/${file}.ts`, ...args]
@@ -25,8 +25,9 @@ test('fan-out, publish and latency, as the page has them', { timeout: patience }
   const [documented = ''] = /(?<=pnpm bench )fanout .*--only a,sqlite$/m.exec(page) ?? []
   const fanout = await run('main', ...documented.split(' '), ...quick)
   expect(fanout).toMatch(/^50 × 1, 300 B, window 256 +\S+ k \(1\.00\) +\S+ k \(\d+\.\d\d\)$/m)
-  const others = await run('main', 'publish', 'latency', '--receivers', '2', '--only', 'a,memory', ...quick)
-  expect(others.match(/^\d × 300 B, window \d+ /gm)).toHaveLength(8)
+  const few = ['--receivers', '2', '--senders', '1', '--only', 'a,memory']
+  const others = await run('main', 'publish', 'latency', ...few, ...quick)
+  expect(others.match(/^\d × 300 B, window \d+ /gm)).toHaveLength(4)
   expect(others.match(/^(\(a\) ws|MEUP).*( +\d+\.\d\d){3}$/gm)).toHaveLength(2)
 })
 
@@ -50,7 +51,7 @@ if (isSoak) {
 }
 
 test('what the safety gate hides, touches and takes', { timeout: patience }, async () => {
-  const found = await run('main', 'safety', '--ms', '10', '--warm', '10', '--rounds', '1')
+  const found = await run('main', 'safety', '--smoke')
   expect(found).toMatch(/^all +[\d,]+ +[\d,]+ +\d+\.\d %$/m)
   expect(found).toMatch(/^lock files +[\d,]+ +\d+ +\d+\.\d %$/m)
   expect(found).toMatch(/^8 KiB of prose +\d+\.\d +\d+\.\d\d +\d+\.\d\d x$/m)
@@ -67,16 +68,11 @@ test('thoughts are measured by what they say', { timeout: patience }, async () =
   const found = await run(
     'main',
     'thoughts',
-    '--texts',
-    'prose,mixture',
-    '--window',
-    '1',
-    '--only',
-    'e,memory',
+    ...['--receivers', '5', '--texts', 'prose,mixture', '--window', '1', '--only', 'e,memory'],
     ...quick,
   )
-  expect(found).toMatch(/^50 × 1, prose, 300 B, window 1 +\S+ k +\S+ k \(\d+\.\d\d × e\)$/m)
-  expect(found).toMatch(/^50 × 1, mixture, 300 B, window 1 /m)
+  expect(found).toMatch(/^5 × 1, prose, 300 B, window 1 +\S+ k +\S+ k \(\d+\.\d\d × e\)$/m)
+  expect(found).toMatch(/^5 × 1, mixture, 300 B, window 1 /m)
   await expect(run('main', 'thoughts', '--texts', 'poems')).rejects.toThrow('not poems')
 })
 
@@ -93,7 +89,7 @@ test.for(groups)('quick figures are ratios: %s', { timeout: patience }, async (n
 })
 
 test('a profile names the stages', { timeout: patience }, async () => {
-  const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
+  const found = await run('profile', 'publish', '--ms', '200', '--warm', '50')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
   expect(found).toContain('publish-main.cpuprofile')
 })
