@@ -21,9 +21,16 @@ participants:
 /** 128 + SIGPIPE, as a shell reports it of other programs. */
 const brokenPipe = 141
 
+/** For `pipe`: a reader that is gone before `meup` starts. */
+const gone = 'gone'
+
 /** Pipes `meup` into another program; resolves with the exit code of `meup` and what both print. */
 function pipe(args: string, reader: string, cwd: string) {
-  const line = `${commandLine(args)} | ${reader}; exit \${PIPESTATUS[0]}`
+  const program = commandLine(args)
+  const line =
+    reader === gone
+      ? `mkfifo left && { read -r < left; rm left; ${program}; } | { exec <&-; echo > left; }; exit \${PIPESTATUS[0]}`
+      : `${program} | ${reader}; exit \${PIPESTATUS[0]}`
   const child = spawn('bash', ['-c', line], { cwd })
   onTestFinished(() => void child.kill('SIGKILL'))
   let [stdout, stderr] = ['', '']
@@ -67,7 +74,7 @@ test('every command whose reader has gone ends quietly', async () => {
     'add x https://x.example --json',
   ]
   for (const command of commands)
-    expect(await pipe(command, 'true', cwd), command).toEqual({ code: brokenPipe, stdout: '', stderr: '' })
+    expect(await pipe(command, gone, cwd), command).toEqual({ code: brokenPipe, stdout: '', stderr: '' })
 })
 
 test('a reader that has seen enough ends watch', async () => {
@@ -92,7 +99,7 @@ test('a reader that has seen enough ends watch', async () => {
 
 test('a gateway whose events nobody reads any more closes in order', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const { code, stderr } = await pipe('up --json', 'true', cwd)
+  const { code, stderr } = await pipe('up --json', gone, cwd)
   expect([code, stderr]).toEqual([brokenPipe, ''])
   expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
 })

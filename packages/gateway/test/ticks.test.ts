@@ -1,18 +1,30 @@
 import { once } from 'node:events'
 import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { byId, ofKind } from './client.js'
+import { byId, type Client, ofKind } from './client.js'
 import { start } from './support.js'
+
+/** Shorter intervals would not leave a busy machine the time for its pongs. */
+const heartbeatMs = 150
+
+/** The next ping of a connection; fails if it is closed instead. */
+const nextPing = ({ ws, closed }: Client): Promise<unknown> =>
+  Promise.race([
+    once(ws, 'ping'),
+    closed.then(({ code, reason }) => {
+      throw new Error(`closed with ${code}: ${reason}`)
+    }),
+  ])
 
 const participants = { alice: ['*'], bob: ['*'] }
 
 test('who asks for ticks gets one with each ping, after the welcome, and nobody else gets any', async () => {
-  const { connect } = await start({ participants, heartbeatMs: 30 })
+  const { connect } = await start({ participants, heartbeatMs })
   const bob = await connect('bob')
   const alice = await connect('alice', { query: 'tick=1' })
   await alice.next(ofKind(Kind.systemTick))
   await alice.next(ofKind(Kind.systemTick))
-  await once(bob.ws, 'ping')
+  await nextPing(bob)
   const ticks = alice.frames.filter(ofKind(Kind.systemTick))
   expect(new Set(ticks.map((frame) => alice.texts.get(frame)))).toEqual(new Set(['{"kind":"system.tick"}']))
   expect(alice.frames[0]?.kind).toBe(Kind.systemWelcome)
@@ -20,7 +32,7 @@ test('who asks for ticks gets one with each ping, after the welcome, and nobody 
 })
 
 test('ticks come under every subscription, count as no envelope, and are not logged', async () => {
-  const { connect } = await start({ participants, heartbeatMs: 30 })
+  const { connect } = await start({ participants, heartbeatMs })
   const alice = await connect('alice', { query: 'tick=1' })
   const { suppressed: before } = (await alice.subscribe({ kinds: ['chat'], from: ['nobody'] })).subscription
   const first = await alice.accepted({ kind: 'chat', payload: { message: 'one' } })
@@ -46,12 +58,12 @@ test('another value of tick is refused', async () => {
 
 test('a connection that is not read for a while is pinged all the same', async () => {
   const bytes = { perSecond: 1, burst: 1000 }
-  const { connect } = await start({ participants, heartbeatMs: 20, limits: { rates: { bytes } } })
+  const { connect } = await start({ participants, heartbeatMs, limits: { rates: { bytes } } })
   const alice = await connect('alice')
   const id = 'large'
   alice.send({ id, kind: 'chat', payload: { message: 'x'.repeat(5000) } })
   await alice.next(byId(id))
   alice.send({ kind: 'chat', payload: { message: 'it waits' } })
-  for (const _ of Array(4)) await once(alice.ws, 'ping')
+  for (const _ of Array(4)) await nextPing(alice)
   expect(alice.ws.readyState).toBe(alice.ws.OPEN)
 })
