@@ -9,3 +9,10 @@ export const browserFlags = [
   '--disable-component-update',
   '--disable-sync',
 ]
+
+/** So that tabs of other tests slow none down. */
+export const alwaysInFront = [
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  '--disable-background-timer-throttling',
+]

@@ -1,6 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { browserFlags } from './browser-flags.js'
+import { alwaysInFront, browserFlags } from './browser-flags.js'
 
 /** Asks something of a tab, by the protocol of Chromium's developer tools. */
 export type Call = <Result>(method: string, params?: object) => Promise<Result>
@@ -15,6 +19,51 @@ export interface Browser {
   /** What went wrong in its pages: errors, and what their policies have refused. */
   readonly problems: readonly string[]
   close(): Promise<void>
+}
+
+/** A tab with cookies and storage of its own. */
+export interface PrivateTab {
+  readonly call: Call
+  /** What went wrong in it: errors, and what its policy has refused. */
+  readonly problems: readonly string[]
+  close(): Promise<void>
+}
+
+let shared: Promise<Pipe> | undefined
+
+/** Opens a tab in the browser that all tests of this process share: starting one takes longer than most of them. */
+export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
+  shared ??= startShared(chromium)
+  const pipe = await shared
+  const { browserContextId } = await pipe.call<{ browserContextId: string }>(
+    'Target.createBrowserContext',
+    {},
+  )
+  const sessionId = await pipe.openTarget({ browserContextId, newWindow: true })
+  // It counts as the tab in front, whatever other tabs do.
+  await pipe.call('Emulation.setFocusEmulationEnabled', { enabled: true }, sessionId)
+  return {
+    call: (method, params = {}) => pipe.call(method, params, sessionId),
+    problems: pipe.problemsOf(sessionId),
+    close: async () => void (await pipe.call('Target.disposeBrowserContext', { browserContextId })),
+  }
+}
+
+/** Ends, and removes its profile, once this process has ended and with it the pipe. */
+async function startShared(chromium: string): Promise<Pipe> {
+  const profile = mkdtempSync(join(tmpdir(), 'meup-browser-'))
+  const args = [...browserFlags, ...alwaysInFront, '--remote-debugging-pipe', '--hide-scrollbars']
+  const script = '"$@"; rm -rf "$0"'
+  const browser = spawn('sh', ['-c', script, profile, chromium, ...args, `--user-data-dir=${profile}`], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  browser.on('close', () => {
+    shared = undefined
+  })
+  browser.unref()
+  for (const stream of browser.stdio.slice(3)) (stream as Socket).unref()
+  return new Pipe(browser)
 }
 
 /** A browser that nobody sees. `profile`: an empty folder. */
@@ -34,13 +83,7 @@ export async function openBrowser(chromium: string, profile: string): Promise<Br
       return () => pipe.listeners.delete(received)
     },
     async openTab() {
-      const { targetId } = await pipe.call<{ targetId: string }>('Target.createTarget', {
-        url: 'about:blank',
-      })
-      const { sessionId } = await pipe.call<{ sessionId: string }>('Target.attachToTarget', {
-        targetId,
-        flatten: true,
-      })
+      const sessionId = await pipe.openTarget()
       return (method, params = {}) => pipe.call(method, params, sessionId)
     },
     async close() {
@@ -53,6 +96,7 @@ export async function openBrowser(chromium: string, profile: string): Promise<Br
 
 interface Told {
   readonly id?: number
+  readonly sessionId?: string
   readonly method?: string
   readonly params?: Readonly<Record<string, unknown>>
   readonly result?: unknown
@@ -61,9 +105,12 @@ interface Told {
 
 /** The line to a browser: JSON, each message ended by a zero byte. */
 class Pipe {
+  /** Of all tabs. */
   readonly problems: string[] = []
   readonly listeners = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>()
   readonly #out: Writable
+  /** By session. */
+  readonly #problems = new Map<string | undefined, string[]>()
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #text = ''
   #calls = 0
@@ -84,18 +131,39 @@ class Pipe {
     })
   }
 
+  /** Opens an empty tab. Gives its session. */
+  async openTarget(more: object = {}): Promise<string> {
+    const { targetId } = await this.call<{ targetId: string }>('Target.createTarget', {
+      url: 'about:blank',
+      ...more,
+    })
+    const asked = { targetId, flatten: true }
+    return (await this.call<{ sessionId: string }>('Target.attachToTarget', asked)).sessionId
+  }
+
+  problemsOf(sessionId: string | undefined): string[] {
+    const known = this.#problems.get(sessionId) ?? []
+    this.#problems.set(sessionId, known)
+    return known
+  }
+
   #receive(chunk: string): void {
     const parts = (this.#text + chunk).split('\0')
     this.#text = parts.pop() ?? ''
     for (const part of parts) this.#take(JSON.parse(part) as Told)
   }
 
-  #take({ id, method, params, result, error }: Told): void {
+  #take({ id, sessionId, method, params, result, error }: Told): void {
     if (id === undefined) {
       for (const listener of this.listeners) listener(method ?? '', params ?? {})
-      if (method === 'Runtime.exceptionThrown') this.problems.push(JSON.stringify(params?.exceptionDetails))
-      if (method === 'Log.entryAdded')
-        this.#note(params?.entry as { level: string; text: string; url?: string })
+      const problem =
+        method === 'Runtime.exceptionThrown'
+          ? JSON.stringify(params?.exceptionDetails)
+          : method === 'Log.entryAdded'
+            ? problemIn(params?.entry as LogEntry)
+            : undefined
+      if (problem !== undefined)
+        for (const each of [this.problems, this.problemsOf(sessionId)]) each.push(problem)
       return
     }
     const waiter = this.#waiting.get(id)
@@ -103,14 +171,16 @@ class Pipe {
     if (error === undefined) waiter?.resolve(result)
     else waiter?.reject(new Error(error.message))
   }
+}
 
-  /** That the gateway is away for a while is no mistake of the page. */
-  #note({ level, text, url }: { level: string; text: string; url?: string }): void {
-    if (
-      level === 'error' &&
-      !/ERR_CONNECTION_(REFUSED|RESET)|status of 503|WebSocket connection/.test(text)
-    ) {
-      this.problems.push(`${text} ${url ?? ''}`)
-    }
-  }
+interface LogEntry {
+  readonly level: string
+  readonly text: string
+  readonly url?: string
+}
+
+/** That the gateway is away for a while is no mistake of the page. */
+function problemIn({ level, text, url }: LogEntry): string | undefined {
+  const isAway = /ERR_CONNECTION_(REFUSED|RESET)|status of 503|WebSocket connection/.test(text)
+  return level === 'error' && !isAway ? `${text} ${url ?? ''}` : undefined
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
-import { type Call, openBrowser } from './browser.js'
-import { temporaryFolder } from './cli.js'
+import { type Call, openPrivateTab } from './browser.js'
 
 /** A page in a browser that a test looks at and works with, as a person would. */
 export interface DrivenPage {
@@ -32,11 +31,10 @@ const within = { timeout: 30_000, interval: 50 }
 
 /** Opens an empty page until the test is over. */
 export async function drivePage(chromium: string): Promise<DrivenPage> {
-  const browser = await openBrowser(chromium, temporaryFolder())
-  onTestFinished(browser.close)
-  const call: Call = await browser.openTab()
+  const { call, problems, close } = await openPrivateTab(chromium)
+  onTestFinished(close)
   await Promise.all(['Page.enable', 'Runtime.enable', 'Log.enable'].map((method) => call(method)))
-  const page = driven(call, browser.problems)
+  const page = driven(call, problems)
   await page.resize(1280, 800)
   return page
 }
