@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { compileSafety, defaultSafety, tailOf } from '@meup/safety'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { verifies } from '../../../test/verifies.js'
 import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
@@ -65,7 +66,7 @@ test('whatever a rule by itself finds is not seen', () => {
       const { text: seen } = guard(text)
       for (const { start, end } of found) expect(seen).not.toContain(text.slice(start, end))
     }),
-    { numRuns: 3000 },
+    { numRuns: times(600, 30_000) },
   )
 })
 
@@ -84,6 +85,6 @@ verifies('I39', 'of a secret that is split anywhere over two thoughts never both
       const isSecondSeen = second.text.startsWith(text.slice(cut, end))
       expect(isFirstSeen && isSecondSeen).toBe(false)
     }),
-    { numRuns: 2000 },
+    { numRuns: times(500, 20_000) },
   )
 })

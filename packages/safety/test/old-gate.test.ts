@@ -54,8 +54,10 @@ function compile(settings: SafetySettings) {
 describe('the gate finds what it did before texts of prose took a way of their own', () => {
   test('in the texts of the corpus, also behind each other', () => {
     const differs = compile(defaultSafety)
-    const secrets = secretCases('old', 1).map(({ text }) => text)
-    const benign = benignCases({ seed: 'old', count: times(300, 5000), system: false }).map(
+    const secrets = secretCases('old', 1)
+      .filter((_, index) => index % times(8, 1) === 0)
+      .map(({ text }) => text)
+    const benign = benignCases({ seed: 'old', count: times(150, 5000), system: false }).map(
       ({ text }) => text,
     )
     const random = new Random(seed)
@@ -69,7 +71,7 @@ describe('the gate finds what it did before texts of prose took a way of their o
   test.for(Object.entries(everySettings))('in random texts, with settings %s', ([name, settings]) => {
     const differs = compile({ ...defaultSafety, ...settings })
     const isUsual = name === 'as they are'
-    let left = times(isUsual ? 5000 : 500, isUsual ? 7_000_000 : 400_000)
+    let left = times(isUsual ? 1500 : 200, isUsual ? 7_000_000 : 400_000)
     for (let run = 0; left > 0; run++) {
       const texts = randomTexts(new Random(`${seed} ${name} ${run}`))
       const difference = differs(texts)
@@ -81,7 +83,7 @@ describe('the gate finds what it did before texts of prose took a way of their o
   test('in random envelopes of two senders', () => {
     const before = new old.EnvelopeGuard({ compile: old.compileSafety, tailOf: old.tailOf }, defaultSafety)
     const after = new EnvelopeGuard({ compile: compileSafety, tailOf }, defaultSafety)
-    let left = times(500, 600_000)
+    let left = times(250, 600_000)
     for (let run = 0; left > 0; run++) {
       const random = new Random(`${seed} envelopes ${run}`)
       for (const text of randomTexts(random)) {

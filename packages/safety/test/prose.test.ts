@@ -80,7 +80,7 @@ describe('prose', () => {
         const { certain, joined } = getDecodings(text, free)
         expect([...certain, ...joined].map((view) => view.text)).toEqual([text])
       }),
-      { numRuns: times(20_000, 2_000_000) },
+      { numRuns: times(4000, 2_000_000) },
     )
   })
 })
@@ -135,7 +135,7 @@ describe('what a pattern needs', () => {
           if (isProse(text)) expect(needs.matchesProse).toBe(true)
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: times(600, 50_000) },
     )
   })
 
