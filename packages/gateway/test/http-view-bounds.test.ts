@@ -1,7 +1,9 @@
+import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { range, type Sent } from './client.js'
 import { asking } from './http-client.js'
+import { fieldsOf, fill } from './indexed.js'
 import { rawEvents } from './reasoning-story.js'
 import { start } from './support.js'
 import { begin, call, chat, createTurns, result, stage, stores, thought } from './turns.js'
@@ -13,18 +15,29 @@ async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly 
   for (let at = 0; at < what.length; at += 500) await say([who, ...what.slice(at, at + 500)])
 }
 
+/** A stage whose log has this already: thousands of envelopes need not be admitted one by one. */
+async function stageWith(story: Parameters<typeof fieldsOf>[0]): Promise<Stage> {
+  const store = memoryStore()
+  await fill(store, fieldsOf(story))
+  const staged = await stage({ store, humans: ['ana'] })
+  // Until it is indexed, who asks is put off.
+  await expect.poll(async () => (await staged.as('ana').get('/audit?limit=1')).status).toBe(200)
+  return staged
+}
+
 const to = (participant: string): Sent => ({ to: [participant] })
 
 test('one request for turns looks at no more than 2,000, then says where to go on', async () => {
-  const staged = await stage({ humans: ['ana'] })
   const count = 2100
   const open = [1, 50, 99]
   const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, to('ben')))
   const answers = range(1, count).map((n) =>
     chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, to: open.includes(n) ? [] : ['ana'] }),
   )
-  await sayMany(staged, 'ana', asks)
-  await sayMany(staged, 'ben', answers)
+  const staged = await stageWith([
+    ['ana', ...asks],
+    ['ben', ...answers],
+  ])
   const first = await createTurns(staged, 'stranger', '&limit=2')
   expect(first).toMatchObject({ turns: [], has_more: true, next: 101 })
   const second = await createTurns(staged, 'stranger', `&limit=2&before=${first.next}`)
@@ -53,13 +66,10 @@ test('a page of turns that grows large ends before its limit', async () => {
 })
 
 test('one request for steps looks at about 10,000, then says where to go on', async () => {
-  const staged = await stage({ humans: ['ana'] })
-  await staged.say(['ben', begin('run', undefined, 'begin'), thought('run', 'aloud')])
-  await sayMany(
-    staged,
-    'ben',
-    range(1, 10_500).map((n) => thought('run', `aside ${n}`, to('ana'))),
-  )
+  const asides = range(1, 10_500).map((n) => thought('run', `aside ${n}`, to('ana')))
+  const staged = await stageWith([
+    ['ben', begin('run', undefined, 'begin'), thought('run', 'aloud'), ...asides],
+  ])
   const page = async (query: string) =>
     (await staged.as('stranger').json(`/audit?phase=thinking${query}`)) as {
       steps: { content: string }[]
@@ -127,19 +137,16 @@ test.for(['/turns?thread_id=test/ben&limit=1000', '/audit?limit=1000', '/audit/e
 )
 
 test('one request for turns looks at no more than some 20,000 envelopes, though none of them may be read', async () => {
-  const staged = await stage()
-  for (const [place, count] of [10, 11_000, 11_000].entries()) {
-    const name = `run${place}`
-    await staged.say(
-      ['ana', chat(`ask-${name}`, 'go', to('ben'))],
-      ['ben', begin(name, `ask-${name}`, 'begin', to('ana'))],
-    )
-    await sayMany(
-      staged,
-      'ben',
-      range(1, count).map((n) => thought(name, `aside ${n}`, to('ana'))),
-    )
-  }
+  const staged = await stageWith(
+    [10, 11_000, 11_000].flatMap((count, place) => {
+      const name = `run${place}`
+      const asides = range(1, count).map((n) => thought(name, `aside ${n}`, to('ana')))
+      return [
+        ['ana', chat(`ask-${name}`, 'go', to('ben'))],
+        ['ben', begin(name, `ask-${name}`, 'begin', to('ana')), ...asides],
+      ] as const
+    }),
+  )
   expect(await createTurns(staged, 'stranger')).toMatchObject({ turns: [], has_more: true, next: 2 })
   const rest = await createTurns(staged, 'stranger', '&before=2')
   expect(rest).toMatchObject({ turns: [], has_more: false })

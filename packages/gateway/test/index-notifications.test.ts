@@ -1,6 +1,7 @@
 import { memoryStore } from '@meup/gateway'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { isSoak, times } from '../../../test/support/soak.js'
 import { range } from './client.js'
 import { configured, type Fields, fill, participants } from './indexed.js'
 import type { Stand } from './notifications.js'
@@ -130,7 +131,7 @@ describe('every filter of the audit', () => {
     expect(ids).toEqual([...ids].sort().reverse())
     for (const [query, isAsked] of Object.entries(queries)) {
       const expected = all.filter(isAsked)
-      for (const limit of [1, 2, 7, 100]) {
+      for (const limit of isSoak || query === '' ? [1, 2, 7, 100] : [3, 100]) {
         const pages = await pagesOf<AuditPage>(stand, 'dora', `/audit?limit=${limit}&${query}`)
         const found = pages.flatMap(({ steps }) => steps)
         expect([query, limit, found]).toEqual([query, limit, expected])
@@ -143,7 +144,7 @@ describe('every filter of the audit', () => {
 })
 
 test('a filter that matches nothing in a large log is answered piece by piece', async () => {
-  const total = 50_000
+  const total = times(25_000, 50_000)
   const log = range(1, total).map(
     (at): Fields => ({
       ...(at === 5 ? { from: 'ben' } : { from: 'ana' }),
