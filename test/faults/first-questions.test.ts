@@ -16,7 +16,7 @@ import { saying, serveModel } from '../support/model-server.js'
 import { times } from '../support/soak.js'
 
 /** How often each kind of participant starts. */
-const starts = Number(process.env.STARTS ?? times(40, 500))
+const starts = times(6, 500)
 /** Starts that go on at once. */
 const together = 8
 /** Milliseconds after its join within which it is asked. */

@@ -7,6 +7,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/cli.js'
+import { times } from '../../../../test/support/soak.js'
 import { recordEnvelopes } from '../support/record-envelopes.js'
 import { standing } from '../support/standing.js'
 
@@ -27,7 +28,10 @@ const model = scriptedModel((request) => {
 await space.agent({ model, memory: { messages: 8 } })
 `
 
-test('an agent that is killed with kill −9 between each two of twenty questions that build on one another answers all of them', async () => {
+/** More than its memory holds as they are. */
+const questions = times(8, 20)
+
+test(`an agent that is killed with kill −9 between each two of ${questions} questions that build on one another answers all of them`, async () => {
   const human = { kind: 'human', capabilities: ['*'] }
   await using gateway = await standing({ participants: { ana: human, bot: ['*'] } })
   const folder = join(import.meta.dirname, '../../dist/test') // Where the package finds itself.
@@ -48,7 +52,7 @@ test('an agent that is killed with kill −9 between each two of twenty question
     for (const child of running) child.kill('SIGKILL')
   })
   let sum = 0
-  for (let number = 7; number < 27; number++) {
+  for (let number = 7; number < 7 + questions; number++) {
     const child = spawn(process.execPath, [path], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
     running.add(child)
     sum += number
