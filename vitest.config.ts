@@ -14,6 +14,9 @@ const shared = {
   isolate: false,
 }
 
+/** Benchmarks are tried beside other tests: no process of theirs needs a core of its own. */
+const env = { MEUP_BENCH_PIN: '0' }
+
 /** What needs built programs, a browser, a terminal or `nats-server`. */
 const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/system/**/*.test.ts']
 
@@ -46,7 +49,7 @@ export default defineConfig({
   test: {
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a clock more than they compute.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     projects: [
       {
         ...fast,
@@ -57,7 +60,7 @@ export default defineConfig({
           exclude: [...system, ...install, ...servers],
         },
       },
-      { test: { ...shared, name: 'system', include: system, exclude: timed } },
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'install', include: install } },
       { test: { ...shared, name: 'servers', include: servers, maxWorkers: 1 } },
