@@ -32,7 +32,7 @@ test('one request for turns looks at no more than 2,000, then says where to go o
   const open = [1, 50, 99]
   const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, to('ben')))
   const answers = range(1, count).map((n) =>
-    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, to: open.includes(n) ? [] : ['ana'] }),
+    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, ...(!open.includes(n) && to('ana')) }),
   )
   const staged = await stageWith([
     ['ana', ...asks],
