@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { loadSources } from './test/support/load-sources.js'
 import { requirementsReporter, totalsReporter } from './test/support/reporter.js'
+import { SlowFirst } from './test/support/slow-first.js'
 
 const shared = {
   setupFiles: ['test/support/seed.ts'],
@@ -47,6 +48,7 @@ const fast = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a clock more than they compute.
     maxWorkers: availableParallelism() + 2,

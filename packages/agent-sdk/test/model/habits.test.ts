@@ -11,6 +11,7 @@ import {
   saying,
   serveModel,
 } from '../../../../test/support/model-server.js'
+import { times } from '../../../../test/support/soak.js'
 import argumentForms from '../fixtures/model-habits/arguments.json' with { type: 'json' }
 import callForms from '../fixtures/model-habits/calls-as-text.json' with { type: 'json' }
 import finishReasons from '../fixtures/model-habits/finish-reasons.json' with { type: 'json' }
@@ -23,7 +24,7 @@ import { event } from './wire.js'
 const answer = 'It is 5.'
 
 /** A text as the deltas of a stream, in pieces of so many characters. */
-const inPieces = (text: string, length = 3): object[] =>
+const inPieces = (text: string, length = times(7, 3)): object[] =>
   (text.match(new RegExp(`[\\s\\S]{1,${length}}`, 'g')) ?? []).map((content) => ({ content }))
 
 const speaking = (text: string): string => completion('stop', ...inPieces(text))

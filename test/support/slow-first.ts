@@ -1,0 +1,43 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What takes longest, so that none of it begins when everything else is done. */
+const slow = [
+  ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
+  ...['model/habits', 'model/strangers', 'system/killed-agent'].map(
+    (name) => `packages/agent-sdk/test/${name}`,
+  ),
+  ...['up-programs', 'watched-programs', 'system/audit-sqlite'].map((name) => `packages/cli/test/${name}`),
+  ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
+  ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
+  ...['bench/command', 'bench/jetstream', 'conformance/client-kit', 'faults/silent-lines'].map(
+    (name) => `test/${name}`,
+  ),
+  ...[
+    'audit',
+    'deploy-review',
+    'memory-page',
+    'model-agent',
+    'newcomer',
+    'operating',
+    'reasoning-terminal',
+  ].map((name) => `test/scenarios/${name}`),
+  ...[
+    'page-barriers',
+    'page-control',
+    'page-entrance',
+    'page-hostile',
+    'page-silent',
+    'trust-commands',
+    'up',
+  ].map((name) => `test/scenarios/${name}`),
+].map((path) => `/${path}.test.ts`)
+
+const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((path) => moduleId.endsWith(path))
+
+/** Vitest knows how long files took on this machine, which in CI is nothing. */
+export class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isSlow), ...sorted.filter((each) => !isSlow(each))]
+  }
+}
