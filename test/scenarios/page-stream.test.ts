@@ -19,7 +19,6 @@ const holdHistory = `{
 
 test(
   'the page draws what is near the view of a long log, and leaves a reader who looks back where they are',
-  { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     const say = (from: number, to: number) =>

@@ -12,6 +12,7 @@ import {
   saying,
   serveModel,
 } from '../../../../test/support/model-server.js'
+import { times } from '../../../../test/support/soak.js'
 import { listStory, stage } from './stage.js'
 
 /** By a provider's own package, and by that for all servers as OpenAI's. */
@@ -148,7 +149,9 @@ describe('a model', () => {
           yield events(
             delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{' } }] }),
           )
-          yield* forever(events(delta({ tool_calls: [{ index: 0, function: { arguments: '\n' } }] })))
+          yield* forever(
+            events(delta({ tool_calls: [{ index: 0, function: { arguments: '\n'.repeat(times(16, 1)) } }] })),
+          )
         })(),
       },
       'the model repeated itself until it was stopped',
