@@ -1,0 +1,189 @@
+import { isObject } from '../text.js'
+import { findInCode, findInCommand, findInSql } from './destructive.js'
+
+/** The worst that a tool may do, as its server says; `unknown` = it does not say. */
+export type ToolEffect = 'reads' | 'writes' | 'deletes' | 'unknown'
+
+/** How carefully a call is to be looked at before it is allowed. */
+export interface Risk {
+  /** `destructive`: it may delete, overwrite, or reach out of its folder; it takes a deliberate decision. */
+  readonly level: 'reads' | 'writes' | 'unknown' | 'destructive'
+  /** Why, in one sentence. */
+  readonly reason: string
+}
+
+export interface AssessedCall {
+  readonly tool: string
+  /** Arguments of the call. */
+  readonly parameters: unknown
+  /** By each participant that is asked; none = `unknown`. */
+  readonly effects: readonly ToolEffect[]
+}
+
+const worstFirst = ['deletes', 'unknown', 'writes', 'reads'] as const
+
+/**
+ * Assesses a call by what its tool says of itself, and by its arguments: command lines, SQL, HTTP methods, paths, and the name of the tool.
+ * Arguments and names make a call riskier, never less risky than its tool says.
+ */
+export function assessRisk({ tool, parameters, effects }: AssessedCall): Risk {
+  const effect = worstFirst.find((each) => effects.includes(each)) ?? 'unknown'
+  if (effect === 'deletes')
+    return { level: 'destructive', reason: 'Its server says that the tool may delete or overwrite.' }
+  const found = findInArguments(parameters)
+  if (found !== undefined) return { level: 'destructive', reason: found }
+  const path = findOutsidePath(parameters)
+  if (path !== undefined)
+    return effect === 'reads'
+      ? { level: 'unknown', reason: `It reads outside its working folder: ${path}.` }
+      : { level: 'destructive', reason: `It reaches out of its working folder: ${path}.` }
+  if (effect === 'reads') return { level: 'reads', reason: 'Its server says that the tool changes nothing.' }
+  const verb = wordsOf(tool).find((word) => deletingWords.has(word))
+  if (verb !== undefined)
+    return { level: 'destructive', reason: `The name of the tool says that it may ${verb}.` }
+  return effect === 'writes'
+    ? { level: 'writes', reason: 'Its server says that the tool changes something.' }
+    : { level: 'unknown', reason: 'Its server does not say whether the tool changes anything.' }
+}
+
+const deletingWords: ReadonlySet<string> = new Set([
+  ...['delete', 'remove', 'drop', 'destroy', 'erase', 'purge', 'wipe', 'truncate', 'unlink', 'uninstall'],
+  ...[
+    'reset',
+    'revoke',
+    'kill',
+    'terminate',
+    'overwrite',
+    'rm',
+    'rollback',
+    'shutdown',
+    'publish',
+    'pay',
+    'transfer',
+    'refund',
+  ],
+])
+
+/** The words of a name, in small letters: of `deleteFile`, `delete_file` and `repo.delete-file`, `delete` and `file`. */
+const wordsOf = (name: string): string[] =>
+  name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+
+/** Arguments with these names are command lines, programs or queries. */
+const commandName = /^(?:command|cmd|commands|script|shell|run|args?|argv|exec|executable|line)$/i
+const queryName = /^(?:sql|query|queries|statements?|mutation)$/i
+const codeName = /^(?:code|source|program|expression|snippet|javascript|python|input)$/i
+const methodName = /^(?:method|verb|http_?method)$/i
+/** Fields that say no to a question that a tool would ask before it destroys something. */
+const forceName = /^(?:force|recursive|overwrite|hard|purge|skip_?confirm\w*|yes)$/i
+
+/** Values that are looked at, and how deep they are nested. */
+const [maxValues, maxNested] = [1000, 8]
+
+interface Argument {
+  readonly name: string
+  readonly value: unknown
+}
+
+/** The strings, numbers and booleans of arguments, each with the name of the field that it stands in. */
+function* listArguments(value: unknown, name = '', depth = 0): Generator<Argument> {
+  if (depth > maxNested) return
+  if (Array.isArray(value)) {
+    if (commandName.test(name) && value.every((each) => typeof each === 'string'))
+      yield { name, value: value.map(quoteWord).join(' ') }
+    else for (const each of value) yield* listArguments(each, name, depth + 1)
+  } else if (isObject(value)) {
+    for (const [key, each] of Object.entries(value)) yield* listArguments(each, key, depth + 1)
+  } else yield { name, value }
+}
+
+/** A list of words is run as it is: only what a shell would split has to be quoted. */
+const quoteWord = (word: string): string =>
+  /^[\w./:=@,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+function* firstArguments(parameters: unknown): Generator<Argument> {
+  let left = maxValues
+  for (const each of listArguments(parameters)) {
+    if (left-- === 0) return
+    yield each
+  }
+}
+
+function findInArguments(parameters: unknown): string | undefined {
+  for (const { name, value } of firstArguments(parameters)) {
+    if (value === true && forceName.test(name)) return `\`${name}\` skips a check.`
+    if (typeof value !== 'string') continue
+    const found = findInText(name, value)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function findInText(name: string, text: string): string | undefined {
+  if (commandName.test(name)) return findInCommand(text) ?? findInEncoded(text)
+  if (queryName.test(name)) return findInSql(text)
+  if (codeName.test(name)) return findInSql(text) ?? findInCode(text) ?? findInEncoded(text)
+  if (methodName.test(name) && /^delete$/i.test(text.trim())) return 'It sends an HTTP DELETE.'
+  return undefined
+}
+
+/** What may be Base64, and is not one long name. */
+const encoded = /[A-Za-z\d+/_-]{12,}={0,2}/g
+
+/** Why what stands in Base64 in a command may destroy something. */
+function findInEncoded(text: string): string | undefined {
+  for (const [word] of text.matchAll(encoded)) {
+    const decoded = decodeBase64(word)
+    const found = decoded === undefined ? undefined : (findInCommand(decoded) ?? findInCode(decoded))
+    if (found !== undefined) return `Base64 in it says \`${decoded?.slice(0, 40)}\`. ${found}`
+  }
+  return undefined
+}
+
+/** `undefined` = it is no Base64 of text. */
+function decodeBase64(word: string): string | undefined {
+  try {
+    const text = atob(word.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
+    return /^[\t\n\r\x20-\x7e]+$/.test(text) ? text : undefined
+  } catch {
+    return undefined // Not Base64.
+  }
+}
+
+const pathName = /path|file|folder|dir|source|dest|target|uri|url|^to$|^from$|command|cmd|cwd/i
+const folderName = /^(?:cwd|workdir|working_?dir(?:ectory)?)$/i
+/** Places that belong to the machine or the user rather than to a task, and files that hold keys. */
+const places =
+  /(?:^|[\s'"=:])(~(?:\/[^\s'"]*)?|(?:file:\/\/)?\/(?:etc|usr|bin|sbin|var|root|boot|dev(?!\/null)|lib|sys|proc|System|Library)(?:\/[^\s'"]*)?|[A-Za-z]:\\(?:Windows|Users)[^\s'"]*)(?=$|[\s'";|&])/
+
+/** A path among the arguments that leads out of the folder that the call works in. */
+function findOutsidePath(parameters: unknown): string | undefined {
+  let folder: string | undefined
+  const found: string[] = []
+  for (const { name, value } of firstArguments(parameters)) {
+    if (typeof value !== 'string') continue
+    if (folderName.test(name)) folder = value
+    else if (pathName.test(name)) found.push(...(/\s/.test(value) ? value.split(/[\s'"]+/) : [value]))
+  }
+  return found.find((path) => leadsOut(path, folder))
+}
+
+function leadsOut(path: string, folder: string | undefined): boolean {
+  if (/^[a-z][\w+.-]*:\/\//i.test(path) && !path.startsWith('file:')) return false
+  const isAbsolute = path.startsWith('/')
+  if (isAbsolute && folder?.startsWith('/')) return !normalise(path).startsWith(`${normalise(folder)}`)
+  return places.test(path) || (!isAbsolute && normalise(path).startsWith('..'))
+}
+
+/** A path without `.` and `..` that can be done without. */
+function normalise(path: string): string {
+  const parts: string[] = []
+  for (const part of path.split(/[/\\]+/)) {
+    if (part === '' || part === '.') continue
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop()
+    else parts.push(part)
+  }
+  return parts.join('/')
+}
