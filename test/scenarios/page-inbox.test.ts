@@ -67,11 +67,22 @@ test(
     await page.screenshot(pictures('inbox'))
 
     // One action decides with the change in view; several at once take one each.
-    await page.click('.inbox [data-key-press=y]')
+    expect(
+      await page.evaluate(
+        `document.querySelector('.cards [data-key-press=y]').closest('.card').dataset.risk`,
+      ),
+    ).not.toBe('destructive')
+    await page.click('.inbox .decision button', 'Approve anyway')
+    await page.shows('Its server says that the tool may delete or overwrite.')
+    await page.click('.inbox .decision button', 'Yes, approve it')
     await page.shows('49 pending')
     await page.click('.cards input')
     await page.click('button', 'choose the 2 of security')
-    await page.type('.together input', 'the page told it to')
+    const isOff = () => page.evaluate(`document.querySelector('.together .bad').disabled`)
+    expect(await isOff()).toBe(true)
+    await page.type('.together input[inputmode=numeric]', '2')
+    await expect.poll(isOff).toBe(false)
+    await page.type('.together input[placeholder^=Why]', 'the page told it to')
     await page.click('.together .bad', 'Reject 2')
     await page.shows('47 pending')
     await page.click('button', 'choose all 47')

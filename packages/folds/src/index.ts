@@ -54,7 +54,7 @@ export * from './render/reasoning.js'
 export * from './render/turn-markdown.js'
 export { getLikeness } from './risk/likeness.js'
 export { assessRisk, type Risk, type ToolEffect } from './risk/risk.js'
-export { type Match, type Match, searchedText, TextSearch, TextSearch } from './search.js'
+export { type Match, searchedText, TextSearch } from './search.js'
 export * from './source.js'
 export * from './space/answers.js'
 export {

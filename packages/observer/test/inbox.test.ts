@@ -38,7 +38,7 @@ test('each mark says what its tool does, whether it is new, and whether a text f
   script.propose('bot', run.id, 'erase')
   script.propose('bot', run.id, 'read')
   expect(marked(script.read())).toEqual([
-    ['erase', 'may delete', 'never approved before', 'follows from outside text'],
+    ['erase', 'destructive', 'never approved before', 'follows from outside text'],
     ['write', 'writes', 'never approved before'],
     ['other', 'effect unknown', 'never approved before'],
     ['read', 'follows from outside text'],

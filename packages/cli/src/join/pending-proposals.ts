@@ -1,6 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import {
+  assessRisk,
   brief,
   capabilitySentence,
   defaultGuard,
@@ -141,7 +142,7 @@ export class PendingProposals {
       size,
     })
     if (isWhole) this.#shown.set(id, now)
-    return lines
+    return [...riskLines(view), ...lines]
   }
 
   /** Whether all of it was shown: only then it is approved here. */
@@ -176,6 +177,16 @@ export class PendingProposals {
     }
   }
 }
+
+/** What its arguments say that it may destroy. What its tool says of itself is not known here. */
+function riskLines(view: ProposalView | undefined): string[] {
+  if (view === undefined) return []
+  const { level, reason } = assessRisk({ ...view, effects: ['writes'] })
+  return level === 'destructive' ? [`    ⚠ destructive: ${brief(reason, maxRiskChars)}`] : []
+}
+
+/** Characters of a sentence about a risk, which may quote an argument. */
+const maxRiskChars = 160
 
 /** The call that an envelope proposes. */
 function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: ProposalView): ProposedCall {

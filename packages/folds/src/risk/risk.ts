@@ -48,20 +48,7 @@ export function assessRisk({ tool, parameters, effects }: AssessedCall): Risk {
 
 const deletingWords: ReadonlySet<string> = new Set([
   ...['delete', 'remove', 'drop', 'destroy', 'erase', 'purge', 'wipe', 'truncate', 'unlink', 'uninstall'],
-  ...[
-    'reset',
-    'revoke',
-    'kill',
-    'terminate',
-    'overwrite',
-    'rm',
-    'rollback',
-    'shutdown',
-    'publish',
-    'pay',
-    'transfer',
-    'refund',
-  ],
+  ...['reset', 'revoke', 'kill', 'terminate', 'overwrite', 'rm', 'rollback', 'shutdown', 'publish'],
 ])
 
 /** The words of a name, in small letters: of `deleteFile`, `delete_file` and `repo.delete-file`, `delete` and `file`. */

@@ -1,6 +1,6 @@
-import type { ProposalView, Why } from '@meup/folds'
+import { assessRisk, type ProposalView, type Risk, type Why } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import { type ToolInfo, toolEffects } from './log/tools.js'
+import type { ToolInfo } from './log/tools.js'
 import { nameText } from './text.js'
 
 /** Why a proposal deserves a second look. */
@@ -15,6 +15,7 @@ export interface Mark {
 /** A proposal that waits, with what there is to know before it is decided. */
 export interface Waiting {
   readonly proposal: ProposalView
+  readonly risk: Risk
   readonly marks: readonly Mark[]
   /** What led to it; `undefined` = it is not loaded. */
   readonly origin: Why | undefined
@@ -22,33 +23,30 @@ export interface Waiting {
 
 interface Known {
   getTool(owner: string, tool: string): ToolInfo | undefined
-  /** Whether the like of it was approved before: the same participant, tool and target. */
+  /** Whether the like of it was approved before: of the same participant, to the same tool, with arguments of the same kind. */
   wasApproved(proposal: ProposalView): boolean
   explain(id: string): Why | undefined
   at(seq: number): Envelope | undefined
 }
 
-const reasons: Readonly<Record<Exclude<ToolInfo['effect'], 'reads'>, string>> = {
-  deletes: 'Its server says that the tool may delete or overwrite (destructiveHint).',
-  writes: 'Its server says that the tool changes something (destructiveHint: false).',
-  unknown: 'Its server does not say whether the tool changes anything.',
+const riskLabels: Readonly<Record<Risk['level'], string>> = {
+  destructive: 'destructive',
+  unknown: 'effect unknown',
+  writes: 'writes',
+  reads: 'reads only',
 }
 
-/** Of several that are asked, the worst counts. */
-const worstFirst = ['deletes', 'unknown', 'writes', 'reads'] as const
-
 export function judge(proposal: ProposalView, known: Known): Waiting {
-  const { id, source, tool } = proposal
-  const owners = source.to ?? []
-  const found = owners.map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
-  const effect = worstFirst.find((each) => found.includes(each)) ?? 'unknown'
+  const { id, source, tool, parameters } = proposal
+  const effects = (source.to ?? []).map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
+  const risk = assessRisk({ tool, parameters, effects })
   const origin = known.explain(id)
   const [outsideSeq] = origin?.outside ?? []
   const outside = outsideSeq === undefined ? undefined : known.at(outsideSeq)
   const marks: Mark[] = []
-  if (effect !== 'reads') marks.push({ kind: 'effect', label: toolEffects[effect], why: reasons[effect] })
+  if (risk.level !== 'reads') marks.push({ kind: 'effect', label: riskLabels[risk.level], why: risk.reason })
   if (!known.wasApproved(proposal)) {
-    const why = `No proposal of ${source.from} for ${nameText(tool)} was approved before, as far as the log is loaded here.`
+    const why = `No proposal of ${source.from} for ${nameText(tool)} with such arguments was approved before, as far as the log is loaded here.`
     marks.push({ kind: 'first', label: 'never approved before', why })
   }
   if (outside !== undefined) {
@@ -58,14 +56,13 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
     const why = 'What led to it is not loaded here, or goes back too far: it may be a text from outside.'
     marks.push({ kind: 'outside', label: 'origin unknown', why })
   }
-  return { proposal, marks, origin }
+  return { proposal, risk, marks, origin }
 }
 
-/** Those with most marks first, what deletes before what only may; then the oldest. */
+/** What is destructive first, then those with most marks, then the oldest. */
 export const sortWaiting = (waiting: readonly Waiting[]): Waiting[] =>
   [...waiting].sort(
     (one, other) => weigh(other) - weigh(one) || one.proposal.source.seq - other.proposal.source.seq,
   )
 
-const weigh = ({ marks }: Waiting): number =>
-  marks.length * 2 + (marks.some(({ label }) => label === toolEffects.deletes) ? 1 : 0)
+const weigh = ({ risk, marks }: Waiting): number => marks.length + (risk.level === 'destructive' ? 10 : 0)

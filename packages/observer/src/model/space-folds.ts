@@ -5,6 +5,7 @@ import {
   type ContextView,
   createContextFold,
   createTranscript,
+  getLikeness,
   type OpenedContext,
   Participants,
   type ProposalView,
@@ -62,7 +63,7 @@ export class SpaceFolds {
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
-  /** Who was allowed which tool by a proposal. */
+  /** Who was allowed which tool with which kind of arguments by a proposal. */
   readonly #approved = new Bounded<true>(10_000)
 
   /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
@@ -95,7 +96,7 @@ export class SpaceFolds {
     this.#onContexts(contexts.contexts)
     for (const proposal of proposals) {
       this.blocks.touchProposal(proposal.id)
-      if (proposal.fulfilments.length > 0) this.#approved.renew(likenessOf(proposal), true)
+      if (proposal.fulfilments.length > 0) this.#approved.renew(approvedLike(proposal), true)
     }
     for (const id of elicitations) this.blocks.touchCall(id)
     this.blocks.apply(envelope, transcript)
@@ -111,9 +112,9 @@ export class SpaceFolds {
     }
   }
 
-  /** Whether the like of a proposal was approved: of the same participant, for the same tool of the same target. */
+  /** Whether the like of a proposal was approved: of the same participant, to the same tool, with arguments of the same kind. */
   wasApproved(proposal: ProposalView): boolean {
-    return this.#approved.get(likenessOf(proposal)) === true
+    return this.#approved.get(approvedLike(proposal)) === true
   }
 
   getOrigin(envelope: Envelope): string | undefined {
@@ -207,6 +208,10 @@ export class SpaceFolds {
 }
 
 /** What proposals have in common that are the like of one another. */
+const approvedLike = ({ source, tool, parameters }: ProposalView): string =>
+  getLikeness({ from: source.from, to: source.to, tool, parameters })
+
+/** The same for proposals that may be decided together. */
 export const likenessOf = ({ source, tool }: ProposalView): string =>
   JSON.stringify([source.from, source.to, tool])
 

@@ -1,4 +1,4 @@
-import { isObject, Pages } from '@meup/folds'
+import { isObject, Pages, type ToolEffect } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 
 /** A tool, as its server describes it. */
@@ -6,11 +6,10 @@ export interface ToolInfo {
   readonly name: string
   readonly description: string
   readonly inputSchema: unknown
-  /** What it says to do: change nothing, write, or delete and overwrite. */
-  readonly effect: 'reads' | 'writes' | 'deletes' | 'unknown'
+  readonly effect: ToolEffect
 }
 
-export const toolEffects: Readonly<Record<ToolInfo['effect'], string>> = {
+export const toolEffects: Readonly<Record<ToolEffect, string>> = {
   reads: 'reads only',
   writes: 'writes',
   deletes: 'may delete',
@@ -93,7 +92,7 @@ function readTool({
 }
 
 /** By the annotations of MCP. A tool that is not said to be harmless may be anything. */
-function getEffect({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>>): ToolInfo['effect'] {
+function getEffect({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>>): ToolEffect {
   if (readOnlyHint === true) return 'reads'
   if (destructiveHint === true) return 'deletes'
   if (destructiveHint === false) return 'writes'

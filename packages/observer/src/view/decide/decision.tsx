@@ -1,5 +1,5 @@
 import { type Draft, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
-import type { ProposalView } from '@meup/folds'
+import type { ProposalView, Risk } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -30,13 +30,14 @@ interface DecisionProps {
   readonly envelope: Envelope
   /** Why it cannot be approved yet: not all of it was shown; `undefined` = it was. */
   readonly unseen: string | undefined
+  readonly risk: Risk
 }
 
 /** Approves, rejects with a reason, or allows the like from now on. */
-export function Decision({ proposal, envelope, unseen }: DecisionProps): VNode {
+export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): VNode {
   const isSeen = unseen === undefined
   const { session, isLive, can, act } = useSpace()
-  const [step, setStep] = useState<'choose' | 'reject' | 'always'>('choose')
+  const [step, setStep] = useState<'choose' | 'confirm' | 'reject' | 'always'>('choose')
   const [reason, setReason] = useState('')
   const [isDeciding, setDeciding] = useState(false)
   const field = useRef<HTMLInputElement>(null)
@@ -88,18 +89,42 @@ export function Decision({ proposal, envelope, unseen }: DecisionProps): VNode {
       </form>
     )
   }
+  const approve = (): void => decide(() => session.client?.proposals.approve(id))
+  if (step === 'confirm')
+    return (
+      <div class="decision">
+        <span role="status">{risk.reason}</span>
+        <button type="button" class="bad" disabled={isClosed || !isSeen} onClick={approve}>
+          Yes, approve it
+        </button>
+        <button type="button" onClick={() => setStep('choose')}>
+          Back
+        </button>
+      </div>
+    )
   return (
     <div class="decision">
-      <button
-        type="button"
-        class="primary"
-        data-key-press="y"
-        disabled={isClosed || !isSeen}
-        title={unseen ?? ''}
-        onClick={() => decide(() => session.client?.proposals.approve(id))}
-      >
-        Approve <kbd>y</kbd>
-      </button>
+      {risk.level === 'destructive' ? (
+        <button
+          type="button"
+          disabled={isClosed || !isSeen}
+          title={unseen ?? risk.reason}
+          onClick={() => setStep('confirm')}
+        >
+          Approve anyway…
+        </button>
+      ) : (
+        <button
+          type="button"
+          class="primary"
+          data-key-press="y"
+          disabled={isClosed || !isSeen}
+          title={unseen ?? ''}
+          onClick={approve}
+        >
+          Approve <kbd>y</kbd>
+        </button>
+      )}
       {mayReject && (
         <button type="button" data-key-press="n" disabled={isClosed} onClick={() => setStep('reject')}>
           Reject… <kbd>n</kbd>

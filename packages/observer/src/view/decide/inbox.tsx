@@ -127,6 +127,7 @@ interface TogetherProps {
 function Together({ picked, all, choose }: TogetherProps): VNode {
   const { session, isLive, act } = useSpace()
   const [reason, setReason] = useState('')
+  const [typed, setTyped] = useState('')
   const kinds = new Set(picked.map(({ proposal }) => likenessOf(proposal)))
   const [first] = picked
   const likeFirst = all.filter(({ proposal }) => first && likenessOf(proposal) === likenessOf(first.proposal))
@@ -135,6 +136,9 @@ function Together({ picked, all, choose }: TogetherProps): VNode {
     return envelope !== undefined && hasSeenAll(session, envelope)
   }
   const mayApprove = kinds.size === 1 && picked.every(isSeen)
+  // One at a time asks again; several are counted, so that nobody approves more than they mean to.
+  const isDestructive = picked.some(({ risk }) => risk.level === 'destructive')
+  const isMeant = !isDestructive || typed.trim() === `${picked.length}`
   const each = (decide: (id: string) => Promise<unknown> | undefined): Promise<unknown> =>
     Promise.all(picked.map(({ proposal }) => decide(proposal.id)))
   const message = reason.trim()
@@ -153,12 +157,26 @@ function Together({ picked, all, choose }: TogetherProps): VNode {
       </p>
       {picked.length > 0 && (
         <p class="decision">
+          {isDestructive && (
+            <input
+              aria-label={`Type ${picked.length} to approve them`}
+              placeholder={`Type ${picked.length}`}
+              inputMode="numeric"
+              size={8}
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          )}
           <button
             type="button"
-            class="primary"
-            disabled={!isLive || !mayApprove}
+            class={isDestructive ? 'bad' : 'primary'}
+            disabled={!isLive || !mayApprove || !isMeant}
             title={
-              mayApprove ? '' : 'Only where asker, tool and target are the same, and each was seen to its end'
+              !mayApprove
+                ? 'Only where asker, tool and target are the same, and each was seen to its end'
+                : isMeant
+                  ? ''
+                  : `Some are destructive: type ${picked.length} to approve them`
             }
             onClick={() =>
               act('Not all were approved', () => each((id) => session.client?.proposals.approve(id)))

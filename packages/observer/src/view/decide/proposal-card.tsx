@@ -90,9 +90,14 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
   const settingsBox = useSeenToEnd<HTMLDListElement>(content('settings', settings), () => see('settings'))
   const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
-  const { marks, origin } = model.judge(proposal)
+  const { risk, marks, origin } = model.judge(proposal)
   return (
-    <fieldset class="card" data-marks={marks.length} aria-label={`${source.from} proposes ${nameText(tool)}`}>
+    <fieldset
+      class="card"
+      data-marks={marks.length}
+      data-risk={risk.level}
+      aria-label={`${source.from} proposes ${nameText(tool)}`}
+    >
       <header>
         <span class="mark warn">⚠</span>
         <Name id={source.from} />
@@ -154,6 +159,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           proposal={proposal}
           envelope={envelope}
           unseen={unseenText(card, session.seen.hasAll(id, needed))}
+          risk={risk}
         />
       )}
     </fieldset>
