@@ -83,6 +83,20 @@ test(
     await pane.shows((screen) => expect(screen).not.toContain('pending ·'))
     enter(pane, 'y')
     await pane.sees('ana: y')
+
+    const params = { name: 'write', arguments: { command: 'cd build && rm -rf ..' } }
+    const danger = { to: 'files', method: 'tools/call', params, rationale: 'it cleans up' } as const
+    const { outcome } = await coder.propose(danger)
+    await pane.sees('⚠ destructive: `rm` deletes files.')
+    await pane.sees('1 pending · y/n · coder: $ cd build && rm -rf .. — it cleans up')
+    enter(pane, 'y')
+    await pane.sees('yes approves it')
+    enter(pane, 'y')
+    await pane.sees('not approved')
+    enter(pane, 'y')
+    await pane.shows((screen) => expect(screen).toMatch(/yes approves it.*\n> *$/s))
+    enter(pane, 'yes')
+    expect(await outcome).toMatchObject({ state: 'approved', by: 'ana' })
     enter(pane, '/approve nonsense')
     await pane.sees('✗ no proposal nonsense is in the log')
   }),

@@ -44,7 +44,12 @@ import { formatExplanation } from '../why/format-explanation.js'
 import { describeAct } from '../why/lines.js'
 import type { RunInterrupter } from './interruptions.js'
 import type { LiveTurns } from './live-turns.js'
-import { type AlwaysOptions, type PendingProposals, ProposalDecider } from './pending-proposals.js'
+import {
+  type AlwaysOptions,
+  findDanger,
+  type PendingProposals,
+  ProposalDecider,
+} from './pending-proposals.js'
 import { type CommandName, helpLines } from './slash-commands.js'
 
 /** The objects that commands act on. */
@@ -203,7 +208,13 @@ export class CommandRunner {
     if (since === undefined) return view.notify(notShown)
     if (since > (view.typedSince ?? Date.now()))
       return view.notify('this one came while you typed: look at it, then y or n')
-    if (word === 'y') return view.notify(await this.#decisions.approve(proposal.id, pending))
+    if (word === 'y') {
+      const danger = findDanger(proposal)
+      const isMeant =
+        danger === undefined ||
+        (await view.prompt(`${danger} · yes approves it · Esc: back`))?.trim() === 'yes'
+      return view.notify(isMeant ? await this.#decisions.approve(proposal.id, pending) : 'not approved')
+    }
     const why = await view.prompt('why not? for everyone to read · Enter: no reason · Esc: back')
     if (why !== undefined) view.notify(await this.#decisions.reject(proposal.id, why.trim()))
   }

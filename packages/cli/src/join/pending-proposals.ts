@@ -19,6 +19,7 @@ import {
   redact,
   SpaceView,
   sentence,
+  shortenArguments,
   spellOut,
 } from '@meup/folds'
 import { summarize } from '@meup/observer/model'
@@ -125,9 +126,11 @@ export class PendingProposals {
         : offer.since === undefined
           ? ['', 'Ctrl+P shows it']
           : ['y/n · ', '/always']
-    const { source, rationale, programEnded } = shown
+    const { source, parameters, rationale, programEnded } = shown
     const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
-    return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${formatTarget(shown)} — ${brief(reasonText(rationale), 60)} · ${more}`
+    // What is run says more than the name of the tool that runs it.
+    const act = brief(shortenArguments(parameters) ?? formatTarget(shown), 60)
+    return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
   /** What a proposal asks for, to be printed below its line at once; `size`: when it comes, or when all of it is asked for. */
@@ -142,7 +145,8 @@ export class PendingProposals {
       size,
     })
     if (isWhole) this.#shown.set(id, now)
-    return [...riskLines(view), ...lines]
+    const danger = view && findDanger(view)
+    return danger === undefined ? lines : [`    ${danger}`, ...lines]
   }
 
   /** Whether all of it was shown: only then it is approved here. */
@@ -178,11 +182,10 @@ export class PendingProposals {
   }
 }
 
-/** What its arguments say that it may destroy. What its tool says of itself is not known here. */
-function riskLines(view: ProposalView | undefined): string[] {
-  if (view === undefined) return []
-  const { level, reason } = assessRisk({ ...view, effects: ['writes'] })
-  return level === 'destructive' ? [`    ⚠ destructive: ${brief(reason, maxRiskChars)}`] : []
+/** Why a proposal is destructive by its arguments; what its tool says of itself is not known here. */
+export function findDanger({ tool, parameters }: ProposalView): string | undefined {
+  const { level, reason } = assessRisk({ tool, parameters, effects: ['writes'] })
+  return level === 'destructive' ? `⚠ destructive: ${brief(reason, maxRiskChars)}` : undefined
 }
 
 /** Characters of a sentence about a risk, which may quote an argument. */
