@@ -1,4 +1,5 @@
-import { expect } from 'vitest'
+import type { AnyEnvelope } from '@meup/protocol'
+import { expect, test } from 'vitest'
 import type { DrivenPage } from '../support/driven-page.js'
 import { crew, onPage } from '../support/page.js'
 import { verifies } from '../verifies.js'
@@ -47,6 +48,32 @@ verifies(
     await page.shows('done')
   }),
   { timeout },
+)
+
+test(
+  'Reply at a thought adds one to its run, which stands under it as what it answers',
+  { timeout },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    const added: AnyEnvelope[] = []
+    planner.on('envelope', (each) => {
+      if (each.from === 'ana' && each.kind === 'reasoning.thought') added.push(each)
+    })
+    await enter()
+    const run = await planner.reason('which plan')
+    const { id } = await run.thought('the second one')
+    await page.shows('the second one')
+    await page.evaluate(`document.querySelector('.reply-button').click()`)
+    await page.type('[aria-label="What you think about it"]', 'the first is cheaper')
+    await page.key('Enter')
+    await expect.poll(() => added).toMatchObject([{ correlationId: id, context: run.context }])
+    await expect
+      .poll(() => rowsWith(page, 'the first is cheaper'))
+      .toEqual(['ana ↳ planner the first is cheaper'])
+    await run.conclude('the first one')
+    await page.shows('Thought')
+    expect(await page.evaluate(`document.querySelectorAll('.reply-button').length`)).toBe(0)
+  }),
 )
 
 verifies(

@@ -11,7 +11,9 @@ import { withChromium } from './chromium.js'
 import { type DrivenPage, drivePage } from './driven-page.js'
 
 const thinks: Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mcp.request', to: 'repo' }]
-const ofAna: Capability[] = ['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel']
+const ofAna: Capability[] = [
+  ...['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel', 'reasoning.thought'],
+]
 const participants: Record<string, Capability[]> = {
   ana: ofAna,
   admin: ['space.kick'],

@@ -250,6 +250,49 @@ describe('several at once', () => {
   })
 })
 
+test('an agent hears what others add to a run of a turn, nested ones too, and nothing else', async () => {
+  await using here = await three()
+  const [outer, inner, done] = [deferred<string>(), deferred<string>(), deferred()]
+  const added: unknown[] = []
+  const working = here.bot.answer(
+    async (turn) => {
+      await turn.reason('looking', async (run) => {
+        outer.resolve(run.context)
+        await run.thought('a thought of my own')
+        await run.reason('closer', (nested) => {
+          inner.resolve(nested.context)
+          return done.promise
+        })
+      })
+      await turn.reply('done')
+    },
+    {
+      onContribution: ({ from, context, correlationId, payload }, turn) => {
+        added.push([from, context, correlationId, payload.message, turn.text])
+        if (added.length === 1) throw new Error('a handler that throws ends nothing')
+      },
+      onError: () => {},
+    },
+  )
+  const asked = await here.ana.chat('look')
+  const elsewhere = await here.bob.reason('something else')
+  await here.ana.contribute(elsewhere.context, 'not for bot')
+  await here.ana.contribute(await outer.promise, 'have you seen the log?', { to: asked.id, phase: 'plan' })
+  await here.bob.contribute(await inner.promise, 'or the config?')
+  await here.ana.interrupt(elsewhere.context)
+  await vi.waitFor(
+    async () =>
+      expect(added).toEqual([
+        ['ana', await outer.promise, asked.id, 'have you seen the log?', 'look'],
+        ['bob', await inner.promise, undefined, 'or the config?', 'look'],
+      ]),
+    within,
+  )
+  done.resolve()
+  here.bot.close()
+  await working
+})
+
 describe('taking a question back', () => {
   test('aborts its turn, if the asker does it', async () => {
     await using here = await three()

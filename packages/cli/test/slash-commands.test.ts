@@ -85,7 +85,10 @@ describe('Tab', () => {
 
   verifies('I24', 'completes commands', () => {
     expect(completeLine('/', known)).toEqual([slashCommands.map(({ name }) => name), '/'])
-    expect(completeLine('/re', known)).toEqual([['/reasoning', '/replay', '/reject', '/resume'], '/re'])
+    expect(completeLine('/re', known)).toEqual([
+      ['/reasoning', '/replay', '/reject', '/resume', '/reply'],
+      '/re',
+    ])
     expect(completeLine('/rea', known)).toEqual([['/reasoning'], '/rea'])
   })
 
@@ -96,6 +99,7 @@ describe('Tab', () => {
     expect(offered('/approve V1StGXR8 ')).toEqual([])
     expect(offered('/always V')).toEqual(['V1StGXR8'])
     expect(offered('/hide @b')).toEqual(['@bot', '@ben'])
+    expect(offered('/reply @b')).toEqual(['@bot', '@ben'])
     expect(offered('/think ')).toEqual(['off', 'low', 'high', 'auto'])
     expect(offered('@bo')).toEqual(['@bot'])
     expect(offered('ask @be')).toEqual(['@ben'])

@@ -1,5 +1,13 @@
 import { cut } from '@meup/folds'
-import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  isContextAncestor,
+  isThought,
+  Kind,
+  maxCorrelations,
+} from '@meup/protocol'
 import { loadGuards } from '#guard'
 import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
 import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
@@ -114,6 +122,11 @@ export class OpenTurn implements Turn {
 
   abort(reason: string): void {
     this.#abort.abort(reason)
+  }
+
+  /** Whether a context is one of its runs, or within one. */
+  hasRun(context: string): boolean {
+    return this.#runs.some((run) => run.context === context || isContextAncestor(run.context, context))
   }
 
   /** Its sender wants no answer any more. */
@@ -357,6 +370,8 @@ export interface TurnOptions {
   readonly answerMissed?: number | false
   /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
+  /** Called for each thought that somebody else adds to a run of a turn, as `contribute` does; its `correlationId` is the thought that it answers. */
+  readonly onContribution?: (contribution: EnvelopeOf<typeof Kind.reasoningThought>, turn: Turn) => void
   /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
@@ -517,6 +532,8 @@ export class Turns {
       }
       push(turn)
     }
+    const onThought = (envelope: AnyEnvelope): void => this.#onThought(envelope)
+    this.#space.on('envelope', onThought)
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
     /** Messages that arrive during the search for missed questions; their turns begin after those. */
@@ -550,7 +567,24 @@ export class Turns {
     this.#space.on('closed', closed)
     return () => {
       leave()
+      this.#space.off('envelope', onThought)
       this.#space.off('closed', closed)
+    }
+  }
+
+  #onThought(envelope: AnyEnvelope): void {
+    const { kind, from, context } = envelope
+    const { onContribution } = this.#options
+    if (onContribution === undefined || context === undefined || from === this.#space.id) return
+    if (!isThought(kind)) return
+    for (const turn of this.#open) {
+      if (!turn.hasRun(context)) continue
+      try {
+        // Reasoning kinds that are not known are thoughts, too.
+        onContribution(envelope as EnvelopeOf<typeof Kind.reasoningThought>, turn)
+      } catch (error) {
+        this.#report(error, turn)
+      }
     }
   }
 

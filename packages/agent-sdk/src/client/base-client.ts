@@ -49,6 +49,7 @@ import type {
   ChatOptions,
   ClientContext,
   ConnectionStatus,
+  ContributeOptions,
   Draft,
   SpaceEvents,
 } from './types.js'
@@ -390,6 +391,19 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     const payload = { context: contextRoot(context), reasoningVisible }
     return this.send({ kind: Kind.observeVisibility, payload })
+  }
+
+  /**
+   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers. Rejects with `forbidden` where
+   * a space has `reasoning.collaborative: false`.
+   */
+  contribute(
+    context: string,
+    message: string,
+    { to, ...rest }: ContributeOptions = {},
+  ): Promise<AnyEnvelope> {
+    const about = to === undefined ? {} : { correlationId: to }
+    return this.send({ kind: Kind.reasoningThought, context, ...about, payload: { message, ...rest } })
   }
 
   /** Requests the end of a context. Its owner decides. */

@@ -1,4 +1,4 @@
-import type { AnyEnvelope, Capability, McpRequestPayload, WelcomePayload } from '@meup/protocol'
+import type { AnyEnvelope, Capability, McpRequestPayload, Phase, WelcomePayload } from '@meup/protocol'
 import type { Pause } from './pauses.js'
 import type { Progress, Proposal } from './proposal.js'
 import type { VisibilityChange } from './space-state.js'
@@ -60,6 +60,15 @@ export interface Draft {
   /** Of a call: propose it where this participant may not make it [MEUP-4.21]. */
   readonly orPropose?: true | { readonly expiresAt?: string }
   readonly payload?: object
+}
+
+export interface ContributeOptions {
+  /** Id of the thought that it answers. */
+  readonly to?: string
+  readonly phase?: Phase
+  /** Ids of earlier envelopes, or names of data, that it builds on. */
+  readonly references?: readonly string[]
+  readonly metadata?: object
 }
 
 export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {

@@ -151,7 +151,7 @@ export class Answering {
       signal.throwIfAborted()
       this.#budget.step()
       const { messages, signal: interrupt } = this.#steering.listen()
-      for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
+      for (const { from, text } of messages) dialogue.addUserMessage(from, text)
       const { tools, ...offered } = await toolbox.offered(patience)
       const colleagues = offerColleagues(this.#turn, options.colleagues)
       const offer = { ...offered, tools: new Map([...tools, ...colleagues]) }

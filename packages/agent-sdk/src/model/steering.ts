@@ -1,12 +1,19 @@
-import { type AnyEnvelope, type EnvelopeOf, isContextAncestor, Kind } from '@meup/protocol'
+import { getMessage } from '@meup/folds'
+import { type AnyEnvelope, type EnvelopeOf, isContextAncestor, isThought, Kind } from '@meup/protocol'
 import type { OpenTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
+/** What somebody says about a turn, as its model reads it. */
+interface Remark {
+  readonly from: string
+  readonly text: string
+}
+
 /** What others say about a turn while a model works on it. */
 export class Steering {
   readonly #turn: OpenTurn
-  #unread: Chat[] = []
+  #unread: Remark[] = []
   #isOpen = true
   #interrupt = new AbortController()
 
@@ -36,11 +43,19 @@ export class Steering {
     if (from === this.#turn.space.id) return
     const isHere =
       context !== undefined && run !== undefined && (context === run || isContextAncestor(run, context))
-    if (envelope.kind === Kind.chat && isHere && this.#isOpen) this.#steer(envelope)
+    if (!isHere || !this.#isOpen) return
+    if (envelope.kind === Kind.chat) this.#steer(envelope)
+    else if (isThought(envelope.kind)) this.#contribute(envelope)
+  }
+
+  /** A thought that somebody adds is read before the next step; what the model is at goes on. */
+  #contribute({ from, payload }: AnyEnvelope): void {
+    const text = getMessage({ ...payload })
+    if (text !== '') this.#unread.push({ from, text: `A thought about your reasoning: ${text}` })
   }
 
   /** What was said meanwhile, and a signal that is aborted when more is said. */
-  listen(): { readonly messages: readonly Chat[]; readonly signal: AbortSignal } {
+  listen(): { readonly messages: readonly Remark[]; readonly signal: AbortSignal } {
     this.#interrupt = new AbortController()
     return { messages: this.#unread.splice(0), signal: this.#interrupt.signal }
   }
@@ -48,7 +63,7 @@ export class Steering {
   /** Whether the answer can name one more message as what it answers. */
   #steer(message: Chat): boolean {
     if (!this.#turn.answerAlso(message.id)) return false
-    this.#unread.push(message)
+    this.#unread.push({ from: message.from, text: message.payload.message })
     this.#interrupt.abort('somebody has said something')
     return true
   }

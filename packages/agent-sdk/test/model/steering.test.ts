@@ -67,6 +67,26 @@ describe('a new message while the model thinks', () => {
     expect(getPrompt(here.model, 1).at(-1)).toMatchObject({ content: [{ text: 'bob: She means 2 + 5' }] })
   })
 
+  test('is read before the next step, where it is a thought in the run, which goes on meanwhile', async () => {
+    const slow = deferred()
+    const steps = [[{ reasoning: 'Let me see. ' }, { call: 'desk__slow', input: {} }], answering('Seven.')]
+    await using here = await stage(steps, { provider })
+    here.desk.tool('slow', {}, () => slow.promise.then(() => 'at last'))
+    const question = await here.ana.chat('What is 2 + 3?', { to: ['bot'] })
+    const { id: context } = await here.heard.until(byKind(Kind.reasoningStart))
+    await here.heard.until((each) => each.kind === Kind.mcpRequest && each.payload.method === 'tools/call')
+    const { id: to } = await thought(here)
+    const added = await here.bob.contribute(context, 'She means 2 + 5', { to })
+    expect(added).toMatchObject({ kind: Kind.reasoningThought, from: 'bob', context, correlationId: to })
+    slow.resolve()
+    const answer = await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
+    // The answer answers the question, not the thought.
+    expect(answer).toMatchObject({ correlationId: question.id, payload: { message: 'Seven.' } })
+    expect(getPrompt(here.model, 1).at(-1)).toMatchObject({
+      content: [{ text: 'bob: A thought about your reasoning: She means 2 + 5' }],
+    })
+  })
+
   test('joins its question while that one waits for its turn', async () => {
     const freed = deferred()
     const busy: readonly Deed[] = [{ wait: () => freed.promise }, { text: 'Done.' }]

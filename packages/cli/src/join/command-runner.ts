@@ -110,6 +110,8 @@ export class CommandRunner {
       case '/hide':
       case '/show':
         return this.#setVisibility(words[0], command === '/show')
+      case '/reply':
+        return this.#reply(argument)
       case '/reject':
         return this.#reject(words)
       case '/grant':
@@ -300,6 +302,23 @@ export class CommandRunner {
     const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
+  }
+
+  /** Adds a thought to a run, about its latest one. */
+  async #reply(argument: string): Promise<void> {
+    const { space, view, interrupting } = this.#context
+    const [, owner, text = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(argument) ?? []
+    if (text.trim() === '') throw new UsageError('/reply [@agent] <text>')
+    if (owner !== undefined) this.#known([owner])
+    const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
+    if (runs.length === 0) return view.notify('nobody thinks at present')
+    const names = runs.map((run) => interrupting.named(run))
+    const isClear = runs.length === 1 || view.lines === undefined
+    const at = isClear ? runs.length - 1 : await view.ask('reply to which?', names)
+    const run = at === undefined ? undefined : runs[at]
+    if (run === undefined) return
+    const to = interrupting.latestThought(run.context)
+    await space.contribute(run.context, text.trim(), to === undefined ? {} : { to })
   }
 
   /** Other commands do not wait until the agent is done: its model may take a while. */

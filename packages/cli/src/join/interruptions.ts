@@ -1,6 +1,6 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { AskedRuns, Bounded, brief, payloadText } from '@meup/folds'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 
 /** Questions and runs that are remembered. */
 const maxRemembered = 1000
@@ -16,6 +16,8 @@ export class RunInterrupter {
   readonly #asked = new Bounded<true>(maxRemembered)
   readonly #runs = new AskedRuns()
   readonly #titles = new Bounded<string>(maxRemembered)
+  /** Id of the latest thought of the owner of a run. */
+  readonly #thoughts = new Bounded<string>(maxRemembered)
 
   constructor(space: Pick<SpaceClient, 'id' | 'runs' | 'send'>) {
     this.#space = space
@@ -26,6 +28,7 @@ export class RunInterrupter {
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
     if (isQuestion && from === this.#space.id) this.#asked.set(id, true)
     this.#runs.apply(envelope)
+    if (context !== undefined && isThought(kind)) this.#noteThought(envelope)
     if (kind !== Kind.reasoningStart || context !== undefined) return
     this.#titles.set(id, brief(payloadText({ ...payload }), 60))
   }
@@ -36,6 +39,16 @@ export class RunInterrupter {
     const isMine = (context: string) => this.#runs.get(context)?.triggers.some((id) => this.#asked.get(id))
     const mine = runs.filter(({ context }) => isMine(context))
     return mine.length > 0 ? { runs: mine, areMine: true } : { runs, areMine: false }
+  }
+
+  #noteThought({ id, from, context = '' }: AnyEnvelope): void {
+    const root = contextRoot(context)
+    if (this.#space.runs.some((run) => run.context === root && run.owner === from))
+      this.#thoughts.set(root, id)
+  }
+
+  latestThought(run: string): string | undefined {
+    return this.#thoughts.get(run)
   }
 
   /** The label of a run. */

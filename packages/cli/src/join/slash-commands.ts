@@ -108,6 +108,11 @@ export const slashCommands = [
   },
   { name: '/show', section: 'Agents', forms: [['[@agent]', 'shows it to everyone again']] },
   {
+    name: '/reply',
+    section: 'Agents',
+    forms: [['[@agent] <text>', 'answers the latest thought of its run: it reads that before it goes on']],
+  },
+  {
     name: '/think',
     section: 'Agents',
     forms: [
@@ -209,6 +214,7 @@ function wordsFor(command: string, at: number, { participants, proposals, tools 
       return at === 0 ? [...thinkingLevels, 'auto'] : []
     case '/compact':
     case '/hide':
+    case '/reply':
     case '/show':
       return at === 0 ? named : []
     case '/pause':

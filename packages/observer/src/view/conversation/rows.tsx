@@ -1,5 +1,5 @@
 import { type LiveAnswer, resultText } from '@meup/folds'
-import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, isThought, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
   type BatchRow,
@@ -22,6 +22,7 @@ import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
 import { CallDetails } from './call-details.js'
+import { ReplyToThought } from './reply-to-thought.js'
 import { RunHeading } from './run-heading.js'
 
 /** The content of a row, in any view. */
@@ -99,6 +100,7 @@ function SaidLine({ row }: { row: SaidRow }): VNode {
       {tone === 'problem' && <WhyButton id={envelope.id} />}
       {envelope.kind === Kind.systemDecision && <Allow decision={envelope} />}
       <FullSizeChip envelope={envelope} />
+      {isThought(envelope.kind) && <ReplyToThought thought={envelope} />}
     </div>
   )
 }
