@@ -71,8 +71,8 @@ test(
       .poll(() => rowsWith(page, 'the first is cheaper'))
       .toEqual(['ana ↳ planner the first is cheaper'])
     await run.conclude('the first one')
-    await page.shows('Thought')
-    expect(await page.evaluate(`document.querySelectorAll('.reply-button').length`)).toBe(0)
+    const buttons = () => page.evaluate(`document.querySelectorAll('.reply-button').length`)
+    await expect.poll(buttons).toBe(0)
   }),
 )
 
