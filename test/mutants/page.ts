@@ -31,9 +31,17 @@ export const page: readonly Mutant[] = [
   {
     package: observer,
     function: 'judge',
-    replace: "effect !== 'reads'",
-    by: "effect === 'deletes'",
+    replace: "risk.level !== 'reads'",
+    by: "risk.level === 'destructive'",
     tests: ['packages/observer/test/inbox.test.ts'],
+  },
+  // A tool that says that it only reads passes for harmless, whatever it is asked to run.
+  {
+    package: 'packages/folds',
+    function: 'assessRisk',
+    replace: "if (found !== undefined) return { level: 'destructive', reason: found }",
+    by: "if (found !== undefined && effect !== 'reads') return { level: 'destructive', reason: found }",
+    tests: ['packages/folds/test/risk.test.ts'],
   },
   // What a reader looks back at closes before their eyes.
   {

@@ -18,27 +18,35 @@ const step = (fields: Partial<AuditStep>): AuditStep => ({
   timestamp: '2026-01-02T03:04:05.678Z',
   state: 'completed',
   input_source: 'chat',
+  asked_by: 'ana',
   ...fields,
 })
 const at = '2026-01-02T03:04:05.678Z'
 
 test.for<[Partial<AuditStep>, string]>([
-  [{}, `${at}  helper turn 3  thinking: It may be late`],
-  [{ turn_number: null, phase: 'plan' }, `${at}  helper job  plan: It may be late`],
+  [{}, `${at}  helper turn 3, asked by ana  thinking: It may be late`],
+  [{ turn_number: null, asked_by: null, phase: 'plan' }, `${at}  helper job  plan: It may be late`],
   [
     { phase: 'execute', content: 'read -> four', linked_tool_call: 'c1' },
-    `${at}  helper turn 3  execute: read -> four (tool_call: c1)`,
+    `${at}  helper turn 3, asked by ana  execute: read -> four (tool_call: c1)`,
   ],
   [
     { phase: 'execute', content: 'read -> four', linked_tool_call: 'c1', right: "by ana's grant" },
-    `${at}  helper turn 3  execute: read -> four (tool_call: c1) · by ana's grant`,
+    `${at}  helper turn 3, asked by ana  execute: read -> four (tool_call: c1) · by ana's grant`,
+  ],
+  [
+    {
+      ...{ phase: 'execute', content: 'read -> four', linked_tool_call: 'c1' },
+      ...{ parameters: { path: 'a' }, rationale: 'it\ndecides' },
+    },
+    `${at}  helper turn 3, asked by ana  execute: read -> four · with {"path":"a"} — it decides (tool_call: c1)`,
   ],
   [
     { phase: 'waiting_approval', linked_policy_decision: 'd1', linked_approval_request: 'p1' },
-    `${at}  helper turn 3  waiting_approval: It may be late (policy: d1) (approval: p1)`,
+    `${at}  helper turn 3, asked by ana  waiting_approval: It may be late (policy: d1) (approval: p1)`,
   ],
-  [{ content: 'x\u001B[2J\u202Ey' }, `${at}  helper turn 3  thinking: x[2Jy`],
-  [{ content: 'x'.repeat(300) }, `${at}  helper turn 3  thinking: ${'x'.repeat(199)}…`],
+  [{ content: 'x\u001B[2J\u202Ey' }, `${at}  helper turn 3, asked by ana  thinking: x[2Jy`],
+  [{ content: 'x'.repeat(300) }, `${at}  helper turn 3, asked by ana  thinking: ${'x'.repeat(199)}…`],
 ])('a step is one line: %j', ([fields, line]) => {
   expect(trailLine(step(fields))).toBe(line)
 })

@@ -112,9 +112,14 @@ describe('GET contexts', () => {
     expect(await json('/contexts/run%2Fin')).toEqual(inner)
   })
 
+  test('is found by the beginning of its id', async () => {
+    const { url } = await twoRuns()
+    expect(await asking(url, 'bob').json('/contexts/ru')).toEqual(run)
+  })
+
   test('knows no others', async () => {
     const { url } = await twoRuns()
-    for (const path of ['nothing', 'free/other', 'run/', 'ru', '__proto__']) {
+    for (const path of ['nothing', 'free/other', 'run/', '__proto__']) {
       const response = await asking(url, 'bob').get(`/contexts/${path}`)
       expect([response.status, await response.json()]).toMatchObject([404, { code: 'not_found' }])
     }

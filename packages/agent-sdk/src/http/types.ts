@@ -131,6 +131,12 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** Of the turn. */
   readonly state: string
   readonly input_source: string
+  /** Who sent what the turn is about; `null` = nobody, or it may not be read. */
+  readonly asked_by: string | null
+  /** Of a step about a call: why it was made; absent where no reason was given. */
+  readonly rationale?: string
+  /** Of a step about a call: its arguments, masked and cut. */
+  readonly parameters?: unknown
   /** The rules that masked it: `redaction` of `system.space configured`; absent for what was masked before it was logged. */
   readonly redacted_by?: string
 }

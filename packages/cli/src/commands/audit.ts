@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
-import { brief, onOneLine, printable } from '@meup/folds'
+import { brief, onOneLine, printable, printableJson } from '@meup/folds'
 import {
   anyContext,
   type Erasure,
@@ -162,13 +162,22 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
   return found.slice(0, limit)
 }
 
-/** Formats a step: time, turn, phase, content, links, and which right let the call pass. */
+/** Formats a step: time, turn, asker, phase, content, links; of a call its arguments, its reason, and which right let it pass. */
 export function trailLine(step: AuditStep): string {
-  const { created_at, thread_id, turn_number, phase, content, right } = step
+  const { created_at, thread_id, turn_number, phase, content, right, asked_by: asker } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
   const turn = turn_number === null ? 'job' : `turn ${turn_number}`
+  const asked = asker === null ? '' : `, asked by ${onOneLine(asker)}`
   const allowed = right === undefined ? '' : ` · ${onOneLine(right)}`
-  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${formatLinks(step)}${allowed}`
+  return `${created_at}  ${agent} ${turn}${asked}  ${phase}: ${brief(content, maxContentChars)}${callText(step)}${formatLinks(step)}${allowed}`
+}
+
+/** Characters of the arguments and of the reason of a call. */
+const maxCallChars = 200
+
+function callText({ parameters, rationale }: AuditStep): string {
+  const given = parameters === undefined ? '' : ` · with ${brief(printableJson(parameters), maxCallChars)}`
+  return rationale === undefined ? given : `${given} — ${brief(rationale, maxCallChars)}`
 }
 
 export interface ExportFlags extends ConnectionFlags {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { AuditStep } from '@meup/agent-sdk/http'
 import type { RightInfo } from '@meup/folds'
 import { testToken } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
@@ -58,8 +59,10 @@ export function readRows(path: string) {
 /** All steps that a reader may read, the oldest first. */
 export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as {
-    steps: (ToldStep & RightInfo & { redacted_by?: string })[]
+    steps: (ToldStep & RightInfo & Pick<AuditStep, 'asked_by' | 'rationale' | 'parameters' | 'redacted_by'>)[]
   }
-  // The columns of the export are those that the audit log had from its beginning: rights and rules are no part of it.
-  return steps.reverse().map(({ allowed_by, approved_by, right, redacted_by, ...step }) => step)
+  // The columns of the export are those that the audit log had from its beginning: rights, rules, askers and arguments are no part of it.
+  return steps
+    .reverse()
+    .map(({ allowed_by, approved_by, right, asked_by, rationale, parameters, redacted_by, ...step }) => step)
 }

@@ -1,8 +1,9 @@
-import { toRightInfo } from '@meup/folds'
+import { type Guard, redact, toRightInfo } from '@meup/folds'
 import type { DecisionPayload, Envelope } from '@meup/protocol'
 import { namespaceOf, parseExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
+import type { Space } from '../core/space.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
@@ -61,6 +62,7 @@ export async function getAudit(
   )
   if (isRefusal(page)) return refused(page)
   const { steps, decisions, next } = page
+  const masking = { digest: space.safety.digest, guard: (text: string) => space.safety.guard(text) }
   const isEmpty = steps.length === 0 && next === undefined
   const unknown = thread !== undefined && isEmpty ? checkThreadExists(thread, space) : undefined
   if (unknown !== undefined) return refused(unknown)
@@ -68,7 +70,7 @@ export async function getAudit(
     visitor,
     context,
     {
-      steps: steps.map((step) => describeStep(step, space.safety.digest)),
+      steps: steps.map((step) => describeStep(step, masking)),
       decisions: decisions.map(describeDecision),
     },
     next,
@@ -76,7 +78,10 @@ export async function getAudit(
 }
 
 /** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
-function describeStep({ step, turn, right }: AuditStep, rules: string): Record<string, unknown> {
+function describeStep(
+  { step, turn, right }: AuditStep,
+  { digest: rules, guard }: Pick<Space['safety'], 'digest'> & { readonly guard: Guard },
+): Record<string, unknown> {
   return {
     id: step.id,
     turn_id: step.turn_id,
@@ -93,10 +98,24 @@ function describeStep({ step, turn, right }: AuditStep, rules: string): Record<s
     timestamp: turn.startedAt,
     state: turn.state,
     input_source: turn.inputSource,
+    asked_by: turn.trigger?.source.from ?? null,
+    ...describeCall(step, turn, guard),
     // Thoughts were masked before they were logged.
     ...(namespaceOf(step.source.kind) === 'mcp' && { redacted_by: rules }),
     ...toRightInfo(right),
   }
+}
+
+/** Why the call was made that a step is about, and with which arguments. */
+function describeCall(
+  { linked_tool_call: id }: AuditStep['step'],
+  { decisions }: AuditStep['turn'],
+  guard: Guard,
+): object {
+  const decision = id === null ? undefined : decisions.find((each) => each.id === id)
+  if (decision === undefined) return {}
+  const { rationale, parameters } = decision
+  return { ...(rationale !== null && { rationale }), parameters: redact(parameters, guard).value }
 }
 
 const decoder = new TextDecoder()

@@ -342,6 +342,12 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       timestamp: { ...text, description: 'when the turn began' },
       state: turnState,
       input_source: { ...text, description: 'kind of what the turn is about, or job' },
+      asked_by: {
+        ...textOrNull,
+        description: 'who sent what the turn is about; null: nobody, or not readable',
+      },
+      rationale: { ...text, description: 'why the call was made; absent where no reason was given' },
+      parameters: { description: 'arguments of the call, masked and cut' },
       redacted_by: {
         ...text,
         description:
@@ -349,7 +355,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       },
       ...right,
     },
-    ['redacted_by', ...rightFields],
+    ['rationale', 'parameters', 'redacted_by', ...rightFields],
   ),
   reasoning_update: object(
     {
