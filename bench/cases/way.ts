@@ -7,8 +7,11 @@ import { decimals, type Section } from '../report/section.js'
 
 /** Folders of the gateway in the order in which a frame passes them; what all of these call comes last. */
 const order = ['transport', 'host', 'core/admission', 'core/state', 'core', 'storage', 'log', 'core/delivery']
-/** The index of turns, which reads after the delivery. */
-const readsLater = ['packages/gateway/src/index/', 'packages/folds/']
+/** The index of turns and what it parses with, which read after the delivery. */
+const readsLater = [
+  ...['packages/gateway/src/index/', 'packages/folds/'],
+  ...['packages/gateway/src/core/parsed-rows.ts', 'protocol/src/exact-json.ts'],
+]
 /** Milliseconds after which a new process has nothing else to do. */
 const warmUpMs = 8000
 /** A file that is called less often than this for each message has other work to do. */

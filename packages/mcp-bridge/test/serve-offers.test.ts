@@ -62,7 +62,7 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
 
     changes.length = 0
     await client.callTool({ name: 'library__open_shelf' })
-    await expect.poll(() => changes).toEqual(['tools'])
+    await expect.poll(() => changes).toContain('tools')
     expect(await offered(client)).toContain('library__dust_shelf')
 
     // People come and go without that.
@@ -70,7 +70,7 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
     ana.close()
     const desk = await space.join('desk')
     desk.tool('stamp', {}, () => 'stamped')
-    await expect.poll(() => changes).toEqual(['tools'])
+    await expect.poll(() => changes).toContain('tools')
     expect(await offered(client)).toContain('desk__stamp')
     await library.close()
     await expect.poll(() => offered(client)).toEqual(['desk__stamp'])
