@@ -14,7 +14,7 @@ version: 1
 space: demo
 gateway: { listen: "127.0.0.1:0" }
 participants:
-  ana: { kind: human, capabilities: ["*"] }
+  ana: { kind: human, capabilities: ["*", "observe.targeted", "space.erase"] }
   ben: { kind: agent }
 `
 
