@@ -58,7 +58,7 @@ export const newsroomNotes: Notes = {
     'critic, turn 1, abandoned',
     'ana asks: Is the index faster now?',
     'critic begins: I measure it again.',
-    'system:gateway cancels: abandoned',
+    'critic stopped: it left and did not come back',
   ],
   'intern 1': [
     'intern, turn 1, completed',
