@@ -124,7 +124,7 @@ export class OpenTurn implements Turn {
     this.#abort.abort(reason)
   }
 
-  /** Whether a context is one of its runs, or within one. */
+  /** Is the context a run of this turn, or nested in one? */
   hasRun(context: string): boolean {
     return this.#runs.some((run) => run.context === context || isContextAncestor(run.context, context))
   }

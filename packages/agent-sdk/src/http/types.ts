@@ -131,7 +131,7 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** Of the turn. */
   readonly state: string
   readonly input_source: string
-  /** Who sent what the turn is about; `null` = nobody, or it may not be read. */
+  /** Sender of the message that the turn is about; `null` = it has none, or it may not be read. */
   readonly asked_by: string | null
   /** Of a step about a call: why it was made; absent where no reason was given. */
   readonly rationale?: string

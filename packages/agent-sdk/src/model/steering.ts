@@ -4,7 +4,7 @@ import type { OpenTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** What somebody says about a turn, as its model reads it. */
+/** A message or thought about a turn, as its model reads it. */
 interface Remark {
   readonly from: string
   readonly text: string

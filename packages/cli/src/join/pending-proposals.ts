@@ -128,7 +128,7 @@ export class PendingProposals {
           : ['y/n · ', '/always']
     const { source, parameters, rationale, programEnded } = shown
     const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
-    // What is run says more than the name of the tool that runs it.
+    // A command says more than the name of the tool that runs it.
     const act = brief(shortenArguments(parameters) ?? formatTarget(shown), 60)
     return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }

@@ -92,7 +92,7 @@ const shapes: readonly { readonly pattern: RegExp; readonly does: string }[] = [
   { pattern: /^(?:mv|cp|ln)\b.* -[a-z]*f/, does: 'overwrites files' },
 ]
 
-/** What runs a command line that is among its words, or what it reads. */
+/** Programs that run a command line from their arguments or their input. */
 const runners: ReadonlySet<string> = new Set([
   ...['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'csh', 'cmd', 'powershell', 'pwsh'],
   ...[
@@ -133,7 +133,7 @@ const shells: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** What runs a command that stands behind the name of a place. */
+/** Programs that run a command elsewhere: its words follow the name of a host, container or user. */
 const elsewhere: ReadonlySet<string> = new Set([
   'ssh',
   'docker',
@@ -144,7 +144,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'parallel',
 ])
 
-/** Words before a command that leave it what it is; some of their options have a value. */
+/** Programs and keywords of a shell that run the command behind them; some of their options have a value. */
 const prefixes: ReadonlySet<string> = new Set([
   ...[
     'env',
@@ -165,7 +165,7 @@ const prefixes: ReadonlySet<string> = new Set([
   ],
   ...['if', 'while', 'until', 'sudo', 'doas'],
 ])
-/** What hands each of its findings to a command. */
+/** Options of `find` that run a command for each file. */
 const handsOver = new Set(['-exec', '-execdir', '-ok', '-okdir'])
 
 /** Why a command line may destroy something, or cannot be read; `undefined` = nothing in it is known to. */

@@ -63,7 +63,7 @@ const commandName = /^(?:command|cmd|commands|script|shell|run|args?|argv|exec|e
 const queryName = /^(?:sql|query|queries|statements?|mutation)$/i
 const codeName = /^(?:code|source|program|expression|snippet|javascript|python|input)$/i
 const methodName = /^(?:method|verb|http_?method)$/i
-/** Fields that say no to a question that a tool would ask before it destroys something. */
+/** Flags that skip the check a tool would make before it destroys something. */
 const forceName = /^(?:force|recursive|overwrite|hard|purge|skip_?confirm\w*|yes)$/i
 
 /** Values that are looked at, and how deep they are nested. */
@@ -116,10 +116,10 @@ function findInText(name: string, text: string): string | undefined {
   return undefined
 }
 
-/** What may be Base64, and is not one long name. */
+/** Runs of characters that may be Base64. */
 const encoded = /[A-Za-z\d+/_-]{12,}={0,2}/g
 
-/** Why what stands in Base64 in a command may destroy something. */
+/** Decodes Base64 in a command. Returns why the text may destroy something. */
 function findInEncoded(text: string): string | undefined {
   for (const [word] of text.matchAll(encoded)) {
     const decoded = decodeBase64(word)

@@ -1,9 +1,9 @@
 /** One command of a command line, with its quotes removed. */
 export interface ShellCommand {
   readonly words: readonly string[]
-  /** What stands in quotes among its words: a command line of its own for whoever runs it. */
+  /** The texts in quotes among its words: a shell that gets one runs it as a command line. */
   readonly quoted: readonly string[]
-  /** Whether it reads what another command prints. */
+  /** It reads the output of another command. */
   readonly isPiped: boolean
 }
 
@@ -80,7 +80,7 @@ function endOfQuote(line: string, start: number): number {
   return line.length
 }
 
-/** What stands in a `$(…)` or in backquotes that begin at `start`, and where they end. */
+/** Reads a `$(…)` or backquotes that begin at `start`. Returns their text and their end. */
 function readSubstitution(line: string, start: number): [inner: string, end: number] {
   if (line.charAt(start) === '`') {
     const end = line.indexOf('`', start + 1)
