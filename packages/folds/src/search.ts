@@ -84,7 +84,7 @@ const namedDepth = 2
 /** Fields of the protocol that say nothing either. */
 const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
 
-/** What an envelope says, as one reads it: no formal fields, no secrets by name, no bytes. @internal */
+/** The text of an envelope for readers: without formal fields, named secrets and bytes. @internal */
 export function listTexts(
   { rationale, payload }: Pick<Envelope, 'rationale' | 'payload'>,
   maxChars = maxSearchedChars,

@@ -177,7 +177,7 @@ export class HttpClient {
     )
   }
 
-  /** What led to an envelope, an id or a seq, and where to look first. Rejects with `not_found` for what this reader may not read. */
+  /** The steps that led to an envelope, which is named by id or seq, each with its rank. Rejects with `not_found` for what this reader may not read. */
   why(ref: string | number, query: WhyQuery = {}, options?: RequestOptions): Promise<WhyAnswer> {
     return this.getJson<WhyAnswer>(`why/${encodeURIComponent(ref)}`, { ...query }, options)
   }

@@ -88,7 +88,7 @@ export interface TurnQuery {
   readonly limit?: number
   /** Only turns that this envelope belongs to: its id, the beginning of that, or `#seq`. */
   readonly of?: string
-  /** Whether each tool decision says how much came back, and each turn which envelope is its answer. */
+  /** Adds the size of the result to each tool decision, and the id of its answer to each turn. */
   readonly sizes?: boolean
 }
 
@@ -249,7 +249,7 @@ export interface WhyQuery {
   readonly limit?: number
 }
 
-/** What led to an envelope, across agents. */
+/** The steps that led to an envelope, across agents. */
 export interface WhyAnswer extends Why {
   /** The place of the envelope in the hash chain, to compare with `meup audit verify`; `head`: the last seq of the log. */
   readonly proof: { readonly seq: number; readonly hash: string; readonly head: number }

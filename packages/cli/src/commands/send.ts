@@ -52,7 +52,7 @@ export function addSend(program: Command): void {
     })
 }
 
-/** What is not in the log is answered by the id as it is written. */
+/** Resolves a reference to an id; an id that the log lacks stays as it is written. */
 async function findId(http: HttpClient, ref: string): Promise<string> {
   try {
     return (await http.readEnvelope(ref)).id

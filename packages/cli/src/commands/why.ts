@@ -50,7 +50,7 @@ const describeExplanation = ({ of, model }: Explanation): object => ({
   ...(model && { model }),
 })
 
-/** Where nobody can be asked, the newest; the others are named. */
+/** Without a terminal the newest act is explained, and the others are listed. */
 async function choose(acts: readonly AnyEnvelope[], { json }: WhyFlags): Promise<AnyEnvelope | undefined> {
   const [newest, ...others] = acts
   if (others.length === 0) return newest

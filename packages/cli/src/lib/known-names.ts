@@ -32,7 +32,7 @@ export async function checkNames(http: HttpClient, { from = [], kind = [], tool 
 const kinds: readonly string[] = Object.values(Kind)
 const namespaces: ReadonlySet<string> = new Set(kinds.map(namespaceOf))
 
-/** Whether a space may have kinds of its own by this name. */
+/** Is the name outside the reserved namespaces, so that a space may use it as a kind? */
 const isCustom = (name: string): boolean =>
   name.includes('.') && !namespaces.has(namespaceOf(name)) && suggest(name, kinds) === undefined
 

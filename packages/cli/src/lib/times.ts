@@ -31,7 +31,7 @@ function tryParseDuration(text: string): number | undefined {
 interface TimeOptions {
   /** Default: the current time in milliseconds. */
   readonly now?: number
-  /** Whether days and spans are those to come, not those that have passed. */
+  /** Reads days and spans as future ones: `tuesday` is the next, `3h` is in three hours. */
   readonly isAhead?: boolean
 }
 

@@ -2,11 +2,11 @@ import type { HttpClient, WhyAnswer } from '@meup/agent-sdk/http'
 import { isObject } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, Kind, ProtocolError } from '@meup/protocol'
 
-/** What is known of an act: what led to it, its envelope, and how it came about. */
+/** An act with its envelope, the steps that led to it, and the right that allowed it. */
 export interface Explanation {
   readonly why: WhyAnswer
   readonly of: AnyEnvelope
-  /** Who did it: of a refusal the one who was refused, of a result the caller. */
+  /** The actor: of a refusal the refused participant, of a result the caller. */
   readonly actor: string
   /** The grant that allowed it. */
   readonly grant?: AnyEnvelope

@@ -66,7 +66,7 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
   return `${dim(formatLocalTime(Date.parse(ts)))}  ${createHighlighter(style)(onOneLine(actor), actor)} ${said}  ${dim(`#${seq}`)}`
 }
 
-/** What a call does; its reason has a line of its own. */
+/** Describes a call without its reason, which has a line of its own. */
 function withoutReason(of: AnyEnvelope, text: string): string {
   const reason = ` · ${getWhy({ ...of, payload: { ...of.payload } })}`
   return text.endsWith(reason) ? text.slice(0, -reason.length) : text

@@ -28,7 +28,7 @@ export interface Heading {
 
 /** Access to a log, limited to what its reader may read. */
 export interface ReadableLog<Page = readonly Heading[]> {
-  /** Whether the log is complete: from its first envelope on, without gaps. */
+  /** True for a complete log: from its first envelope on, without gaps. */
   readonly isWhole: boolean
   heading(id: string): Heading | undefined
   get(id: string): Envelope | undefined
@@ -36,10 +36,10 @@ export interface ReadableLog<Page = readonly Heading[]> {
   before(seq: number): Page
 }
 
-/** What led to an envelope: the runs, questions, calls and results behind it, in log order, itself the last. */
+/** The runs, questions, calls and results that led to an envelope, in log order; the envelope is the last. */
 export interface Causes {
   readonly envelopes: readonly Envelope[]
-  /** Whether earlier causes may be missing, because the log lacks them or they are too many. */
+  /** Earlier causes may be missing: the log lacks them, or they are too many. */
   readonly isCut: boolean
 }
 
@@ -167,7 +167,7 @@ class Search {
     return this.#belongs(each)
   }
 
-  /** Whether it was sent where causes were, or replies to what was. */
+  /** Was it sent in the context of a cause, or does it reply to such an envelope? */
   #belongs(each: Heading, depth = maxReplyDepth): boolean {
     const place = isStart(each) ? openedContext(each) : each.context
     if (place !== undefined && (this.#isWithin(place) || this.#isAnswering(place))) return true
@@ -186,7 +186,7 @@ class Search {
     return false
   }
 
-  /** Whether a run is one that led to an answer: its owner's, about what was answered. */
+  /** Did this run lead to an answer? It has the owner of the answer, and is about the same question. */
   #isAnswering(place: string): boolean {
     if (this.#answered.size === 0) return false
     const root = contextRoot(place)
@@ -235,7 +235,7 @@ function linksOf(envelope: Envelope): {
 
 const isStart = ({ kind }: Heading): boolean => kind === Kind.reasoningStart
 
-/** Whether it belongs to what it correlates to rather than to its context. */
+/** Responses and rejections belong to the call that they correlate to, not to their context. */
 const isReply = ({ kind }: Heading): boolean => kind === Kind.mcpResponse || kind === Kind.mcpReject
 
 const bySeq = (one: Envelope, other: Envelope): number => (one.seq ?? 0) - (other.seq ?? 0)

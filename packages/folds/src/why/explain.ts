@@ -17,7 +17,7 @@ export interface WhyStep {
   readonly role: WhyRole
   /** 1 = look here first. */
   readonly rank: number
-  /** What it says, guarded; long texts are cut. */
+  /** Its text, guarded; long texts are cut. */
   readonly text: string
   readonly context?: string
   /** Seq of the step that it answers: of a result its call. */
@@ -35,7 +35,7 @@ export interface WhyRight {
   readonly capability?: string
 }
 
-/** What led to an envelope, across agents, as far as the reader may read it [MEUP-11.23]. */
+/** The steps that led to an envelope, across agents, as far as the reader may read them [MEUP-11.23]. */
 export interface Why {
   readonly of: { readonly seq: number; readonly id: string }
   /** In log order; the last one is the envelope itself. */
@@ -48,7 +48,7 @@ export interface Why {
   readonly outside: readonly number[]
   /** The transcript of the model that wrote the answer. */
   readonly transcript?: { readonly hash: string }
-  /** Whether earlier causes may be missing, or steps are left out. */
+  /** Earlier causes may be missing, or steps are left out. */
   readonly cut: boolean
 }
 
@@ -175,7 +175,7 @@ function getRole(envelope: Envelope, find: (id: string) => Heading | undefined):
   return rolesByKind[kind] ?? (isThought(kind) ? 'thought' : 'called')
 }
 
-/** What a step says: of a call the tool, its arguments and the reason, of a result the result. */
+/** The text of a step: of a call its tool, arguments and reason, of a response its result. */
 function getText(envelope: Envelope, guard: Guard, tool: string | undefined): string {
   if (envelope.kind === Kind.mcpResponse) {
     const { outcome, text } = readResult(envelope.payload, guard)

@@ -1,4 +1,4 @@
-/** What a step can be to the envelope that it led to. */
+/** The part that a step played in what it led to. */
 export const whyRoles = [
   ...(['asked', 'set_out', 'thought', 'called', 'result', 'refused', 'proposed', 'approved'] as const),
   ...(['rejected', 'concluded', 'answered'] as const),
@@ -23,7 +23,7 @@ export interface Ranked {
 }
 
 /**
- * What a role counts. An act changes what others know or do, so it comes first; a thought explains an act, and a result is what an
+ * The weight of each role. An act changes what others know or do, so it comes first; a thought explains an act, and a result is what an
  * act asked for. What was asked at the beginning is known already.
  */
 const roles: Readonly<Record<WhyRole, number>> = {
@@ -40,7 +40,7 @@ const roles: Readonly<Record<WhyRole, number>> = {
   set_out: -4,
 }
 
-/** What a signal counts at its strongest. */
+/** The weight of each signal at its strongest. */
 const weights = {
   /** Numbers and names that no earlier step has: from memory, or made up. */
   unsourced: 1,
@@ -77,9 +77,9 @@ export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
   dropped: 'it leaves out parts of the question',
   repeated: 'it was done before',
 }
-/** What each act before it takes from a step: later acts build on earlier ones. */
+/** Added to a step for each earlier act, negative: later acts build on earlier ones. */
 const perEarlierAct = -0.25
-/** What a step without words of its own counts, and the words that it has at least otherwise. */
+/** Added to a step with fewer than `minWords` words. */
 const [emptyStep, minWords] = [-2, 4]
 /** Numbers and names that make a step wholly unsourced, and words that make it wholly assumed or corrected. */
 const [maxUnsourced, maxMarks] = [6, 3]

@@ -74,7 +74,7 @@ export async function resolveEnvelope(
   return refuse('invalid_request', `${ref} may be any of ${all}. Give more of the id.`)
 }
 
-/** What may not be read is refused like what does not exist. That a seq was pruned or erased is for everyone to know. */
+/** Refuses an unreadable envelope like a missing one [MEUP-8.6]. Everyone may know which seqs were pruned or erased. */
 export function refuseMissing(ref: string, space: Space): Refusal {
   const seq = space.log.heading(ref)?.seq ?? Number(ref.replace(/^#/, '') || 0)
   if (seq < space.log.oldest && seq >= 1)

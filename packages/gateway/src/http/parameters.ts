@@ -168,7 +168,7 @@ export const parameters = {
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
 }
 
-/** Those of the route that explains an envelope. */
+/** Parameters of `GET /why/{ref}`. */
 export const whyParameters = {
   limit: whole(1, `at most so many steps, those that rank first; default ${maxWhySteps}`, maxWhySteps),
 }

@@ -135,7 +135,7 @@ export class Indexer {
     await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0 || this.#hasWords) {
       const [start, delivered] = [performance.now(), space.delivered]
-      // Nobody waits for words.
+      // Turns are indexed before words: requests wait for turns, while searches go on without the newest words.
       if (index.seq < space.delivered || this.#pruned > 0) await this.#indexSome(index)
       else await this.#indexWords(index)
       if (this.#isOver) return

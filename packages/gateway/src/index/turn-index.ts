@@ -188,7 +188,7 @@ export class SqliteTurnIndex {
     return turn?.number === number ? turn : undefined
   }
 
-  /** Those that an envelope belongs to or is the trigger of, the newest first. */
+  /** The turns that an envelope belongs to or triggers, the newest first. */
   turnsOf(seq: number): Beginning[] {
     return this.#all<Beginning>(
       `SELECT ${turnColumns} FROM turns WHERE space = ?

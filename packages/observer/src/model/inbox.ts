@@ -17,13 +17,13 @@ export interface Waiting {
   readonly proposal: ProposalView
   readonly risk: Risk
   readonly marks: readonly Mark[]
-  /** What led to it; `undefined` = it is not loaded. */
+  /** The steps that led to it; `undefined` = they are not loaded. */
   readonly origin: Why | undefined
 }
 
 interface Known {
   getTool(owner: string, tool: string): ToolInfo | undefined
-  /** Whether the like of it was approved before: of the same participant, to the same tool, with arguments of the same kind. */
+  /** Was a call of this participant to this tool, with arguments of the same kind, approved before? */
   wasApproved(proposal: ProposalView): boolean
   explain(id: string): Why | undefined
   at(seq: number): Envelope | undefined
@@ -59,7 +59,7 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
   return { proposal, risk, marks, origin }
 }
 
-/** What is destructive first, then those with most marks, then the oldest. */
+/** Destructive proposals come first, then those with most marks, then the oldest. */
 export const sortWaiting = (waiting: readonly Waiting[]): Waiting[] =>
   [...waiting].sort(
     (one, other) => weigh(other) - weigh(one) || one.proposal.source.seq - other.proposal.source.seq,

@@ -63,7 +63,7 @@ export class SpaceFolds {
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
-  /** Who was allowed which tool with which kind of arguments by a proposal. */
+  /** Likenesses of approved proposals: participant, tool and kind of arguments. */
   readonly #approved = new Bounded<true>(10_000)
 
   /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
@@ -112,7 +112,7 @@ export class SpaceFolds {
     }
   }
 
-  /** Whether the like of a proposal was approved: of the same participant, to the same tool, with arguments of the same kind. */
+  /** Was a proposal of this participant for this tool, with arguments of the same kind, approved? */
   wasApproved(proposal: ProposalView): boolean {
     return this.#approved.get(approvedLike(proposal)) === true
   }

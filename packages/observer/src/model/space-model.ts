@@ -283,7 +283,7 @@ export class SpaceModel {
     return this.#views.getOrigin(envelope)
   }
 
-  /** What led to an envelope, as far as the log is loaded. */
+  /** The steps that led to an envelope, as far as the log is loaded. */
   explain(id: string): Why | undefined {
     const known = this.#explained.get(id)
     if (known !== undefined) return known

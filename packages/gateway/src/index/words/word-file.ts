@@ -58,7 +58,7 @@ export class WordFile {
     return new WordFile(db, space.id)
   }
 
-  /** Those that are in the file. */
+  /** The segments in the file. */
   get segments(): ReadonlySet<number> {
     return this.#segments
   }

@@ -58,7 +58,7 @@ export class WordIndex {
     this.#opened = undefined
   }
 
-  /** Whether `step` has something to do, where turns are indexed up to `through`. */
+  /** Has `step` rows to index, if turns are indexed up to `through`? */
   isBehind(through: number): boolean {
     const words = this.#attempt(() => this.#open())
     const [first, end] = this.#range(through)
@@ -193,7 +193,7 @@ export class WordIndex {
     postings.add(row.seq, each, tokensOf(searchedText(parseEnvelope(row))))
   }
 
-  /** Whether those who may read a row stay the same: a hidden run may be shown, and who may decide on a proposal changes. */
+  /** Is the audience of a row fixed? That of a hidden run or of an open proposal may change. */
   #isSteady(row: Entry, audience: Audience): boolean {
     if (audience === undefined) return true
     if (isThought(row.kind) && audience.isWithheld) return false
