@@ -39,12 +39,12 @@ const session: readonly [from: string, envelope: object][] = [
 
 /** Written by hand: what of it is in the audit, for a reader who may not read what was refused to eve. */
 const steps = [
-  'ana turn 1  plan: 1. Read the report 2. Decide',
-  'ana turn 1  execute: read -> two tests fail (tool_call: c1)',
-  'ana turn 1  thinking: They matter',
-  'ana turn 1  error: It failed',
-  'ana turn 2  waiting_approval: Awaiting human approval for write (approval: p1)',
-  'ana turn 2  error: write -> disk full (tool_call: f1)',
+  'ana turn 1, asked by ben  plan: 1. Read the report 2. Decide',
+  'ana turn 1, asked by ben  execute: read -> two tests fail · with {} — the report decides (tool_call: c1)',
+  'ana turn 1, asked by ben  thinking: They matter',
+  'ana turn 1, asked by ben  error: It failed',
+  'ana turn 2, asked by ben  waiting_approval: Awaiting human approval for write · with {"path":"a"} — it may break (approval: p1)',
+  'ana turn 2, asked by ben  error: write -> disk full · with {"path":"a"} — it may break (tool_call: f1)',
 ]
 
 verifies(

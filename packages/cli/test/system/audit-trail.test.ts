@@ -98,7 +98,7 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
   expect(await trail('--since', '1h', '--from', 'bot,tools')).toHaveLength(all.length)
 
   const { stdout } = await run('audit', 'trail', '--thread', 'bot', '--turn', '3', '--phase', 'thinking')
-  expect(stdout).toMatch(/^20\S+Z {2}bot turn 3 {2}thinking: I'll look in both places\.\n$/)
+  expect(stdout).toMatch(/^20\S+Z {2}bot turn 3, asked by ben {2}thinking: I'll look in both places\.\n$/)
 
   // That there is no such turn is told, that it has no such steps is not.
   const turn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)

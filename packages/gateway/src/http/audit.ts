@@ -79,7 +79,7 @@ export async function getAudit(
 
 /** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
 function describeStep(
-  { step, turn, right }: AuditStep,
+  { step, turn, fulfils, right }: AuditStep,
   { digest: rules, guard }: Pick<Space['safety'], 'digest'> & { readonly guard: Guard },
 ): Record<string, unknown> {
   return {
@@ -99,20 +99,21 @@ function describeStep(
     state: turn.state,
     input_source: turn.inputSource,
     asked_by: turn.trigger?.source.from ?? null,
-    ...describeCall(step, turn, guard),
+    ...describeCall(step, turn, fulfils, guard),
     // Thoughts were masked before they were logged.
     ...(namespaceOf(step.source.kind) === 'mcp' && { redacted_by: rules }),
     ...toRightInfo(right),
   }
 }
 
-/** Why the call was made that a step is about, and with which arguments. */
+/** Reason and arguments of the call or the proposal that a step is about. A request that fulfils a proposal has those of the proposal. */
 function describeCall(
-  { linked_tool_call: id }: AuditStep['step'],
+  { linked_tool_call: call, linked_approval_request: proposal }: AuditStep['step'],
   { decisions }: AuditStep['turn'],
+  fulfils: AuditStep['fulfils'],
   guard: Guard,
 ): object {
-  const decision = id === null ? undefined : decisions.find((each) => each.id === id)
+  const decision = decisions.find(({ id }) => id === call || id === proposal || fulfils.includes(id))
   if (decision === undefined) return {}
   const { rationale, parameters } = decision
   return { ...(rationale !== null && { rationale }), parameters: redact(parameters, guard).value }

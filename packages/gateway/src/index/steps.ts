@@ -32,6 +32,8 @@ export interface AuditQuery extends Omit<StepQuery, 'turn'> {
 export interface AuditStep {
   readonly step: ReasoningStep
   readonly turn: TurnView['record']
+  /** Ids that the call it is about answers: a proposal, where it fulfils one. */
+  readonly fulfils: readonly string[]
   /** Which right let the call pass that it is the result of. */
   readonly right: CallRight | undefined
 }
@@ -127,7 +129,9 @@ export class Steps {
       const view = this.#views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
-      shown.push({ step: createStep(step, number), turn: view.record, right: this.#getRight(step) })
+      const made = createStep(step, number)
+      const fulfils = this.#getFulfilled(step)
+      shown.push({ step: made, turn: view.record, fulfils, right: this.#getRight(step) })
     }
     return shown
   }
@@ -166,6 +170,12 @@ export class Steps {
     if (kind !== Kind.mcpResponse) return true
     const call = this.#findCall(draft.linked_tool_call ?? '', [place])
     return call === undefined || this.#mayRead(call.said)
+  }
+
+  #getFulfilled({ draft, place }: StepInTurn): readonly string[] {
+    const { linked_tool_call: id } = draft
+    const call = id === undefined || id === null ? undefined : this.#findCall(id, [place])
+    return call === undefined || !this.#mayRead(call.said) ? [] : correlations(call.said)
   }
 
   #getRight({ draft, place }: StepInTurn): CallRight | undefined {
