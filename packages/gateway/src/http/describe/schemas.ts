@@ -344,7 +344,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       input_source: { ...text, description: 'kind of what the turn is about, or job' },
       asked_by: {
         ...textOrNull,
-        description: 'who sent what the turn is about; null: nobody, or not readable',
+        description: 'who sent what the turn is about; null: nobody, pruned, or not readable',
       },
       rationale: { ...text, description: 'why the call was made; absent where no reason was given' },
       parameters: { description: 'arguments of the call, masked and cut' },
