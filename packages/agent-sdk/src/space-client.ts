@@ -184,8 +184,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * What led to an envelope, step by step across agents: `ref` is its id or seq. `rank` of a step says where to look first. Rejects
-   * with `ProtocolError` `not_found` where the log has none that this participant may read.
+   * Reads the steps that led to an envelope, across agents: `ref` is its id or seq; the step of rank 1 is to be looked at first.
+   * Rejects with `ProtocolError` `not_found` if the log has none that this participant may read.
    */
   why(ref: string | number, query: WhyQuery = {}): Promise<WhyAnswer> {
     return new HttpClient(this.#request).why(ref, query)

@@ -1,19 +1,13 @@
 import type { AnyEnvelope } from '@meup/protocol'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { collectNames, findByPrefix } from '../src/lib/options.js'
 import { formatLocalTime, parseExpiry, parseTime, parseTimeout, parseTimeSpan } from '../src/lib/times.js'
 import { Conversation, markLines } from '../src/render/conversation.js'
+import { useBerlinTime } from './support/berlin.js'
 
 /** A Friday. */
 const now = Date.parse('2026-01-02T03:04:05Z')
-const zone = process.env.TZ
-beforeAll(() => {
-  process.env.TZ = 'Europe/Berlin'
-})
-afterAll(() => {
-  if (zone === undefined) delete process.env.TZ
-  else process.env.TZ = zone
-})
+useBerlinTime()
 
 test.for([
   ['500ms', 500],

@@ -2,20 +2,14 @@ import { createHash } from 'node:crypto'
 import { HttpClient } from '@meup/agent-sdk/http'
 import { createTestGateway, fetchInMemory, testToken } from '@meup/gateway/testing'
 import { type AnyEnvelope, verifyExport } from '@meup/protocol'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { exportEvidence } from '../src/why/evidence.js'
 import { explainAct } from '../src/why/explanation.js'
 import { findActs } from '../src/why/find-acts.js'
 import { whyLines } from '../src/why/lines.js'
+import { useBerlinTime } from './support/berlin.js'
 
-const zone = process.env.TZ
-beforeAll(() => {
-  process.env.TZ = 'Europe/Berlin'
-})
-afterAll(() => {
-  if (zone === undefined) delete process.env.TZ
-  else process.env.TZ = zone
-})
+useBerlinTime()
 
 interface Sent {
   readonly from: string

@@ -133,9 +133,9 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly input_source: string
   /** Sender of the message that the turn is about; `null` = it has none, or it may not be read. */
   readonly asked_by: string | null
-  /** Of a step about a call: why it was made; absent where no reason was given. */
+  /** The reason of the call that the step is about; absent if it gave none. */
   readonly rationale?: string
-  /** Of a step about a call: its arguments, masked and cut. */
+  /** The arguments of the call that the step is about, masked and cut. */
   readonly parameters?: unknown
   /** The rules that masked it: `redaction` of `system.space configured`; absent for what was masked before it was logged. */
   readonly redacted_by?: string

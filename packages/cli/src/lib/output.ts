@@ -33,7 +33,7 @@ export async function chooseLine(question: string, lines: readonly string[]): Pr
 async function askLine(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
-  const asked = terminal.question(question).catch(() => undefined)
+  const asked = terminal.question(question).catch(() => undefined) // Rejects when Ctrl+C closes it, which `left` reports.
   const answer = await Promise.race([asked, left])
   terminal.close()
   return answer?.trim()

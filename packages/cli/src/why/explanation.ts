@@ -16,7 +16,7 @@ export interface Explanation {
 /** The model of the run in which it was done. */
 export interface ModelUse {
   readonly name: string
-  /** Of the whole run, where it is over. */
+  /** Tokens that the whole run has spent; absent while it goes on. */
   readonly tokens?: number
   /** Hash of its transcript. */
   readonly transcript?: string

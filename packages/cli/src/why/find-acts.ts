@@ -17,8 +17,8 @@ interface FindOptions {
 }
 
 /**
- * What a question "why?" is about, the newest first: an envelope by its id, the beginning of that, or `#seq`; what came of a turn, by
- * its number or as `bot turn 3`; or the acts that say all of some words. Without a text, the last act. Throws where there is none.
+ * Finds the acts that a reference means, the newest first: an envelope by its id, the beginning of that, or `#seq`; the outcome of a turn, by
+ * its number or as `bot turn 3`; or the acts that say all of some words. Without a text, the last act. Throws if there is none.
  */
 export async function findActs(
   http: HttpClient,

@@ -41,7 +41,7 @@ export function getStopWords({ kind, from, payload }: Said): string | undefined 
   return findStopWords(reason)
 }
 
-/** Of a reason that the gateway gave. */
+/** Words for a reason that the gateway gave; `undefined` for other reasons. */
 export const findStopWords = (reason: string): string | undefined =>
   Object.hasOwn(stopWords, reason) ? stopWords[reason] : undefined
 

@@ -154,13 +154,25 @@ function findOutsidePath(parameters: unknown): string | undefined {
     if (folderName.test(name)) folder = value
     else if (pathName.test(name)) found.push(...(/\s/.test(value) ? value.split(/[\s'"]+/) : [value]))
   }
+  // The agent names its folder: one that is a place of the machine makes nothing in it harmless.
+  if (folder !== undefined && isMachineFolder(folder)) return folder
   return found.find((path) => leadsOut(path, folder))
+}
+
+const machineFolder = /^(?:etc|usr|bin|sbin|boot|dev|lib|sys|proc|System|Library)(?:\/|$)/
+
+/** The root, a folder right below it, or one of the system. */
+function isMachineFolder(folder: string): boolean {
+  const path = normalise(folder)
+  return folder.startsWith('/') && (!path.includes('/') || machineFolder.test(path))
 }
 
 function leadsOut(path: string, folder: string | undefined): boolean {
   if (/^[a-z][\w+.-]*:\/\//i.test(path) && !path.startsWith('file:')) return false
   const isAbsolute = path.startsWith('/')
-  if (isAbsolute && folder?.startsWith('/')) return !normalise(path).startsWith(`${normalise(folder)}`)
+  if (isAbsolute && folder?.startsWith('/')) {
+    return !`${normalise(path)}/`.startsWith(`${normalise(folder)}/`)
+  }
   return places.test(path) || (!isAbsolute && normalise(path).startsWith('..'))
 }
 

@@ -128,7 +128,7 @@ export class FreeQuestions {
 
 const working: ReadonlySet<string> = new Set([Kind.chat, Kind.reasoningStart])
 
-/** Of the turn that an agent has in a free path: there is one for each root. */
+/** Key of the turn that an agent has in a free path; each root has one. */
 export const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
 
 export const toKey = (name: string, id: string): string => `${name} ${id}`

@@ -141,7 +141,7 @@ class Ranking {
   readonly #words: readonly Words[]
   /** The step in which each word appears first. */
   readonly #first = new Map<string, number>()
-  /** Of each participant, its thoughts since its last act. */
+  /** Thoughts of each participant since its last act. */
   readonly #pending = new Map<string, number[]>()
   readonly #earlier = new Map<string, number[]>()
 

@@ -47,7 +47,7 @@ export class Guard {
   readonly #logThrottle = new LogThrottle()
   readonly #guard: EnvelopeGuard<SafetySettings, Finding>
   #settings: string
-  /** Of the rules in force: see `digestRules`. */
+  /** Digest of the rules in force: see `digestRules`. */
   digest: string
 
   /** Throws for settings that cannot be used. */

@@ -65,7 +65,7 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
     for await (const rows of space.reads.entries(reader, { ...stretch.value, order: 'desc', filter })) {
       for (const row of rows) {
         if (hits.length === limit || characters >= maxCharacters) return respond(last)
-        // Times in a log only grow. Where rows of a time begin is told by those alone that may be read.
+        // Times in a log only grow. Readable rows alone decide where the period begins, so that others do not show [MEUP-8.6].
         if (Date.parse(row.ts) < since) return respond(undefined)
         last = row.seq
         searchedTo = row.ts

@@ -13,7 +13,7 @@ export interface FreePathReport {
 interface Part {
   readonly startedAt: string
   readonly envelopes: number
-  /** Of the last of them. */
+  /** Seq of its last envelope. */
   readonly lastSeq: number
   readonly contributors: readonly string[]
 }
@@ -28,7 +28,7 @@ interface FreePath {
 
 export type FreePathsSnapshot = readonly (readonly [path: string, free: FreePath])[]
 
-/** Paths that are listed, and contributors of one that are told apart. */
+/** Bounds: paths that are listed, and contributors that are counted in one path. */
 const [maxPaths, maxContributors] = [1000, 1000]
 
 /** The latest free paths. A context whose start is for some alone is one, too, for the others. */
