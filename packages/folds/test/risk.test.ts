@@ -1,4 +1,4 @@
-import { assessRisk, getLikeness, type ToolEffect } from '@meup/folds'
+import { assessRisk, defaultGuard, getLikeness, redact, type ToolEffect } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 
 const levelOf = (parameters: unknown, tool = 'run', ...effects: ToolEffect[]) =>
@@ -222,6 +222,17 @@ describe('arguments', () => {
     [[1, 2], 'writes'],
   ] as const)('%j: %s', ([parameters, level]) => {
     expect(levelOf(parameters, 'act', 'writes')).toBe(level)
+  })
+
+  test.for([
+    { command: `ls${' '.repeat(20_000)}; rm -rf /` },
+    { comment: 'x'.repeat(20_000), command: 'rm -rf /' },
+    {
+      comment: Array.from({ length: 300 }, (_, at) => `a note about ${at}, and more of it`),
+      command: 'rm -rf /',
+    },
+  ])('that a view has cut are not passed for harmless (%#)', (parameters) => {
+    expect(levelOf(redact(parameters, defaultGuard).value, 'act', 'writes')).toBe('destructive')
   })
 
   test('to read outside the folder is not known to be harmless', () => {

@@ -101,12 +101,20 @@ function* firstArguments(parameters: unknown): Generator<Argument> {
 function findInArguments(parameters: unknown): string | undefined {
   for (const { name, value } of firstArguments(parameters)) {
     if (value === true && forceName.test(name)) return `\`${name}\` skips a check.`
+    if (isCut(name, value)) return 'Its arguments are too long to be assessed.'
     if (typeof value !== 'string') continue
     const found = findInText(name, value)
     if (found !== undefined) return found
   }
   return undefined
 }
+
+/** Views cut arguments and drop the last fields: the part that is missing may be the dangerous one. */
+const isCut = (name: string, value: unknown): boolean =>
+  name === '…' || (typeof value === 'string' && value.endsWith('…') && isRun(name))
+
+const isRun = (name: string): boolean =>
+  [commandName, queryName, codeName, methodName].some((pattern) => pattern.test(name))
 
 function findInText(name: string, text: string): string | undefined {
   if (commandName.test(name)) return findInCommand(text) ?? findInEncoded(text)
