@@ -21,7 +21,7 @@ const length = 60_000
 const mostMs = 250
 /** A shorter text shows first which units deserve the whole length. */
 const firstLength = times(5000, length)
-const firstMs = times(15, mostMs)
+const firstMs = times(5, mostMs)
 
 /** The beginning of an example, also without its blanks, again and again. */
 const cut = (text: string): string[] => [0.5, 0.9].map((part) => text.slice(0, text.length * part))
