@@ -15,6 +15,7 @@ export const Kind = {
   reasoningCancel: 'reasoning.cancel',
   observeSubscribe: 'observe.subscribe',
   observeVisibility: 'observe.visibility',
+  observeSummary: 'observe.summary',
   capabilityGrant: 'capability.grant',
   capabilityRevoke: 'capability.revoke',
   capabilityGrantAck: 'capability.grant-ack',
@@ -159,6 +160,10 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
     ephemeral: true,
   }),
   [Kind.observeVisibility]: rule('hides or shows the thoughts of a run for everyone'),
+  [Kind.observeSummary]: rule('how much was thought in a context, instead of the thoughts', {
+    ...inContext,
+    ...ephemeralOfGateway,
+  }),
   [Kind.capabilityGrant]: rule('gives capabilities; its id is the grant id'),
   [Kind.capabilityRevoke]: rule('takes granted capabilities back'),
   [Kind.capabilityGrantAck]: rule('answers a grant', { ...correlated, free: true }),

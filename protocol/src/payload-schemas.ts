@@ -19,6 +19,7 @@ const schemas = {
   [Kind.reasoningCancel]: payloads.ReasonPayload,
   [Kind.observeSubscribe]: payloads.SubscribePayload,
   [Kind.observeVisibility]: payloads.VisibilityPayload,
+  [Kind.observeSummary]: payloads.SummaryPayload,
   [Kind.capabilityGrant]: payloads.GrantPayload,
   [Kind.capabilityRevoke]: payloads.RevokePayload,
   [Kind.capabilityGrantAck]: payloads.GrantAckPayload,

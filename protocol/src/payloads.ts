@@ -113,7 +113,12 @@ const pattern = Type.String({ maxLength: 512 })
 export const SubscribePayload = Type.Object(
   {
     reasoning: Type.Optional(
-      Type.Union([Type.Literal('full'), Type.Literal('boundaries'), Type.Literal('none')]),
+      Type.Union([
+        Type.Literal('full'),
+        Type.Literal('summary'),
+        Type.Literal('boundaries'),
+        Type.Literal('none'),
+      ]),
     ),
     contexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
     excludeContexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
@@ -123,6 +128,13 @@ export const SubscribePayload = Type.Object(
   { additionalProperties: false },
 )
 export type SubscribePayload = Static<typeof SubscribePayload>
+
+/** The thoughts of a context that a connection was not sent: how many, and their phases, each once [MEUP-9.9]. */
+export const SummaryPayload = Type.Object({
+  thoughts: Type.Integer({ minimum: 1 }),
+  phases: Type.Array(Phase),
+})
+export type SummaryPayload = Static<typeof SummaryPayload>
 
 /** Whether the thoughts of a run may be seen, by whomever [MEUP-9.5]. */
 export const VisibilityPayload = Type.Object(

@@ -36,5 +36,5 @@ export function isShown(
   { kind, context }: { readonly kind: string; readonly context?: string },
 ): boolean {
   if (detail === 'full' || namespaceOf(kind) !== 'reasoning') return true
-  return detail === 'boundaries' ? !isThought(kind) : kind === Kind.reasoningStart && context === undefined
+  return detail !== 'none' ? !isThought(kind) : kind === Kind.reasoningStart && context === undefined
 }

@@ -6,6 +6,7 @@ import { openPageGateway } from '../support/page.js'
 const cuts = {
   nothing: nothingCut,
   thoughts: { ...nothingCut, detail: 'boundaries' },
+  counted: { ...nothingCut, detail: 'summary' },
   reasoning: { ...nothingCut, detail: 'none' },
   planner: { ...nothingCut, from: ['planner'] },
   everybody: { ...nothingCut, from: ['planner', 'security'] },

@@ -13,6 +13,7 @@ import {
   stringifyExact,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
+import { summaryText } from './contexts/thought-summaries.js'
 import { getParameters, guardedToolName, isElicitation, isNotification, isToolCall } from './mcp/calls.js'
 import { getStopWords, programEndedWords } from './mcp/program-ended.js'
 import { type Result, readResult } from './mcp/result.js'
@@ -143,6 +144,13 @@ const words: { readonly [K in Kind]: Describe<K> } = {
       ? ['shows', `the thoughts of ${whose} to everyone again`]
       : ['hides', `the thoughts of ${whose} from everyone`]
   },
+  [Kind.observeSummary]: ({ from, payload }, _, { owner = from }) => [
+    'has had',
+    summaryText(payload),
+    '',
+    'thought',
+    owner,
+  ],
   [Kind.capabilityGrant]: ({ payload: { recipient, capabilities, expiresAt, reason } }) => [
     'granted',
     `${recipient} ${formatCapabilities(capabilities)}${until(expiresAt)}`,

@@ -167,6 +167,7 @@ const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
   [Kind.mcpRequest]: { method: isText },
   [Kind.mcpProposal]: { method: isText, params: optional(isObject), expiresAt: optional(isText) },
   [Kind.observeVisibility]: { context: isText, reasoningVisible: isFlag },
+  [Kind.observeSummary]: { thoughts: isNumber, phases: optional(isListOf(isText)) },
   [Kind.participantPause]: { timeoutSeconds: optional(isNumber) },
   [Kind.participantRequestStatus]: { fields: optional(isListOf(isText)) },
 }

@@ -35,7 +35,7 @@ export interface LogQuery {
   /** Only what answers this envelope. */
   readonly correlationId?: string
   /** How much of the reasoning; default `full`. */
-  readonly reasoning?: Detail
+  readonly reasoning?: Exclude<Detail, 'summary'>
 }
 
 /** A page of the log. One scans a bounded part of it: it may be empty, and others follow. */

@@ -30,7 +30,7 @@ export function addWatch(program: Command): void {
     .option('--context <path>', 'only what happens in this context and below it')
     .option('--agent <names>', 'only what these say: a name, or several with commas', collectNames)
     .option('--kind <kinds>', 'only envelopes of these kinds: one, or several with commas', collectNames)
-    .option('--reasoning <detail>', 'full, boundaries (no thoughts), or none')
+    .option('--reasoning <detail>', 'full, summary (how much was thought), boundaries (no thoughts), or none')
     .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
     .action(async ({ from, since, tail, ...flags }: Flags) => {
       if (from !== undefined && since !== undefined) throw new UsageError('give --from or --since, not both')

@@ -48,7 +48,10 @@ export const slashCommands = [
     forms: [
       ['', 'what you see at present, and how much the gateway has kept back'],
       ['@<agent> <kind>', 'only what these say, only envelopes of these kinds'],
-      ['reasoning:<detail>', 'full, boundaries (no thoughts) or none; context:<path> = only there and below'],
+      [
+        'reasoning:<detail>',
+        'full, summary (how much), boundaries (no thoughts) or none; context:<path> = only there and below',
+      ],
       ['off', 'everything again'],
     ],
   },
@@ -181,7 +184,7 @@ interface Known {
 }
 
 const names: readonly string[] = slashCommands.map(({ name }) => name)
-const details = ['reasoning:full', 'reasoning:boundaries', 'reasoning:none']
+const details = ['reasoning:full', 'reasoning:summary', 'reasoning:boundaries', 'reasoning:none']
 
 /** Completes a line: the candidates, and the part that they replace. */
 export function completeLine(line: string, known: Known): [string[], string] {

@@ -13,6 +13,8 @@ import {
   RecentCalls,
   readResult,
   type Style,
+  summaryText,
+  type ThoughtSummaries,
 } from '@meup/folds'
 import {
   type AnyEnvelope,
@@ -47,6 +49,8 @@ interface AgentLinesOptions {
   readonly columns: () => number
   /** The contexts as of the shown envelope. */
   readonly contexts: () => ContextFold
+  /** How much was thought that was not sent. */
+  readonly summaries?: () => Pick<ThoughtSummaries, 'get'>
   /** Returns `true` if this reader may grant what a refused call lacked. */
   readonly mayAllow?: (refusal: AnyEnvelope) => boolean
 }
@@ -236,14 +240,16 @@ export class AgentLines implements LineRenderer {
     return `… › ${names.join(' › ')} `
   }
 
-  /** Duration of a run and number of its tools. */
+  /** Duration of a run, number of its tools, and how much was thought that was not shown. */
   #closing({ kind, context }: AnyEnvelope): string {
     if (!isEnd(kind) || context === undefined || contextParent(context) !== undefined) return ''
     const { duration, counts } = this.#options.contexts().get(context) ?? { duration: null }
     if (duration === null) return ''
     const { calls = 0 } = counts ?? {}
     const tools = calls === 0 ? '' : calls === 1 ? ' · 1 tool' : ` · ${calls} tools`
-    return ` · ${formatDuration(duration)}${tools}`
+    const summary = this.#options.summaries?.().get(context)
+    const thoughts = summary === undefined ? '' : ` · ${summaryText(summary)}`
+    return ` · ${formatDuration(duration)}${tools}${thoughts}`
   }
 }
 

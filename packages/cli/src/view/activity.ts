@@ -8,6 +8,7 @@ import {
   payloadText,
   RecentCalls,
   SpaceView,
+  ThoughtSummaries,
 } from '@meup/folds'
 import {
   type AnyEnvelope,
@@ -67,6 +68,10 @@ export class Activity {
     return this.#space.facts.contexts
   }
 
+  get summaries(): ThoughtSummaries {
+    return this.#space.facts.summaries
+  }
+
   /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#space = this.#createView()
@@ -123,7 +128,12 @@ export class Activity {
         return { caller: call.from, call: describeCall(envelope as McpRequest), since: this.#now() }
       },
     })
-    return new SpaceView({ contexts: createContextFold(), calls, answers: new LiveAnswers() })
+    return new SpaceView({
+      contexts: createContextFold(),
+      calls,
+      answers: new LiveAnswers(),
+      summaries: new ThoughtSummaries(),
+    })
   }
 
   #onProgress(notification: McpRequest): void {

@@ -91,7 +91,8 @@ class ConversationView implements View {
   }
 
   show(envelope: AnyEnvelope): void {
-    if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
+    if (envelope.kind === Kind.observeSummary && this.#isLive) this.#activity.onEnvelope(envelope)
+    else if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
     else if (this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } }))
       this.#activity.onEnvelope(envelope)
     this.#surface.refresh()
@@ -195,6 +196,7 @@ class ConversationView implements View {
       highlight: createHighlighter(this.#style),
       columns,
       contexts,
+      summaries: () => activity.summaries,
       // Without pending decisions there are no commands either.
       ...(this.#options.pending && { mayAllow: (each) => mayAllow(this.#space, each) }),
     })

@@ -87,12 +87,13 @@ export interface Filter extends ViewFilter {
   readonly query: LogQuery
 }
 
-const details: readonly string[] = ['full', 'boundaries', 'none'] satisfies readonly Detail[]
+const details: readonly string[] = ['full', 'summary', 'boundaries', 'none'] satisfies readonly Detail[]
 const isDetail = (text: string): text is Detail => details.includes(text)
 
 /** The filter of these flags; without any it includes everything. Throws `UsageError`. */
 export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterFlags): Filter {
-  if (!isDetail(reasoning)) throw new UsageError(`--reasoning is full, boundaries or none, not ${reasoning}`)
+  if (!isDetail(reasoning))
+    throw new UsageError(`--reasoning is full, summary, boundaries or none, not ${reasoning}`)
   if (context !== undefined && parseContext(context, anyContext) === undefined)
     throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
   const subscription = omitUndefined({
@@ -103,7 +104,13 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    query: omitUndefined({ reasoning, context, from: agent, kind }),
+    // Summaries come live alone.
+    query: omitUndefined({
+      reasoning: reasoning === 'summary' ? 'boundaries' : reasoning,
+      context,
+      from: agent,
+      kind,
+    }),
     includes: (envelope) =>
       isShown(reasoning, envelope) &&
       (context === undefined || isWithin(envelope.context, context)) &&

@@ -7,6 +7,7 @@ import {
   isEnvelopeId,
   Kind,
   PROTOCOL,
+  type SummaryPayload,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { Refusal } from './admission/context.js'
@@ -28,6 +29,13 @@ function frame(to: string, ts: string, kind: string, payload: object, correlatio
 /** `subscribe`: id of the `observe.subscribe` that it answers. */
 export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload, subscribe?: string): Envelope =>
   frame(to, ts, Kind.systemWelcome, payload, subscribe)
+
+/** How much was thought in a context that the connection was not sent [MEUP-9.9]. */
+export const summaryFrame = (
+  to: string,
+  ts: string,
+  { context, payload }: { readonly context: string; readonly payload: SummaryPayload },
+): Envelope => ({ ...frame(to, ts, Kind.observeSummary, payload), context })
 
 /** The token of an invitation. */
 export const inviteAckFrame = (

@@ -12,6 +12,7 @@ import {
   ProposalViews,
   type SpaceSnapshot,
   SpaceView,
+  ThoughtSummaries,
   type Transcript,
 } from '@meup/folds'
 import {
@@ -44,6 +45,7 @@ type Facts = {
   readonly proposals: ProposalViews
   readonly elicitations: Elicitations
   readonly transcript: Transcript
+  readonly summaries: ThoughtSummaries
 }
 
 /** An open run whose reasoning is hidden, and by whom. */
@@ -101,6 +103,12 @@ export class SpaceFolds {
     for (const id of elicitations) this.blocks.touchCall(id)
     this.blocks.apply(envelope, transcript)
     return participants
+  }
+
+  /** Counts thoughts that were not sent. */
+  summarize(envelope: Envelope): void {
+    for (let at = this.#space.apply(envelope)?.summaries; at !== undefined; at = contextParent(at))
+      this.blocks.touchContext(at)
   }
 
   #onContexts(views: readonly ContextView[]): void {
@@ -198,6 +206,7 @@ export class SpaceFolds {
       proposals: new ProposalViews(noRedaction, this.#viewer),
       elicitations: new Elicitations((id) => this.#log.get(id)),
       transcript: createTranscript(maxTranscriptChars),
+      summaries: new ThoughtSummaries(),
     })
   }
 

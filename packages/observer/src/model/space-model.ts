@@ -119,6 +119,7 @@ export class SpaceModel {
   /** Appends the next envelopes of the log. */
   append(envelopes: readonly Envelope[], now: number): void {
     for (const each of envelopes) {
+      if (each.kind === Kind.observeSummary) this.#views.summarize(each)
       this.#answers.apply(each)
       const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
@@ -156,6 +157,7 @@ export class SpaceModel {
     for (const { payload } of this.#welcomes) views.onWelcome(payload as WelcomePayload)
     // They are as of now, whatever is loaded of the past.
     views.facts.participants.restore(this.#views.facts.participants.snapshot())
+    views.facts.summaries.restore(this.#views.facts.summaries.snapshot())
     const through = this.log.last
     yield* foldInSteps([...this.log.envelopes.filter(isKept), ...missing], log, views, perStep)
     views.blocks.flush()
@@ -380,6 +382,7 @@ export class SpaceModel {
       folding,
       logFilter,
       getContext: (context) => views().getContext(context),
+      getSummary: (context) => views().facts.summaries.get(context),
       getProposal: (id) => views().facts.proposals.get(id),
       isOpenElicitation: (id) => views().facts.elicitations.isOpen(id),
       getOrigin: (envelope) => views().getOrigin(envelope),

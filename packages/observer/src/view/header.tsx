@@ -67,6 +67,7 @@ export function Header({
             onChange={(event) => show(event.currentTarget.value as Detail)}
           >
             <option value="full">all</option>
+            <option value="summary">how many</option>
             <option value="boundaries">starts and ends</option>
             <option value="none">none</option>
           </select>

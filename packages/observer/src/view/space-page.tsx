@@ -44,7 +44,12 @@ function isQuiet(list: RowList): boolean {
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
-const nextDetail: Readonly<Record<Detail, Detail>> = { full: 'boundaries', boundaries: 'none', none: 'full' }
+const nextDetail: Readonly<Record<Detail, Detail>> = {
+  full: 'summary',
+  summary: 'boundaries',
+  boundaries: 'none',
+  none: 'full',
+}
 
 /** The page of a space: participants, stream, proposals, and the panels beside them. */
 export function SpacePage({

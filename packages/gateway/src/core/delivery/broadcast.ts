@@ -1,11 +1,16 @@
+import { isThought, type Phase } from '@meup/protocol'
+import { parseEnvelope } from '../../log/entries.js'
 import { createLoggedMessage, type Message, type OutboundBatch, type Sender } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
 import { type Audience, mayAllRead, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
+import { phaseOf } from './summaries.js'
 
 /** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
 export class Delivery {
   #message: Message | undefined
+  /** `null`: it gives none. */
+  #phase: Phase | null | undefined
 
   constructor(
     readonly entry: Entry,
@@ -15,6 +20,12 @@ export class Delivery {
   get message(): Message {
     this.#message ??= createLoggedMessage(this.entry)
     return this.#message
+  }
+
+  /** The phase of a thought, if it gives one. */
+  get phase(): Phase | undefined {
+    this.#phase ??= phaseOf(parseEnvelope(this.entry)) ?? null
+    return this.#phase ?? undefined
   }
 }
 
@@ -40,6 +51,10 @@ export class Batch {
     const [first, last] = [deliveries[0], deliveries.at(-1)]
     if (first === undefined || last === undefined || session.position >= last.entry.seq) return
     const { group } = session
+    if (session.summaries !== undefined) {
+      deliver(deliveries, session)
+      return
+    }
     let cut = this.#cuts.get(group)
     if (cut === undefined) {
       cut = cutFor(session, deliveries)
@@ -99,15 +114,25 @@ const isLive = ({ live }: Session): boolean => live
 /** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
 function deliver(batch: readonly Delivery[], session: Session): void {
   const messages: Message[] = []
+  const { summaries } = session
+  /** Of what may be read: the rest has no say in when a summary comes. */
+  let ts: string | undefined
   for (const delivery of batch) {
     const { entry, audience } = delivery
     if (entry.seq <= session.position || !mayRead(session, audience)) continue
     if (!session.selection.includes(entry)) continue
-    if (isOwn(entry, session.participant) || session.subscription.passes(entry))
+    ts = entry.ts
+    if (isOwn(entry, session.participant) || session.subscription.passes(entry)) {
+      if (summaries !== undefined) messages.push(...session.summarizeBefore(entry))
       messages.push(delivery.message)
-    else session.suppress(1, entry.body.length)
+      continue
+    }
+    session.suppress(1, entry.body.length)
+    if (summaries !== undefined && entry.context !== undefined && isThought(entry.kind))
+      summaries.count(entry.context, delivery.phase)
   }
   session.position = Math.max(session.position, batch.at(-1)?.entry.seq ?? 0)
+  if (summaries !== undefined && ts !== undefined) messages.push(...session.summarizeAt(ts))
   if (messages.length > 0) session.send({ messages })
 }
 

@@ -12,12 +12,20 @@ import {
   type WorkMeter,
 } from '@meup/protocol'
 import { matches } from '../../log/entries.js'
-import type { Connection, Message, OutboundBatch, Sender } from '../../ports/connection.js'
+import {
+  type Connection,
+  type Message,
+  messageFrom,
+  type OutboundBatch,
+  type Sender,
+} from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
+import { summaryFrame } from '../frames.js'
 import { type Addressed, getRightsKey, type Reader, type ReadRights } from '../may-read.js'
 import type { SpaceMetrics } from '../metering.js'
 import type { LogReader } from './log-reads.js'
+import { type ContextSummary, Summaries } from './summaries.js'
 
 /** Who opens a session. */
 export interface Visitor {
@@ -57,6 +65,8 @@ export class Session implements Sender, Reader, LogReader {
   subscription: Subscription = compileSubscription({})
   /** Sessions of one group differ only in what is addressed to them and what they sent. */
   group: string
+  /** Of what the subscription cuts, if it asks for them [MEUP-9.9]. */
+  summaries: Summaries | undefined
   /** What the subscription has cut since the connection opened. */
   readonly suppressed = { envelopes: 0, bytes: 0 }
   /** Last seq of the log that was decided on for this connection. */
@@ -158,6 +168,7 @@ export class Session implements Sender, Reader, LogReader {
 
   subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
     this.subscription = compileSubscription(asked, meter)
+    this.summaries = asked.reasoning === 'summary' ? new Summaries() : undefined
     this.group = getGroupKey(this)
     return this.#resubscribed(this, id)
   }
@@ -167,6 +178,20 @@ export class Session implements Sender, Reader, LogReader {
       total.envelopes += envelopes
       total.bytes += bytes
     }
+  }
+
+  /** Gives the summaries that come before an entry. */
+  summarizeBefore(entry: Entry): readonly Message[] {
+    return this.#say(this.summaries?.takeBefore(entry), entry.ts)
+  }
+
+  /** Gives the summaries that are due at a time of the log. */
+  summarizeAt(ts: string): readonly Message[] {
+    return this.#say(this.summaries?.takeDue(Date.parse(ts)), ts)
+  }
+
+  #say(summaries: readonly ContextSummary[] | undefined, ts: string): readonly Message[] {
+    return (summaries ?? []).map((summary) => messageFrom(summaryFrame(this.participant, ts, summary)))
   }
 
   close(code: number, reason: string): void {

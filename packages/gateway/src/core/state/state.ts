@@ -66,6 +66,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.reasoningCancel]: ['contexts'],
   [Kind.observeSubscribe]: [],
   [Kind.observeVisibility]: ['contexts'],
+  [Kind.observeSummary]: [],
   [Kind.capabilityGrant]: ['participants'],
   [Kind.capabilityRevoke]: ['participants'],
   [Kind.capabilityGrantAck]: ['participants'],

@@ -29,7 +29,6 @@ import {
 import { getFullSize } from '../log/truncate.js'
 import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
-import type { Level } from './folding.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
 
 type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
@@ -48,12 +47,11 @@ export function getRow(slot: Slot, sources: Sources): Row {
 
 function createContent(slot: Slot, sources: Sources): Content {
   const { type, of, envelope, context = '' } = slot
-  const { getContext, isMuted, getProposal, folding } = sources
+  const { getContext, getProposal } = sources
   if (type === 'more') return { type, context, count: slot.count ?? 0 }
   if (type === 'heading') {
     const view = getContext(context)
-    if (view !== undefined)
-      return { type, ...createHeading(view, folding.getLevel(context), isMuted(view.owner ?? '')) }
+    if (view !== undefined) return { type, ...createHeading(view, sources) }
   }
   if (type === 'proposal') {
     const proposal = getProposal(envelope.id)
@@ -64,7 +62,7 @@ function createContent(slot: Slot, sources: Sources): Content {
     if (view !== undefined)
       return { type, text: printable(view.ending?.text ?? ''), isCancelled: view.state === 'cancelled' }
   }
-  if (of.type === 'call') return callLine(of, sources, isMuted(envelope.from))
+  if (of.type === 'call') return callLine(of, sources, sources.isMuted(envelope.from))
   if (of.type === 'message') {
     const text = isWithheld(envelope.payload) ? '' : getText(envelope)
     return { type: 'message', message: of.message, text }
@@ -93,7 +91,7 @@ function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Co
 }
 
 /** The heading of a context, at this moment. */
-function createHeading(view: ContextView, level: Level, isMuted: boolean): Heading {
+function createHeading(view: ContextView, { folding, isMuted, getSummary }: Sources): Heading {
   const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
   const confidence = metadata?.confidence
   return {
@@ -105,11 +103,12 @@ function createHeading(view: ContextView, level: Level, isMuted: boolean): Headi
     expiresAt: view.expiresAt,
     duration: view.duration,
     owner: owner ?? contributors[0] ?? '',
-    level,
-    isMuted,
+    level: folding.getLevel(context),
+    isMuted: isMuted(owner ?? ''),
     isNested: contextRoot(context) !== context,
     isLive: state === 'open',
     thoughts: counts.thoughts,
+    summary: getSummary(context),
     calls: counts.calls,
     late: counts.late,
     // A free path has a name that says something, and often nothing else.

@@ -1,4 +1,4 @@
-import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/folds'
+import type { ContextView, Message, ProposalView, Reference, Result, ThoughtSummary } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, Entry } from './blocks.js'
@@ -41,6 +41,8 @@ export interface Heading
   readonly isNested: boolean
   readonly isLive: boolean
   readonly thoughts: number
+  /** Thoughts that were not sent. */
+  readonly summary: ThoughtSummary | undefined
   readonly calls: number
   readonly late: number
   /** What it began with. */
@@ -146,6 +148,8 @@ export interface Slot {
 export interface Sources {
   readonly folding: Folding
   getContext(context: string): ContextView | undefined
+  /** How much was thought there that was not sent. */
+  getSummary(context: string): ThoughtSummary | undefined
   getProposal(id: string): ProposalView | undefined
   /** Whether this is a question about a call that waits for its caller. */
   isOpenElicitation(id: string): boolean

@@ -1,4 +1,4 @@
-import { formatDuration, getToolName, isObject } from '@meup/folds'
+import { formatDuration, getToolName, isObject, summaryText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -50,6 +50,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   const parts = [
     `${verb}${time}`,
     row.calls > 0 ? countText(row.calls, 'tool') : '',
+    row.summary !== undefined ? summaryText(row.summary) : '',
     row.thoughts > 0 && row.calls === 0 ? countText(row.thoughts, 'thought') : '',
     tokens > 0 ? countText(tokens, 'token') : '',
   ]

@@ -115,6 +115,7 @@ const placesIn =
 
 const details: Readonly<Record<Detail, string>> = {
   full: '',
+  summary: 'thoughts of everybody, but how many',
   boundaries: 'thoughts of everybody',
   none: 'reasoning of everybody',
 }
