@@ -100,6 +100,7 @@ test(
     await page.key('r')
     const detail = () => page.evaluate(`document.querySelector('.detail select').value`)
     await expect.poll(detail).toBe('summary')
+    await page.hides('thought in the open')
     await run.thought('thought unseen', { phase: 'plan' })
     await page.shows(/Thinking.* · 1 thought: plan/)
     await planner.chat('once more')
@@ -111,6 +112,7 @@ test(
     await page.shows(/hidden 1 · \d+ B saved/)
     await page.key('r')
     await page.shows('thought unseen')
+    await page.shows('thought in the open')
 
     expect(run.signal.aborted).toBe(false)
     await page.click('button', 'Interrupt')

@@ -33,8 +33,11 @@ export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload, su
 /** How much was thought in a context that the connection was not sent [MEUP-9.9]. */
 export const summaryFrame = (
   to: string,
-  ts: string,
-  { context, payload }: { readonly context: string; readonly payload: SummaryPayload },
+  {
+    context,
+    ts,
+    payload,
+  }: { readonly context: string; readonly ts: string; readonly payload: SummaryPayload },
 ): Envelope => ({ ...frame(to, ts, Kind.observeSummary, payload), context })
 
 /** The token of an invitation. */

@@ -42,6 +42,7 @@ export class Subscription {
     if (!isCutting(this.cut)) this.#begin()
     const { space } = await client.subscribe(toSubscribePayload(next))
     this.cut = next
+    this.#session.present.showDetail(next.detail)
     this.#session.onChange()
     const asked = { after: this.#wholeUntil, before: space.head + 1 }
     await this.#session.fetchMissing(

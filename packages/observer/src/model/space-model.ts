@@ -12,7 +12,15 @@ import {
   type StateText,
   type Why,
 } from '@meup/folds'
-import { contextParent, type Envelope, getErasure, Kind, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import {
+  contextParent,
+  type Detail,
+  type Envelope,
+  getErasure,
+  Kind,
+  PROTOCOL,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { GrantIndex } from './log/grants.js'
@@ -201,6 +209,12 @@ export class SpaceModel {
     if (this.#seen !== Infinity) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
     this.lists.shorten()
     this.#refresh()
+  }
+
+  /** Shows so much reasoning of all that is loaded. */
+  showDetail(detail: Detail): void {
+    this.viewFilter.detail = detail
+    this.redrawAll()
   }
 
   /** Opens every context that an envelope stands in, so that its line shows. */

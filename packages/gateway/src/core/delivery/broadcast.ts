@@ -129,7 +129,7 @@ function deliver(batch: readonly Delivery[], session: Session): void {
     }
     session.suppress(1, entry.body.length)
     if (summaries !== undefined && entry.context !== undefined && isThought(entry.kind))
-      summaries.count(entry.context, delivery.phase)
+      summaries.count(entry.context, entry.ts, delivery.phase)
   }
   session.position = Math.max(session.position, batch.at(-1)?.entry.seq ?? 0)
   if (summaries !== undefined && ts !== undefined) messages.push(...session.summarizeAt(ts))

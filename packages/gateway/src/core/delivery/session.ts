@@ -168,6 +168,7 @@ export class Session implements Sender, Reader, LogReader {
 
   subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
     this.subscription = compileSubscription(asked, meter)
+    for (const message of this.#say(this.summaries?.takeDue(Number.POSITIVE_INFINITY))) this.reply(message)
     this.summaries = asked.reasoning === 'summary' ? new Summaries() : undefined
     this.group = getGroupKey(this)
     return this.#resubscribed(this, id)
@@ -182,16 +183,16 @@ export class Session implements Sender, Reader, LogReader {
 
   /** Gives the summaries that come before an entry. */
   summarizeBefore(entry: Entry): readonly Message[] {
-    return this.#say(this.summaries?.takeBefore(entry), entry.ts)
+    return this.#say(this.summaries?.takeBefore(entry))
   }
 
   /** Gives the summaries that are due at a time of the log. */
   summarizeAt(ts: string): readonly Message[] {
-    return this.#say(this.summaries?.takeDue(Date.parse(ts)), ts)
+    return this.#say(this.summaries?.takeDue(Date.parse(ts)))
   }
 
-  #say(summaries: readonly ContextSummary[] | undefined, ts: string): readonly Message[] {
-    return (summaries ?? []).map((summary) => messageFrom(summaryFrame(this.participant, ts, summary)))
+  #say(summaries: readonly ContextSummary[] = []): readonly Message[] {
+    return summaries.map((summary) => messageFrom(summaryFrame(this.participant, summary)))
   }
 
   close(code: number, reason: string): void {

@@ -5,6 +5,8 @@ import type { Entry } from '../../ports/envelope-log.js'
 interface Cut {
   thoughts: number
   readonly phases: Set<Phase>
+  /** Of its last thought. */
+  ts: string
   /** Milliseconds since the epoch, by the clock of the log; 0 = nothing was sent yet. */
   sentAt: number
   isNew: boolean
@@ -13,6 +15,7 @@ interface Cut {
 /** A summary of one context. */
 export interface ContextSummary {
   readonly context: string
+  readonly ts: string
   readonly payload: SummaryPayload
 }
 
@@ -26,15 +29,16 @@ export class Summaries {
   readonly #contexts = new Map<string, Cut>()
 
   /** Counts a thought that was cut. */
-  count(context: string, phase: Phase | undefined): void {
+  count(context: string, ts: string, phase: Phase | undefined): void {
     let cut = this.#contexts.get(context)
     if (cut === undefined) {
-      cut = { thoughts: 0, phases: new Set(), sentAt: 0, isNew: false }
+      cut = { thoughts: 0, phases: new Set(), ts, sentAt: 0, isNew: false }
       this.#contexts.set(context, cut)
       if (this.#contexts.size > maxContexts) this.#forgetOldest()
     }
     cut.thoughts++
     cut.isNew = true
+    cut.ts = ts
     if (phase !== undefined) cut.phases.add(phase)
   }
 
@@ -55,8 +59,8 @@ export class Summaries {
       if (!cut.isNew || !isWanted(context, cut)) continue
       cut.isNew = false
       if (now !== undefined) cut.sentAt = now
-      const { thoughts, phases } = cut
-      taken.push({ context, payload: { thoughts, phases: [...phases] } })
+      const { ts, thoughts, phases } = cut
+      taken.push({ context, ts, payload: { thoughts, phases: [...phases] } })
     }
     return taken
   }

@@ -1,8 +1,10 @@
 import { isInside } from '@meup/folds'
 import {
   contextRoot,
+  type Detail,
   type Envelope,
   GATEWAY,
+  isShown,
   Kind,
   namespaceOf,
   openedContext,
@@ -37,7 +39,8 @@ export class LogFilter {
   }
 
   isShown(envelope: Envelope): boolean {
-    return matchesFilter(envelope, this.viewFilter.filter)
+    const { filter, detail } = this.viewFilter
+    return isShown(detail, envelope) && matchesFilter(envelope, filter)
   }
 
   /** Whether the heading of a run is asked for by name. */
@@ -80,6 +83,8 @@ export class ViewFilter {
   /** Those whose thoughts are not shown. */
   readonly muted = new Set<string>()
   filter: Filter = everything
+  /** How much reasoning, also of what was loaded before. */
+  detail: Detail = 'full'
 }
 
 /** What lines are about. */
