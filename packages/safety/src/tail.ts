@@ -51,8 +51,11 @@ export function tailOf(before: Tail | string, text: string): Tail {
   return { ...kept, isProse: isProse(kept.said) }
 }
 
+/** A tag that was only spoken of is still that when more is said. */
+const endsInTag = /<think(?:ing)?>$/i
+
 function keep(tail: Tail, text: string): Said {
-  const all = join(tail, text)
+  const all = join(endsInTag.test(tail.said) ? { ...tail, said: `${tail.said} ` } : tail, text)
   if (isThinking(text, tail.said)) return behindTag(lastWords(all))
   if (!all.said.includes(keyWords)) return lastWords(all)
   const begun = [...all.said.matchAll(header)].at(-1)

@@ -15,6 +15,8 @@ describe('the raw thinking of a model is taken out', () => {
     ['<think>raw, and never ended', ''],
     ['I look.\n  <think>raw, and never ended', 'I look.\n  '],
     ['<think>a</think>b\n<think>raw', 'b\n'],
+    ['I look. <think>raw, and never ended', 'I look. '],
+    ['text <thinking>Ünd raw', 'text '],
     ['raw, begun by the template</think>answer', 'answer'],
     ['<think>raw <think>nested</think>still out</think>answer', 'answer'],
     ['<think>raw with `code` and ``` in it</think>answer', 'answer'],
@@ -40,10 +42,11 @@ describe('raw thinking that goes over several texts is taken out of each', () =>
   test.for([
     [['<think>', 'raw', 'more', '</think>', 'answer'], 'answer'],
     [['I look.\n<thi', 'nk>raw', `${'r '.repeat(300)}`, 'still</th', 'ink>answer'], 'I look.\n<thi|answer'],
+    [['I look <think>raw', 'and raw', 'raw</think>answer'], 'I look |answer'],
     [['<thinking>raw', 'a `tick', 'raw</thinking>answer', 'and more'], 'answer|and more'],
     [
-      ['Whether the tag <think>', 'is known, the tests say.'],
-      'Whether the tag <think>|is known, the tests say.',
+      ['Whether the tag <think>', 'is known, the tests say.', ' They pass.'],
+      'Whether the tag <think>|is known, the tests say.| They pass.',
     ],
   ] as const)('%j', ([texts, expected]) => {
     let before: Tail | string = ''
@@ -62,6 +65,7 @@ describe('what only speaks of it stays', () => {
     'Take it out:\n```\n<think>raw</think>\n```\nThat is all.',
     'Whether the tag <think> is known, the tests say.',
     'a < think and b > think',
+    'It emits <think>, and then <think> before each answer.',
     '<thinker>and</thinker>',
   ])('%j', (text) => {
     expect(guarded(text)).toBe(text)

@@ -72,7 +72,7 @@ const labels = [
   ],
 ]
 const markers = [
-  '<think>',
+  '<think> ',
   '</think>',
   '[INST]',
   '<|im_start|>',
