@@ -98,8 +98,10 @@ test(
     const planner = await writeAnswers({ url: gateway.url, space: 'demo', token: testToken('planner') })
     const ana = await gateway.enter('ana')
     for (let at = 0; at < 25; at++) await ana.chat(`said before ${at}`)
-    await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
     await enter()
+    await page.shows('said before 24')
+    // What is written goes to who has caught up.
+    await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
     await page.shows('Why?')
     await planner.write('q', words.slice(0, 40))
     await page.shows('word39.')

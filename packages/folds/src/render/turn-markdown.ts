@@ -46,8 +46,12 @@ export const markdownLegend = Object.entries(phaseNames)
   .map(([phase, name]) => `${phaseLabels[phase as keyof typeof phaseNames]} ${name}`)
   .join(' · ')
 
-/** The first lines of an export. */
-export const markdownHeader = (title: string): string => `# ${title}\n\n${markdownLegend}\n\n`
+/** The first lines of an export. `rules`: the digest of the rules by which arguments and results are masked in it. */
+export const markdownHeader = (title: string, rules: string): string =>
+  `# ${title}\n\n${markdownLegend}\n\nArguments and results are masked by the rules ${rules.slice(0, digestChars)}.\n\n`
+
+/** As many as tell rules apart for people: `/audit` has the whole digest. */
+const digestChars = 12
 
 /** One turn of the audit as Markdown. */
 export function turnMarkdown(

@@ -96,7 +96,7 @@ async function writeContext(
     options.hangUp(context)
   }
   const all = async function* (): AsyncGenerator<string, void> {
-    yield `${markdownHeader(`${path} in ${space.config.name}`)}${first.value}`
+    yield `${markdownHeader(`${path} in ${space.config.name}`, space.safety.digest)}${first.value}`
     yield* texts
   }
   return new Response(streamLines(all(), failed), { headers: { 'content-type': markdown } })

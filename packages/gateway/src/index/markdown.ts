@@ -59,7 +59,7 @@ export async function* exportTurns(
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
-    if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
+    if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`, space.safety.digest)
     isFirst = false
     for (let from = 0; from < seqs.length; from += envelopesPerPiece) {
       const piece = []
