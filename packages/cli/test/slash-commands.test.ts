@@ -108,7 +108,12 @@ describe('Tab', () => {
     expect(offered('/grant b')).toEqual(['bot', 'ben'])
     expect(offered('/grant bot ')).toEqual(['tool:files/read'])
     expect(offered('/pause bot b')).toEqual(['bot', 'ben'])
-    expect(offered('/filter r')).toEqual(['reasoning:full', 'reasoning:summary', 'reasoning:boundaries', 'reasoning:none'])
+    expect(offered('/filter r')).toEqual([
+      'reasoning:full',
+      'reasoning:summary',
+      'reasoning:boundaries',
+      'reasoning:none',
+    ])
     expect(offered('/filter @be')).toEqual(['@ben'])
   })
 

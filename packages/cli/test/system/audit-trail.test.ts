@@ -17,7 +17,10 @@ async function answered() {
 
 /** What differs from run to run. */
 const masked = (text: string): string =>
-  text.replace(/(?<=Turn )[0-9A-Z]{26} \([^)]*\)/g, 'ID (TIME)').replace(/(?<=_call: )[\w-]+/g, 'CALL')
+  text
+    .replace(/(?<=Turn )[0-9A-Z]{26} \([^)]*\)/g, 'ID (TIME)')
+    .replace(/(?<=_call: )[\w-]+/g, 'CALL')
+    .replace(/(?<=rules )[0-9a-f]{12}/, 'DIGEST')
 
 verifies(
   'A21',
@@ -46,6 +49,8 @@ verifies(
     expect(masked(turn)).toBe(`# Turns of demo
 
 [思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error
+
+Arguments and results are masked by the rules DIGEST.
 
 ## Turn ID (TIME) bot, turn 3, completed
 
