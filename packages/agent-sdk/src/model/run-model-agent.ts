@@ -95,8 +95,11 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
+  /** A message about an envelope, such as a thought, is a question of its own. */
+  const steers = (message: Parameters<AnswersOption>[0]): boolean =>
+    message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
   const isMine: AnswersOption = (message, client) =>
-    !isOver && isAsked(message, client) && ![...open.values()].some((each) => each.redirect(message))
+    !isOver && isAsked(message, client) && !steers(message)
   /** A missed question may still be answered by another program until its turn begins: nothing is said about it before. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))

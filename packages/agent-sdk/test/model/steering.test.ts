@@ -1,5 +1,5 @@
 import type { Deed } from '@meup/agent-sdk/ai'
-import { Kind } from '@meup/protocol'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
@@ -40,6 +40,29 @@ describe('a new message while the model thinks', () => {
       { role: 'user', content: [{ text: 'ana: And 2 more?' }] },
     ])
     expect(JSON.stringify(getPrompt(here.model, 1))).not.toContain('Let me see.')
+  })
+
+  test('is answered apart where it is about a thought', async () => {
+    const slow = deferred()
+    const steps = [
+      [{ reasoning: 'Let me see. ' }, { call: 'desk__slow', input: {} }],
+      answering('Because of the sum.'),
+      answering('Five.'),
+    ]
+    await using here = await stage(steps, { provider })
+    here.desk.tool('slow', {}, () => slow.promise.then(() => 'at last'))
+    const first = await here.ana.chat('What is 2 + 3?', { to: ['bot'] })
+    await here.heard.until((each) => each.kind === Kind.mcpRequest && each.payload.method === 'tools/call')
+    const { id: correlationId } = await thought(here)
+    const second = await here.ana.chat('> Let me see.\n\nWhy?', { mention: 'bot', correlationId })
+    const isAnswer = ({ from, kind }: AnyEnvelope) => from === 'bot' && kind === Kind.chat
+    expect(await here.heard.until(isAnswer)).toMatchObject({
+      payload: { message: 'Because of the sum.' },
+      correlationId: second.id,
+    })
+    slow.resolve()
+    const isFirst = (each: AnyEnvelope) => isAnswer(each) && each.correlationId === first.id
+    expect(await here.heard.until(isFirst)).toMatchObject({ payload: { message: 'Five.' } })
   })
 
   test('waits for the tools that are at work', async () => {
