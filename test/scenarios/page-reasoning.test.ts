@@ -64,15 +64,25 @@ test(
     const { id } = await run.thought('the second one')
     await page.shows('the second one')
     await page.evaluate(`document.querySelector('.reply-button').click()`)
-    await page.type('[aria-label="What you think about it"]', 'the first is cheaper')
+    await page.type('input[aria-label="Reply to what planner thinks"]', 'the first is cheaper')
     await page.key('Enter')
     await expect.poll(() => added).toMatchObject([{ correlationId: id, context: run.context }])
     await expect
       .poll(() => rowsWith(page, 'the first is cheaper'))
       .toEqual(['ana ↳ planner the first is cheaper'])
+    const asked: AnyEnvelope[] = []
+    planner.on('envelope', (each) => {
+      if (each.from === 'ana' && each.kind === 'chat') asked.push(each)
+    })
+    await page.click('button', 'Ask about this')
+    await page.type('input[aria-label="Ask planner about this thought"]', 'why that one?')
+    await page.key('Enter')
+    const payload = { message: '> the second one\n\nwhy that one?', mentions: ['planner'] }
+    await expect.poll(() => asked).toMatchObject([{ correlationId: id, payload }])
     await run.conclude('the first one')
-    const buttons = () => page.evaluate(`document.querySelectorAll('.reply-button').length`)
-    await expect.poll(buttons).toBe(0)
+    const buttons = (label: string) =>
+      page.evaluate(`document.querySelectorAll('button[aria-label^="${label}"]').length`)
+    await expect.poll(() => buttons('Reply')).toBe(0)
   }),
 )
 

@@ -1,6 +1,6 @@
-import { isThought, Kind } from '@meup/protocol'
+import { type Envelope, isThought, Kind } from '@meup/protocol'
 import { type Guard, redact } from './redact.js'
-import { cut, getMessage, inlineJson, isBlank, isObject } from './text.js'
+import { brief, cut, getMessage, inlineJson, isBlank, isObject, onOneLine } from './text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -28,6 +28,12 @@ export function payloadText(payload: Payload, guard?: Guard): string {
 
 /** The same of a thought, which may consist of `references` and `metadata` alone. */
 export const thoughtText = (payload: Payload): string => payloadText(payload) || detailsText(payload)
+
+const maxQuotedChars = 300
+
+/** A question about a thought, below the thought's words: who reads it may not have seen them. */
+export const quoteThought = ({ payload }: Pick<Envelope, 'payload'>, question: string): string =>
+  `> ${brief(onOneLine(thoughtText({ ...payload })), maxQuotedChars)}\n\n${question}`
 
 /** `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds. */
 export const thoughtName = (kind: string): string =>

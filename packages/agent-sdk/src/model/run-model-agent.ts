@@ -1,4 +1,4 @@
-import type { AnyEnvelope } from '@meup/protocol'
+import type { AnyEnvelope, EnvelopeOf, Kind } from '@meup/protocol'
 import type { ControlHooks } from '../agent/control.js'
 import type { ConversationLog } from '../agent/conversation-log.js'
 import type { Turn } from '../agent/turn.js'
@@ -14,6 +14,8 @@ import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
 import { Toolbox } from './toolbox.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
 
 /** What it takes to answer with a model. */
 export interface ModelAgent {
@@ -96,10 +98,9 @@ export async function runModelAgent(
     }
   }
   /** A message about an envelope, such as a thought, is a question of its own. */
-  const steers = (message: Parameters<AnswersOption>[0]): boolean =>
+  const steers = (message: Chat): boolean =>
     message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
-  const isMine: AnswersOption = (message, client) =>
-    !isOver && isAsked(message, client) && !steers(message)
+  const isMine: AnswersOption = (message, client) => !isOver && isAsked(message, client) && !steers(message)
   /** A missed question may still be answered by another program until its turn begins: nothing is said about it before. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))

@@ -13,6 +13,7 @@ import {
   isObject,
   onOneLine,
   type ProposalView,
+  quoteThought,
   reasoningCommand,
   redact,
   type StateText,
@@ -23,6 +24,7 @@ import {
   type AnyEnvelope,
   type Capability,
   type DecisionPayload,
+  isThought,
   Kind,
   type WelcomePayload,
 } from '@meup/protocol'
@@ -110,6 +112,8 @@ export class CommandRunner {
       case '/hide':
       case '/show':
         return this.#setVisibility(words[0], command === '/show')
+      case '/ask':
+        return this.#askAbout(argument)
       case '/reply':
         return this.#reply(argument)
       case '/reject':
@@ -302,6 +306,18 @@ export class CommandRunner {
     const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
+  }
+
+  /** Asks about a thought, apart from the run that it is in. */
+  async #askAbout(argument: string): Promise<void> {
+    const [, ref = '', text = ''] = /^(#\d+)\s+([\s\S]*)$/.exec(argument) ?? []
+    if (text.trim() === '') throw new UsageError('/ask #<seq of a thought> <question>')
+    const thought = await this.#http.readEnvelope(ref)
+    if (!isThought(thought.kind))
+      throw new UsageError(`${ref} is no thought; meup watch --seq shows their numbers`)
+    const { id: correlationId, from: mention } = thought
+    const about = { mention, correlationId, format: 'markdown' } as const
+    await this.#context.space.chat(quoteThought(thought, text.trim()), about)
   }
 
   /** Adds a thought to a run, about its latest one. */

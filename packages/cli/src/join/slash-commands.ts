@@ -116,6 +116,11 @@ export const slashCommands = [
     forms: [['[@agent] <text>', 'answers the latest thought of its run: it reads that before it goes on']],
   },
   {
+    name: '/ask',
+    section: 'Agents',
+    forms: [['#<seq> <question>', 'asks about that thought; the answer comes apart from the run']],
+  },
+  {
     name: '/think',
     section: 'Agents',
     forms: [

@@ -22,8 +22,8 @@ import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
 import { CallDetails } from './call-details.js'
-import { ReplyToThought } from './reply-to-thought.js'
 import { RunHeading } from './run-heading.js'
+import { ThoughtActions } from './thought-box.js'
 
 /** The content of a row, in any view. */
 export function RowContent({ row }: { row: Row }): VNode {
@@ -100,7 +100,7 @@ function SaidLine({ row }: { row: SaidRow }): VNode {
       {tone === 'problem' && <WhyButton id={envelope.id} />}
       {envelope.kind === Kind.systemDecision && <Allow decision={envelope} />}
       <FullSizeChip envelope={envelope} />
-      {isThought(envelope.kind) && <ReplyToThought thought={envelope} />}
+      {isThought(envelope.kind) && <ThoughtActions thought={envelope} />}
     </div>
   )
 }
