@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { commonWords } from '../../scripts/common-words.js'
-import type { Random } from '../corpus/random.js'
-import { disguises } from '../support.js'
+import { commonWords } from '../scripts/common-words.js'
+import type { Random } from './corpus/random.js'
+import { disguises } from './support.js'
 
 interface RuleData {
   readonly positives: readonly string[]
   readonly negatives: readonly string[]
   readonly keywords: readonly string[]
 }
-const folder = new URL('../../src/rules/', import.meta.url)
+const folder = new URL('../src/rules/', import.meta.url)
 const rules = readdirSync(folder).flatMap((name): RuleData[] =>
   JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
 )
