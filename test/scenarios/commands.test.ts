@@ -117,7 +117,12 @@ await space.answer((turn) => {
   const running = await startMeup('up', cwd)
   const ask = (...args: string[]) => meup(['ask', 'bot', ...args], { cwd })
   expect(await ask('What is 2 + 3?')).toMatchObject({ code: 0, stdout: 'It is 5.\n' })
-  expect((await ask('fail')).stdout).toBe('I could not answer: out of paper\n')
+  const failed = { code: 9, stdout: '', stderr: 'meup: bot: I could not answer: out of paper\n' }
+  expect(await ask('fail')).toEqual(failed)
+  const asJson = await ask('fail', '--json')
+  const error = { code: 'no_answer', message: 'bot: I could not answer: out of paper', exitCode: 9 }
+  expect([asJson.code, JSON.parse(asJson.stderr)]).toEqual([9, { error }])
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ from: 'bot', payload: { noAnswer: 'failed' } })
   const { stdout } = await ask('What is 2 + 3?', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ kind: 'chat', from: 'bot', payload: { message: 'It is 5.' } })
   expect((await ask('wait', '--timeout', '300ms')).code).toBe(6)

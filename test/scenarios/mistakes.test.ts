@@ -568,14 +568,14 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       const refusal = { status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key' } }) }
       return askModel((await serveModel(() => refusal)).baseURL)
     },
-    code: 0,
+    code: 9,
     cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:\d+\/v1 answered 401/,
     next: /it needs a valid API key/,
   },
   'a model that cannot be reached': {
     row: 'unreachable_model',
     prepare: () => askModel('http://127.0.0.1:47999/v1'),
-    code: 0,
+    code: 9,
     cause: /I could not answer: \S+ at http:\/\/127\.0\.0\.1:47999\/v1 cannot be reached/,
     next: /check that its server runs there/,
   },

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { SpaceClient, WaitOptions } from '@meup/agent-sdk'
-import { keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
+import type { Answer, ChatOptions, SpaceClient, WaitOptions } from '@meup/agent-sdk'
+import { brief, keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
+import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { ExitError, UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
 import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
+import { hasPipedInput, readStdin, stdinWord } from '../lib/stdin.js'
 import { parseTimeout } from '../lib/times.js'
+import { ProgressLine } from '../view/progress-line.js'
 
 interface AskFlags extends ConnectionFlags {
   readonly to?: readonly string[]
@@ -22,57 +25,113 @@ export function addAsk(program: Command): void {
     .description('ask a question, and print the answer: the first one, where several are asked')
     .argument(
       '<question...>',
-      'what to ask, in quotes; names before it: who is asked (default: the front desk, or everyone)',
+      'what to ask, in quotes, - = stdin; names before it: who is asked (default: the front desk, or everyone)',
     )
     .usage('[name...] <question> [options]')
     .option('--to <names>', 'who is asked: a name, or several with commas', collectNames)
     .option('--private', 'only those who are asked read the question and its answer')
     .option('--timeout <duration>', 'how long to wait', '5m')
+    .addHelpText(
+      'after',
+      '\nWhat is piped in is added to the question. Exits with 9 when the agent could not answer.',
+    )
     .action(async (words: string[], { private: isPrivate, timeout, to = [], ...flags }: AskFlags) => {
       const [question = '', ...first] = words.toReversed()
       const names = [...new Set([...first, ...to])]
       if (isPrivate && names.length === 0)
         throw new UsageError('--private needs a name: meup ask <name> <question> --private')
       const timeoutMs = parseTimeout(timeout, '--timeout')
+      const text = await withInput(question)
       const space = await enterSpace(flags)
-      const id = randomUUID()
-      const turns = new TurnStream({ id, from: space.id })
-      const writer = new AnswerWriter()
-      const isLive = process.stdout.isTTY && !flags.json
-      let answer: AnyEnvelope | undefined
-      let isAsked = false
-      const onEnvelope = (envelope: AnyEnvelope): void => {
-        for (const event of answer === undefined ? turns.apply(envelope) : []) {
-          if (event.type === 'answer') answer ??= envelope
-          if (event.type === 'handedOver') printNotice(event.text)
-          if (isLive) writer.write(event)
-        }
-      }
-      const { frontDesk } = space.welcome.space
-      const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
-      const ask = async (signal: AbortSignal): Promise<string> => {
-        signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
-        const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
-        await whenHere(space, awaited, { timeoutMs, signal })
-        isAsked = true
-        return (await space.ask(question, { id, timeoutMs, signal, ...asked })).text
-      }
-      const takeBack = async (reason: string): Promise<void> => {
-        if (!isAsked) return
-        const cancel = { kind: Kind.chatCancel, correlationId: id, payload: { reason } }
-        await space.send({ ...cancel, ...(isPrivate && { to: names }) })
-      }
-      space.on('envelope', onEnvelope)
       try {
-        const text = await runInterruptible(ask, takeBack)
-        if (flags.json) printJson(answer)
-        else if (isLive) writer.end(text)
-        else printText(text)
+        const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
+        await askSpace(space, { text, names, asked, timeoutMs, isJson: flags.json === true })
       } finally {
         space.close()
       }
     })
 }
+
+/** A question with what is piped in, or stdin alone for `-`. */
+async function withInput(question: string): Promise<string> {
+  const isAlone = question === stdinWord
+  if (!isAlone && !hasPipedInput()) return question
+  const input = await readStdin()
+  if (isAlone && input === '') throw new UsageError('stdin is empty, so there is no question')
+  return isAlone ? input : input === '' ? question : `${question}\n\n${input}`
+}
+
+interface Request {
+  readonly text: string
+  /** Who is asked; none = the front desk, or everyone. */
+  readonly names: readonly string[]
+  readonly asked: Pick<ChatOptions, 'to' | 'mention'>
+  readonly timeoutMs: number
+  readonly isJson: boolean
+}
+
+/** Asks, and prints the answer. Throws `ExitError` if it says that there is none. */
+async function askSpace(
+  space: SpaceClient,
+  { text, names, asked, timeoutMs, isJson }: Request,
+): Promise<void> {
+  const id = randomUUID()
+  const turns = new TurnStream({ id, from: space.id })
+  const writer = new AnswerWriter()
+  const isLive = process.stdout.isTTY && !isJson
+  const progress =
+    process.stderr.isTTY && process.env.TERM !== 'dumb' ? new ProgressLine(process.stderr) : undefined
+  let reply: AnyEnvelope | undefined
+  let isAsked = false
+  const onEnvelope = (envelope: AnyEnvelope): void => {
+    for (const event of reply === undefined ? turns.apply(envelope) : []) {
+      progress?.onEvent(event)
+      if (event.type === 'answer') reply ??= envelope
+      if (event.type === 'handedOver') {
+        progress?.clear()
+        printNotice(event.text)
+      }
+      if (!isLive || event.type !== 'delta') continue
+      progress?.close()
+      writer.write(event)
+    }
+  }
+  const { frontDesk } = space.welcome.space
+  const ask = async (signal: AbortSignal): Promise<Answer> => {
+    signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
+    const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
+    await whenHere(space, awaited, { timeoutMs, signal })
+    isAsked = true
+    return space.ask(text, { id, timeoutMs, signal, ...asked })
+  }
+  const takeBack = async (reason: string): Promise<void> => {
+    progress?.close()
+    if (!isAsked) return
+    const cancel = { kind: Kind.chatCancel, correlationId: id, payload: { reason } }
+    await space.send({ ...cancel, ...(asked.to && { to: names }) })
+  }
+  space.on('envelope', onEnvelope)
+  try {
+    const answer = await runInterruptible(ask, takeBack)
+    progress?.close()
+    if (isJson) printJson(reply)
+    if (answer.noAnswer !== undefined)
+      throw new ExitError(
+        'no_answer',
+        `${answer.from}: ${brief(answer.text, maxReasonChars)}`,
+        exitCodes.noAnswer,
+      )
+    if (isJson) return
+    if (isLive) writer.end(answer.text)
+    else printText(answer.text)
+  } finally {
+    progress?.close()
+    writer.close()
+  }
+}
+
+/** Characters of a reason why there is no answer. */
+const maxReasonChars = 2000
 
 /** Agents answer what is asked while they are here. */
 async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
@@ -91,8 +150,8 @@ class AnswerWriter {
   /** What was written since the answer began. */
   #written = ''
 
-  write(event: TurnEvent): void {
-    if (event.type !== 'delta' || event.agent !== (this.#agent ?? event.agent)) return
+  write(event: Extract<TurnEvent, { readonly type: 'delta' | 'answer' }>): void {
+    if (event.agent !== (this.#agent ?? event.agent)) return
     this.#agent = event.agent
     this.#append(event.text, event.isNew)
   }
@@ -102,6 +161,13 @@ class AnswerWriter {
     const rest = remainingAnswer(answer, this.#written)
     this.#append(rest ?? answer, rest === undefined)
     process.stdout.write('\n')
+    this.#written = ''
+  }
+
+  /** Ends the line of an answer that was broken off. */
+  close(): void {
+    if (this.#written !== '') process.stdout.write('\n')
+    this.#written = ''
   }
 
   #append(text: string, isNew: boolean): void {

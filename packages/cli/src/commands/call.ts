@@ -7,6 +7,7 @@ import { runInterruptible } from '../lib/interruption.js'
 import { parseObject } from '../lib/options.js'
 import { printJson, printNotice, printText } from '../lib/output.js'
 import { getResultText } from '../lib/result-text.js'
+import { readStdin, stdinWord } from '../lib/stdin.js'
 import { parseTimeout } from '../lib/times.js'
 
 interface CallFlags extends ConnectionFlags {
@@ -20,7 +21,7 @@ export function addCall(program: Command): void {
   withConnection(program.command('call'), 'print the result as one JSON object')
     .description('call a tool of a participant')
     .argument('<tool>', 'participant/tool')
-    .argument('[arguments]', 'JSON object', '{}')
+    .argument('[arguments]', 'JSON object, - = stdin', '{}')
     .option('--why <rationale>', 'why, for everyone to read')
     .option('--timeout <duration>', 'how long to wait for the result, or for progress (default: 60s)')
     .option(
@@ -28,7 +29,7 @@ export function addCall(program: Command): void {
       'how long what you may only propose waits (default: --timeout, or 10m)',
     )
     .action(async (tool: string, json: string, flags: CallFlags) => {
-      const args = parseObject(json, 'the arguments')
+      const args = parseObject(json === stdinWord ? await readStdin() : json, 'the arguments')
       const times = parseTimeouts(flags)
       const [, owner] = /^([^/]+)\/./.exec(tool) ?? []
       if (owner === undefined)

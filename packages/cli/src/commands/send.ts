@@ -11,6 +11,7 @@ import {
 import { UsageError } from '../lib/exit.js'
 import { collectNames, parseObject } from '../lib/options.js'
 import { print, printJson } from '../lib/output.js'
+import { readStdin, stdinWord } from '../lib/stdin.js'
 
 interface SendFlags extends ConnectionFlags {
   readonly to?: readonly string[]
@@ -24,14 +25,15 @@ interface SendFlags extends ConnectionFlags {
 export function addSend(program: Command): void {
   withConnection(program.command('send'))
     .description('send one message or any other envelope')
-    .argument('[message]', 'what to say')
+    .argument('[message]', 'what to say, - = stdin')
     .option('--to <names>', 'to these alone: a name, or several with commas', collectNames)
     .option('--kind <kind>', 'kind of envelope', 'chat')
     .option('--payload <json>', 'payload instead of a message')
     .option('--context <path>', 'context it belongs to')
     .option('--reply <id>', 'the envelope it answers: its id, how that begins, or #seq')
     .action(async (message: string | undefined, flags: SendFlags) => {
-      const payload = buildPayload(message, flags.payload)
+      const said = message === stdinWord ? await readStdin() : message
+      const payload = buildPayload(said, flags.payload)
       const answered = flags.reply && (await findId(createHttpClient(flags), flags.reply))
       const space = await enterSpace(flags)
       try {

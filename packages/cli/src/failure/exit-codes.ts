@@ -9,6 +9,8 @@ export const exitCodes = {
   timeout: 6,
   rejected: 7,
   auditMismatch: 8,
+  /** An agent said that it could not answer. */
+  noAnswer: 9,
   interrupted: 130,
   /** Of SIGPIPE. */
   brokenPipe: 141,

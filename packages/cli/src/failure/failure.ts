@@ -13,10 +13,12 @@ type Values<Name extends FailureName> = Readonly<
 /** A failure of the table. Its message is one sentence: what happened, then the next step. */
 export class Failure<Name extends FailureName = FailureName> extends Error {
   override readonly name = 'Failure'
+  readonly code: Name
   readonly exitCode: number
 
   constructor(name: Name, values: Values<Name>, options?: ErrorOptions) {
     super(describeFailure(name, values), options)
+    this.code = name
     const { exit = exitCodes.error }: FailureRow = failures[name]
     this.exitCode = exit
   }

@@ -72,7 +72,7 @@ export const failures = {
     when: 'start',
     says: 'this space runs already at {url} (pid {pid})',
     cause: '`meup up` was started twice.',
-    remedy: 'enter it with `meup join`, or stop it with Ctrl+C where it runs',
+    remedy: 'enter it with `meup join`, or stop it with `meup down`',
   },
   log_in_use: {
     when: 'start',
@@ -290,12 +290,14 @@ export const failures = {
     says: 'I could not answer: {model} answered 401',
     cause: 'The key of the model is wrong or has expired.',
     remedy: 'give the agent a valid key, and restart it',
+    exit: exitCodes.noAnswer,
   },
   unreachable_model: {
     when: 'agents',
     says: 'I could not answer: {model} cannot be reached',
     cause: 'The address of the model is wrong, or its server is away.',
     remedy: 'check its `baseURL` (`MODEL_BASE_URL` in the example), and that the server runs',
+    exit: exitCodes.noAnswer,
   },
 } as const satisfies Record<string, FailureRow>
 

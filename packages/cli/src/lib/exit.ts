@@ -12,14 +12,16 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** A signal ended what the command waited for. */
-export class InterruptedError extends Error {
-  override readonly name = 'InterruptedError'
-  readonly exitCode: number
-
-  constructor(exitCode: number, options?: ErrorOptions) {
-    super('interrupted', options)
-    this.exitCode = exitCode
+/** An ending with an exit code of its own. */
+export class ExitError extends Error {
+  override readonly name = 'ExitError'
+  constructor(
+    readonly code: 'interrupted' | 'no_answer' | 'ended',
+    message: string,
+    readonly exitCode: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
   }
 }
 
@@ -47,15 +49,39 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
   withdrawn: exitCodes.error,
 }
 
-/** Prints an error for people, with its stack if `--verbose` is given, and makes this process exit with its code. */
+/** Whether this process prints JSON, also for an error. */
+export const printsJson = (): boolean => process.argv.includes('--json')
+
+/**
+ * Prints an error on stderr, for people or, with `--json`, as one JSON object; with its stack if `--verbose` is given. Makes this
+ * process exit with its code.
+ */
 export function reportError(error: unknown): void {
-  printNotice(`meup: ${explainError(error)}`)
+  const message = explainError(error)
+  if (printsJson()) printErrorJson(getErrorCode(error), message, getExitCode(error), error)
+  else printNotice(`meup: ${message}`)
   if (process.argv.includes('--verbose') && error instanceof Error) printNotice(error.stack ?? '')
   process.exitCode = getExitCode(error)
 }
 
+/** `{"error":{"code":"timeout","message":"…","exitCode":6}}` */
+export function printErrorJson(code: string, message: string, exitCode: number, cause?: unknown): void {
+  const problems = cause instanceof ConfigError ? { problems: cause.problems } : {}
+  printNotice(JSON.stringify({ error: { code, message, exitCode, ...problems } }))
+}
+
+/** The code of a gateway, of a connection or of a failure that docs/troubleshooting.md lists; else what kind of error it is. */
+function getErrorCode(error: unknown): string {
+  if (error instanceof ProtocolError || error instanceof ConnectionError) return error.code
+  if (error instanceof Failure || error instanceof ExitError) return error.code
+  if (error instanceof ProposalError) return `proposal_${error.outcome.state}`
+  if (error instanceof ToolError) return 'tool_failed'
+  if (error instanceof ConfigError) return 'wrong_config'
+  return getExitCode(error) === exitCodes.usage ? 'usage' : 'failed'
+}
+
 export function getExitCode(error: unknown): number {
-  if (error instanceof Failure || error instanceof InterruptedError) return error.exitCode
+  if (error instanceof Failure || error instanceof ExitError) return error.exitCode
   const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
   if (isUsage) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error
@@ -81,6 +107,8 @@ function explainError(error: unknown): string {
   if (error instanceof ConnectionError && error.code === 'timeout')
     return `${error.message.replace(/\d+ ms$/, (ms) => formatDuration(Number.parseInt(ms, 10)))}; ${getRemedy('no_answer')}`
   if (!(error instanceof ProtocolError)) return formatError(error)
+  if (error.code === 'payload_too_large')
+    return `${formatError(error)}; send a part of it, or raise limits.maxEnvelopeBytes in space.yaml`
   // The gateway advises those who write clients.
   const [what = ''] = error.message.split('. ')
   if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`

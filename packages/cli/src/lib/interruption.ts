@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { ConnectionError } from '@meup/agent-sdk'
-import { formatError, InterruptedError } from './exit.js'
+import { ExitError, formatError } from './exit.js'
 import { printNotice } from './output.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -11,7 +11,7 @@ const takeBackMs = 2000
 
 /**
  * Runs what others work for until it is done. On SIGINT, SIGTERM and SIGHUP its signal is aborted, and `takeBack` is awaited for up
- * to two seconds before it rejects with `InterruptedError`; a second signal ends this process at once. `takeBack` is awaited after a
+ * to two seconds before it rejects with `ExitError`; a second signal ends this process at once. `takeBack` is awaited after a
  * timeout too.
  */
 export async function runInterruptible<Value>(
@@ -34,7 +34,9 @@ export async function runInterruptible<Value>(
     const isLate = error instanceof ConnectionError && error.code === 'timeout'
     if (received === undefined && !isLate) throw error
     await waitFor(takeBack(received === undefined ? 'timeout' : 'interrupted'))
-    throw received === undefined ? error : new InterruptedError(toExitCode(received), { cause: error })
+    throw received === undefined
+      ? error
+      : new ExitError('interrupted', 'interrupted', toExitCode(received), { cause: error })
   } finally {
     for (const signal of signals) process.off(signal, interrupt)
   }

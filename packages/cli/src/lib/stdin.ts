@@ -1,0 +1,49 @@
+import { fstatSync } from 'node:fs'
+import { UsageError } from './exit.js'
+import { formatBytes, printNotice } from './output.js'
+
+/** The word that stands for stdin. */
+export const stdinWord = '-'
+
+/** Bytes of stdin that are read at most; the gateway takes fewer in an envelope. */
+const maxBytes = 64 * 1024 * 1024
+/** Milliseconds without input after which a notice says what is awaited. */
+const noticeMs = 3000
+
+/**
+ * Whether something is piped or redirected into this process. A socket does not count: programs that start others leave one open
+ * as their stdin, and its end would never come.
+ */
+export function hasPipedInput(): boolean {
+  try {
+    const stat = fstatSync(0)
+    return stat.isFIFO() || stat.isFile()
+  } catch {
+    return false // stdin is closed.
+  }
+}
+
+/** Reads stdin to its end, without white space at its ends. Throws `UsageError` for what is no text. */
+export async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const notice = setTimeout(() => {
+    printNotice('reading stdin; Ctrl+D ends it at a terminal, < /dev/null leaves it out')
+  }, noticeMs)
+  try {
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      clearTimeout(notice)
+      bytes += chunk.length
+      if (bytes > maxBytes)
+        throw new UsageError(`stdin has more than ${formatBytes(maxBytes)}; send a part of it`)
+      chunks.push(chunk)
+    }
+  } finally {
+    clearTimeout(notice)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).trim()
+  } catch {
+    throw new UsageError('stdin is no text in UTF-8; convert it first, or name the file in the question')
+  }
+}

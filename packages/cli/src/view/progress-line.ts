@@ -1,0 +1,65 @@
+import { brief, formatDuration, onOneLine, type TurnEvent } from '@meup/folds'
+import { truncate } from '../render/width.js'
+import type { Output } from './terminal.js'
+
+const clearLine = '\r\u001B[2K'
+/** Milliseconds between looks at the clock. */
+const tickMs = 1000
+const maxThoughtChars = 200
+
+/** The last row of a terminal: who works on a question, and on what. It is redrawn until it is closed. */
+export class ProgressLine {
+  readonly #output: Output
+  readonly #began = Date.now()
+  readonly #timer = setInterval(() => this.#draw(), tickMs).unref()
+  #text = ''
+  #what = 'no answer yet'
+  #isDrawn = false
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  onEvent(event: TurnEvent): void {
+    const agent = onOneLine(event.agent)
+    switch (event.type) {
+      case 'begun':
+      case 'thought':
+        this.#what = `${agent} ○ Thinking...`
+        if (event.text !== '') this.#text = brief(event.text, maxThoughtChars)
+        break
+      case 'call':
+        this.#what = `${agent} ○ ${onOneLine(event.call.toolName)}`
+        this.#text = brief(event.call.rationale ?? '', maxThoughtChars)
+        break
+      case 'proposal':
+        this.#what = `${agent} ⚠ waits for a decision`
+        this.#text = `${onOneLine(event.call.toolName)}: meup proposals ls`
+        break
+      case 'result':
+      case 'decision':
+        this.#what = `${agent} ○ Thinking...`
+        this.#text = ''
+        break
+    }
+    if (this.#isDrawn) this.#draw()
+  }
+
+  /** Makes room for other output, until the next second. */
+  clear(): void {
+    if (this.#isDrawn) this.#output.write(clearLine)
+    this.#isDrawn = false
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.clear()
+  }
+
+  #draw(): void {
+    const elapsed = formatDuration(tickMs * Math.floor((Date.now() - this.#began) / tickMs))
+    const line = `${this.#what} ${elapsed} · ${this.#text || 'Ctrl+C stops it'}`
+    this.#output.write(`${clearLine}${truncate(line, (this.#output.columns || 80) - 1)}`)
+    this.#isDrawn = true
+  }
+}

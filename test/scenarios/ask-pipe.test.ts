@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { commandLine, demoInMemory, environment, startMeup, temporaryFolder } from '../support/cli.js'
+import { terminalSpace } from '../support/terminal.js'
+import { inTmux } from '../support/tmux.js'
+import { writeAnswers } from '../support/writing.js'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const config = `${demoInMemory}
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  bot: { kind: agent, capabilities: [chat, "reasoning.*"] }
+`
+
+/** A space whose agent answers with what it was asked. */
+async function openSpace(answer = (text: string): string => text) {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('gateway', cwd)
+  const bot = await connect({ as: 'bot', directory: cwd })
+  onTestFinished(() => bot.close())
+  void bot.answer((turn) => turn.reply(answer(turn.text)))
+  const run = (line: string) => runInShell(line.replace(/\bmeup /g, `${commandLine('')} `), cwd)
+  return { cwd, bot, run }
+}
+
+function runInShell(line: string, cwd: string) {
+  const child = spawn('bash', ['-c', line], { cwd, env: environment({}), stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  )
+}
+
+test('what is piped in is added to the question, and - is all of it', async () => {
+  const { run } = await openSpace()
+  const printed = {
+    [`printf 'a diff\\n' | meup ask 'review this' --to bot`]: 'review this\n\na diff\n',
+    [`printf 'all of it' | meup ask bot -`]: 'all of it\n',
+    [`echo 'a file' > text; meup ask bot summarise < text`]: 'summarise\n\na file\n',
+    'meup ask bot alone < /dev/null': 'alone\n',
+    'printf "" | meup ask bot nothing': 'nothing\n',
+    'meup ask bot closed <&-': 'closed\n',
+  }
+  const outcomes = await Promise.all(Object.keys(printed).map(run))
+  expect(outcomes.map(({ stdout }) => stdout)).toEqual(Object.values(printed))
+})
+
+test('stdin that is empty, no text or too much is refused with what to do', async () => {
+  const { run } = await openSpace()
+  expect(await run('printf "" | meup ask bot -')).toMatchObject({ code: 2, stdout: '' })
+  const binary = await run(`printf '\\xff\\xfe' | meup ask bot 'what is it'`)
+  expect(binary).toMatchObject({ code: 2, stderr: expect.stringContaining('UTF-8') })
+  const long = await run(`head -c 1048576 /dev/zero | tr '\\0' x | meup ask bot 'count them'`)
+  expect(long).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('payload_too_large') })
+  expect(long.stderr).toContain('limits.maxEnvelopeBytes')
+})
+
+test('a message, and the arguments of a call, may come from stdin', async () => {
+  const { run, bot } = await openSpace()
+  const said: string[] = []
+  bot.on('envelope', ({ kind, payload }) => kind === 'chat' && said.push(payload.message))
+  expect(await run(`printf 'from a pipe\\n' | meup send -`)).toMatchObject({ code: 0 })
+  await vi.waitFor(() => expect(said).toContain('from a pipe'))
+  const call = await run(`printf '{"a":' | meup call bot/tool -`)
+  expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining('JSON') })
+})
+
+test('an agent that cannot answer is exit code 9, and nothing is on stdout', async () => {
+  const { run } = await openSpace(() => {
+    throw new Error('out of paper')
+  })
+  const failed = { code: 9, stdout: '', stderr: 'meup: bot: I could not answer: out of paper\n' }
+  expect(await run('meup ask bot "Well?" || exit $?')).toEqual(failed)
+})
+
+test('a reader that has gone ends it with 141', async () => {
+  const { run } = await openSpace(() => 'x'.repeat(100_000))
+  const { code, stderr } = await run(`meup ask bot "Well?" | true; exit \${PIPESTATUS[0]}`)
+  expect([code, stderr]).toEqual([141, ''])
+})
+
+const question = (seat: SpaceClient): Promise<string> =>
+  new Promise((resolve) => {
+    seat.on('envelope', ({ id, kind }) => kind === 'chat' && resolve(id))
+  })
+
+test(
+  'a terminal shows on stderr what is done, and a file gets the answer alone',
+  inTmux(async () => {
+    const { seats, open, cwd, url } = await terminalSpace(['planner'], { columns: 40 })
+    const token = readFileSync(join(cwd, '.meup/tokens/planner'), 'utf8').trim()
+    const planner = await writeAnswers({ url, space: 'demo', token })
+    const asked = question(seats.planner)
+    const pane = open('ask planner "Why?" > answer')
+    const id = await asked
+    await pane.sees(/^no answer yet \d+ s · Ctrl\+C/m)
+    await seats.planner.send({
+      kind: 'reasoning.start',
+      correlationId: id,
+      payload: { message: 'Looking it up' },
+    })
+    await pane.sees(/^planner ○ Thinking\.\.\. \d+ s · Look/m)
+    planner.answer(id, 'Because')
+    await pane.sees('ended 0')
+    expect(pane.all()).toBe('ended 0')
+    expect(readFileSync(join(cwd, 'answer'), 'utf8')).toBe('Because\n')
+  }),
+)
+
+test(
+  'Ctrl+C takes the question back, and leaves the terminal clean',
+  inTmux(async () => {
+    const { seats, open } = await terminalSpace(['planner'])
+    const cancelled = new Promise<unknown>((resolve) => {
+      seats.planner.on('envelope', ({ kind, payload }) => kind === 'chat.cancel' && resolve(payload))
+    })
+    const pane = open('ask planner "Why?"')
+    await pane.sees('no answer yet')
+    pane.press('C-c')
+    await pane.sees('ended 130')
+    expect(await cancelled).toEqual({ reason: 'interrupted' })
+    expect(pane.all().replaceAll('^C', '')).toBe('meup: interrupted\nended 130')
+  }),
+)
