@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander'
-import { withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, withConnection, withTarget } from '../lib/connection.js'
 import { collectNames } from '../lib/options.js'
 import type { AddFlags } from '../operator/add.js'
 import type { BackupFlags } from '../operator/backup.js'
 import type { DoctorFlags } from '../operator/doctor.js'
+import type { DownFlags } from '../operator/down.js'
 import type { InitFlags } from '../operator/init.js'
+import type { LogsFlags } from '../operator/logs.js'
 import type { RestartFlags } from '../operator/restart.js'
 import type { StatsFlags } from '../operator/stats.js'
 import { providers, templates } from '../operator/templates.js'
@@ -27,13 +29,19 @@ export function addRunCommands(program: Command): void {
       .option('--json', 'print events and the log as JSON, one object a line')
       .option('--watch', 'reload when the configuration or a token changes, not only on SIGHUP')
       .option('--verbose', 'log everything, not only what goes wrong')
-      .action(async (flags: RunFlags) => (await import('../run/run.js')).run(name, flags))
-    if (name === 'up')
-      command.option(
-        '--require <participants>',
-        'exit with 1 if one of these does not start: a name, or several with commas; may be repeated',
-        collectNames,
+      .action(async ({ detach, ...flags }: RunFlags & { readonly detach?: boolean }) =>
+        detach
+          ? (await import('../operator/up-detached.js')).startDetached(flags)
+          : (await import('../run/run.js')).run(name, flags),
       )
+    if (name === 'up')
+      command
+        .option('-d, --detach', 'run in the background; meup down ends it')
+        .option(
+          '--require <participants>',
+          'exit with 1 if one of these does not start: a name, or several with commas; may be repeated',
+          collectNames,
+        )
   }
 }
 
@@ -46,6 +54,40 @@ export function addRestart(program: Command): void {
   withConfig(command).action(async (names: readonly string[], flags: RestartFlags) =>
     (await import('../operator/restart.js')).restart(names, flags),
   )
+}
+
+/** `meup down`, `logs` and `spaces`. Loaded when they run. */
+export function addRunning(program: Command): void {
+  withConfig(program.command('down').description('end the space of this folder and its programs')).action(
+    async (flags: DownFlags) => (await import('../operator/down.js')).down(flags),
+  )
+  const logs = program
+    .command('logs')
+    .description('show what programs of the running meup up print, and why they ended')
+    .argument('[participant...]', 'whose (default: all)')
+    .option('-f, --follow', 'go on as they print more')
+    .option('--tail <count>', 'begin with the last so many lines', '200')
+  withConfig(logs).action(async (names: readonly string[], flags: LogsFlags) =>
+    (await import('../operator/logs.js')).showLogs(names, flags),
+  )
+  program
+    .command('spaces')
+    .description('list your spaces that run on this machine')
+    .option('--json', 'print one JSON array')
+    .action(async (flags: { readonly json?: boolean }) =>
+      (await import('../operator/spaces.js')).listSpaces(flags),
+    )
+}
+
+/** `meup ps` and `meup top`. Loaded when they run. */
+export function addWork(program: Command): void {
+  withConnection(program.command('ps'), 'print one JSON object')
+    .description('show how everybody in a space is doing: state, messages, calls and tokens')
+    .action(async (flags: ConnectionFlags) => (await import('../top/ps.js')).listWork(flags))
+  withTarget(program.command('top'))
+    .description('the same as it changes; keys pause, kick, interrupt and explain')
+    .addHelpText('after', '\n↑ ↓ choose · p pause or resume · k kick · i interrupt · w why · q quit')
+    .action(async (flags: ConnectionFlags) => (await import('../top/top.js')).top(flags))
 }
 
 /** `meup init`: creates a space with a first agent in an empty folder. Loaded when it runs. */

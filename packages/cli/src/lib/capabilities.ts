@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { capabilitySentence, findCapabilityWarnings } from '@meup/folds'
 import { type Capability, getKindRule, Kind, literalCapabilities, type Subject } from '@meup/protocol'
-import type { Config } from '../config/config.js'
+import type { Config, Program } from '../config/config.js'
 import { UsageError } from './exit.js'
 import { parseObject } from './options.js'
 
@@ -10,12 +12,31 @@ export const parseCapabilities = (words: readonly string[]): Capability[] =>
 
 /** The warnings for everybody of a configuration, each with whom it is about. */
 export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
-  config.spaces.flatMap(({ config: { participants, guest } }) =>
-    [...Object.entries(participants), ...(guest === undefined ? [] : [['guests', guest] as const])].flatMap(
-      ([id, { capabilities }]) =>
-        findCapabilityWarnings(capabilities, Object.keys(participants)).map((warning) => `${id}: ${warning}`),
+  config.spaces.flatMap(({ config: { participants, guest }, programs }) => [
+    ...Object.entries(programs).flatMap(([id, program]) =>
+      findProgramWarnings(program).map((warning) => `${id}: ${warning}`),
     ),
-  )
+    ...[
+      ...Object.entries(participants),
+      ...(guest === undefined ? [] : [['guests', guest] as const]),
+    ].flatMap(([id, { capabilities }]) =>
+      findCapabilityWarnings(capabilities, Object.keys(participants)).map((warning) => `${id}: ${warning}`),
+    ),
+  ])
+
+/** What keeps a program from being started, as far as that can be seen before. */
+function findProgramWarnings(program: Program): string[] {
+  if (!('command' in program)) return []
+  const { command, cwd } = program
+  const [first = '', ...rest] = command.trim().split(/\s+/)
+  const isLine = rest.length > 0 && !existsSync(resolve(cwd, command))
+  return [
+    ...(isLine
+      ? [`command is "${command}"; arguments stand in args: command: ${first}, args: [${rest.join(', ')}]`]
+      : []),
+    ...(existsSync(cwd) ? [] : [`cwd ${cwd} does not exist; make that folder, or correct it`]),
+  ]
+}
 
 /** Explains what `*` leaves out to those who have it: `"*" of ana leaves out observe.targeted (read what is addressed to others), …`. */
 export function describeStar(config: Pick<Config, 'spaces'>): string[] {

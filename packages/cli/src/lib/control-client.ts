@@ -1,6 +1,8 @@
 import { request } from 'node:http'
 import { isObject } from '@meup/folds'
 import { Failure } from '../failure/failure.js'
+import { UsageError } from './exit.js'
+import { getControlPath } from './own-folder.js'
 import { isRunning, readGatewayFile } from './running-gateway.js'
 
 /** What `meup up` answers: a result, or why there is none. */
@@ -14,21 +16,50 @@ const localTimeoutMs = 5000
 
 /** Asks the `meup up` of a folder for something. Throws `Failure` if none runs there, or only a gateway. */
 export async function requestControl(directory: string, name: string, body: object): Promise<ControlAnswer> {
-  const none = (cause?: unknown): Failure => new Failure('no_programs', { folder: directory }, { cause })
   const file = readGatewayFile(directory)
-  if (file === undefined) throw none()
-  const { url, control } = file
-  if (control === undefined) throw (await isRunning(file)) ? new Failure('gateway_alone', { url }) : none()
-  const text = await post(control, name, JSON.stringify(body)).catch((error: NodeJS.ErrnoException) => {
-    throw isNobody(error) ? none(error) : error
+  const path = file?.control ?? getControlPath(directory) // While it starts, it has written no file.
+  const text = await post(path, name, JSON.stringify(body)).catch(async (cause: NodeJS.ErrnoException) => {
+    if (!isNobody(cause)) throw cause
+    if (file !== undefined && file.control === undefined && (await isRunning(file)))
+      throw new Failure('gateway_alone', { url: file.url })
+    throw new Failure('no_programs', { folder: directory }, { cause })
   })
   const answer: unknown = JSON.parse(text)
   if (!isObject(answer)) throw new Error(`meup up answered ${name} with ${text.slice(0, 100)}`)
   return answer as ControlAnswer
 }
 
-/** Whether nothing listens at the socket: a gateway that was killed has left its files behind. */
-const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean => ['ENOENT', 'ECONNREFUSED'].includes(code)
+/** A refusal of `meup up`, as a sentence. */
+export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Error {
+  const { code, name, kind, meant, programs } = error
+  const text = String(name)
+  switch (code) {
+    case 'unknown':
+      return meant === undefined
+        ? new UsageError(`nobody is called ${text}; programs here: ${formatNames(programs)}`)
+        : new Failure('unknown_participant', { name: text, meant: String(meant) })
+    case 'no_program':
+      return new Failure('no_program', { name: text, kind: String(kind), programs: formatNames(programs) })
+    case 'ambiguous':
+      return new UsageError(`${text} is a program of several spaces; choose one of ${formatNames(programs)}`)
+    case 'no_token':
+      return new UsageError(
+        `${text} is not started, because its token is revoked; meup token create ${text} makes one`,
+      )
+    case 'starting':
+      return new Error('meup up has not started its programs yet; try again')
+    default:
+      return new Error(`meup up refused that: ${code}`)
+  }
+}
+
+/** `bot, files`, or `none`. */
+export const formatNames = (labels: unknown): string =>
+  Array.isArray(labels) && labels.length > 0 ? labels.join(', ') : 'none'
+
+/** Whether nothing listens at the socket, as where a gateway was killed, or it has ended before it answered. */
+const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)
 
 function post(socketPath: string, name: string, body: string): Promise<string> {
   const headers = { 'content-type': 'application/json' }

@@ -5,6 +5,7 @@ import { createHighlighter } from './output.js'
 
 /** A line that a participant has printed. */
 export interface OutputLine {
+  readonly space: string
   readonly participant: string
   readonly kind: 'process' | 'mcp' | 'acp'
   readonly stream: 'stdout' | 'stderr'

@@ -1,13 +1,16 @@
 import { suggest } from '@meup/folds'
 import type { Config } from '../config/config.js'
+import { omitUndefined } from '../lib/options.js'
 import { ControlError, type ControlRequests } from './control-server.js'
 import { isNamed, listPrograms } from './list-programs.js'
+import type { LogLine, ProgramLogs } from './program-logs.js'
 import type { Supervisor } from './supervisor.js'
 
 interface Controlled {
   /** Absent = the programs are not started yet. */
   readonly getSupervisor: () => Supervisor | undefined
   readonly getConfig: () => Config
+  readonly logs: ProgramLogs
 }
 
 /** A program of `meup up`, as the request `programs` lists it. Times are RFC 3339. */
@@ -23,22 +26,55 @@ export interface ProgramReport {
 }
 
 /** What `meup up` does on request. */
-export function createControlRequests({ getSupervisor, getConfig }: Controlled): ControlRequests {
+export function createControlRequests({ getSupervisor, getConfig, logs }: Controlled): ControlRequests {
   return {
-    /** Lists the programs and how each is doing. */
-    programs: () => ({ programs: listReports(getSupervisor()) }),
+    /** Lists the programs and how each is doing, and this process. `isStarting`: they are not started yet. */
+    programs: () => {
+      const supervisor = getSupervisor()
+      return { pid: process.pid, isStarting: supervisor === undefined, programs: listReports(supervisor) }
+    },
+
+    /** Lines that programs have printed, after `after`; waits up to `waitMs` until there are some. */
+    async logs({ names = [], after, tail, waitMs = 0 }) {
+      const wanted = readNames(names)
+      for (const name of wanted) findProgram(name, getSupervisor(), getConfig())
+      const isMeant = (line: LogLine): boolean =>
+        wanted.length === 0 ||
+        wanted.some((name) => isNamed(name, { space: name.split('/')[0] ?? '', ...line }))
+      const query = { isMeant, ...omitUndefined({ after: readCount(after), tail: readCount(tail) }) }
+      const lines = logs.read(query)
+      if (lines.length > 0 || waitMs === 0) return { lines }
+      await logs.whenGrown(Math.min(readCount(waitMs) ?? 0, maxWaitMs))
+      return { lines: logs.read(query) }
+    },
 
     /** Restarts those of `names`, whatever their state; none if one of the names is wrong. */
     restart({ names }) {
-      if (!Array.isArray(names) || names.length === 0 || names.some((name) => typeof name !== 'string'))
-        throw new ControlError('invalid_request', { expected: 'names: a list of names' })
+      const wanted = readNames(names)
+      if (wanted.length === 0) throw wrongNames()
       const supervisor = getSupervisor()
-      if (supervisor === undefined) throw new ControlError('starting', {})
-      const labels = [...new Set(names.map((name) => findProgram(name, supervisor, getConfig())))]
-      for (const label of labels) supervisor.restart(label)
+      const labels = [...new Set(wanted.map((name) => findProgram(name, supervisor, getConfig())))]
+      for (const label of labels) supervisor?.restart(label)
       return { restarted: labels }
     },
   }
+}
+
+/** Milliseconds that a request may wait for lines. */
+const maxWaitMs = 3000
+
+const wrongNames = (): ControlError =>
+  new ControlError('invalid_request', { expected: 'names: a list of names' })
+
+function readNames(names: unknown): string[] {
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  throw wrongNames()
+}
+
+function readCount(count: unknown): number | undefined {
+  if (count === undefined || (Number.isSafeInteger(count) && Number(count) >= 0))
+    return count as number | undefined
+  throw new ControlError('invalid_request', { expected: 'after, tail and waitMs: whole numbers' })
 }
 
 const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
@@ -50,7 +86,8 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
   }))
 
 /** The label of the program that NAME or SPACE/NAME stands for. */
-function findProgram(name: string, supervisor: Supervisor, config: Config): string {
+function findProgram(name: string, supervisor: Supervisor | undefined, config: Config): string {
+  if (supervisor === undefined) throw new ControlError('starting', {})
   const isMeant = (each: Parameters<typeof isNamed>[1]): boolean => isNamed(name, each)
   const running = supervisor.list().flatMap((each) => (isMeant(each.name) ? [each.name.label] : []))
   const [label, ...others] = running

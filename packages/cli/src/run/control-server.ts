@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createConnection } from 'node:net'
+import { dirname } from 'node:path'
+import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
 /** What commands on this machine may ask of a running `meup up`: `POST /<name>` with a JSON object. */
 export type ControlRequests = Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => unknown>>
@@ -24,15 +24,20 @@ export interface ControlServer {
   close(): Promise<void>
 }
 
-/** Length of `sun_path` on macOS, with the zero at its end; Linux has four more. */
-const maxPathBytes = 103
 const maxBodyBytes = 64 * 1024
 
-/** Takes requests on a Unix socket that its owner alone can use. Replaces the socket of a gateway that was killed. */
+/** Another process answers at the socket of this folder. */
+export class ControlInUseError extends Error {
+  override readonly name = 'ControlInUseError'
+}
+
+/**
+ * Takes requests on a Unix socket that its owner alone can use. Replaces the socket of a gateway that was killed; throws
+ * `ControlInUseError` where one answers.
+ */
 export async function serveControl(directory: string, requests: ControlRequests): Promise<ControlServer> {
-  const folder = makeFolder(directory)
-  const path = join(folder, 'control.sock')
-  rmSync(path, { force: true })
+  const path = getControlPath(directory)
+  makeOwnFolder(dirname(path))
   const server = createServer((request, response) => {
     answer(request, requests)
       .catch(describeError)
@@ -41,9 +46,14 @@ export async function serveControl(directory: string, requests: ControlRequests)
       )
       .catch(() => response.destroy()) // The answer could not be written.
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(path, resolve)
-  })
+  try {
+    await listen(server, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    if (await hasListener(path)) throw new ControlInUseError(`another process answers at ${path}`)
+    rmSync(path, { force: true })
+    await listen(server, path)
+  }
   chmodSync(path, 0o600)
   return {
     path,
@@ -55,20 +65,22 @@ export async function serveControl(directory: string, requests: ControlRequests)
   }
 }
 
-/** `.meup/run`, or a folder for temporary files where that path is too long for a socket. */
-function makeFolder(directory: string): string {
-  const own = join(directory, '.meup', 'run')
-  const isShort = Buffer.byteLength(join(own, 'control.sock')) <= maxPathBytes
-  const name = createHash('sha256').update(directory).digest('hex').slice(0, 16)
-  const folder = isShort ? own : join(tmpdir(), `meup-${name}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { uid, mode } = lstatSync(folder)
-  // Another user could have made it first.
-  if ((mode & 0o170_000) !== 0o040_000 || uid !== userInfo().uid)
-    throw new Error(`${folder} belongs to somebody else`)
-  chmodSync(folder, 0o700)
-  return folder
-}
+const listen = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject).listen(path, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+const hasListener = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection(path, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
 
 interface Answer {
   readonly status: number

@@ -14,6 +14,7 @@ import { isClockWrong } from '../lib/clock.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { explainListenError, findFreePort, formatAddress, tryToListen } from '../lib/ports.js'
 import { findGateway, removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
+import { listRunning, unlistRunning } from '../lib/running-spaces.js'
 import { traceSpaces } from './tracing.js'
 
 /** space → participant → token */
@@ -106,6 +107,11 @@ export async function startGateway(
     })
   }
   announce()
+  try {
+    listRunning(config.directory)
+  } catch (err) {
+    logger.info({ err }, 'meup spaces does not list this gateway')
+  }
   let stopWarmUp = (): void => {}
   return {
     url,
@@ -151,6 +157,7 @@ export async function startGateway(
     async close() {
       stopWarmUp()
       removeGatewayFile(config.directory, process.pid)
+      unlistRunning(config.directory)
       await served.close()
       await closeTracing()
     },

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { ConnectionError, connect, ProtocolError } from '@meup/agent-sdk'
 import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
@@ -27,6 +28,11 @@ export async function startProgram(
   signal: AbortSignal,
 ): Promise<Running> {
   try {
+    if ('cwd' in program && !existsSync(program.cwd))
+      throw new StartError(
+        `its cwd ${program.cwd} does not exist`,
+        'make that folder, or correct cwd in space.yaml',
+      )
     if (program.kind === 'process') return await startProcess(program, connection)
     return await startUnlessAborted(
       () => (program.kind === 'acp' ? startAcp(program, connection) : startMcp(program, connection, signal)),
@@ -39,6 +45,7 @@ export async function startProgram(
 
 /** Refusals of the gateway stay as they are. */
 function explainStartError(cause: unknown, program: Program): unknown {
+  if (cause instanceof StartError) return cause
   if (cause instanceof CannotStartError)
     return new StartError(cause.message, getRemedy('missing_program'), { cause })
   if (!(cause instanceof Error) || cause instanceof ProtocolError || cause instanceof ConnectionError)
@@ -81,7 +88,7 @@ async function startMcp(
           env: buildEnvironment(program),
           cwd: program.cwd,
         }),
-    log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
+    log: (text) => log.output({ space: name, participant, kind: 'mcp', stream: 'stderr', text }),
   })
   return {
     ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),
@@ -101,7 +108,13 @@ async function startAcp(program: AcpProgram, connection: ProgramConnection): Pro
     ...(mode !== undefined && { mode }),
     connect: () => connect({ url, space: name, token, session, ...replayed }),
     log: (text) =>
-      log.output({ participant, kind: 'acp', stream: 'stderr', text: text.replaceAll(token, '[token]') }),
+      log.output({
+        space: name,
+        participant,
+        kind: 'acp',
+        stream: 'stderr',
+        text: text.replaceAll(token, '[token]'),
+      }),
   })
   return {
     ended: agent.ended.then(({ reason, isFinal }) => ({ failed: true, isFinal, reason })),
@@ -168,7 +181,7 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     for await (const line of readLines(lines, lineLimit)) {
       isCommonJs ||= stream === 'stderr' && commonJs.some((sign) => sign.test(line))
       // Programs may print their environment.
-      log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
+      log.output({ space, participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }
   }
   const forwarded = Promise.allSettled([forwardOutput('stdout'), forwardOutput('stderr')])

@@ -1,7 +1,11 @@
 import type { Config } from '../config/config.js'
+import { Failure } from '../failure/failure.js'
+import { requestControl } from '../lib/control-client.js'
 import type { OperatorLog } from '../lib/logger.js'
+import { findGatewayProcess } from '../lib/running-gateway.js'
 import { createControlRequests } from './control-requests.js'
-import { type ControlServer, serveControl } from './control-server.js'
+import { ControlInUseError, type ControlServer, serveControl } from './control-server.js'
+import { ProgramLogs } from './program-logs.js'
 import { type RunningGateway, type StartOptions, startGateway } from './start-gateway.js'
 import type { ProgramListener, Supervisor } from './supervisor.js'
 
@@ -24,58 +28,70 @@ export async function up(config: Config, log: OperatorLog): Promise<RunningGatew
 /** The same, but starts no program yet. */
 export async function launch(
   config: Config,
-  log: OperatorLog,
+  operatorLog: OperatorLog,
   options: StartOptions,
 ): Promise<RunningSpaces> {
-  const gateway = await startGateway(config, log, options)
-  const loading = import('./supervisor.js')
+  const logs = new ProgramLogs()
+  const log = logs.tee(operatorLog)
+  let gateway: RunningGateway | undefined
   let supervisor: Supervisor | undefined
   let isClosing = false
   const control = await openControl()
+  const started = await startGateway(config, log, options).catch(async (error: unknown) => {
+    await control?.close()
+    throw error
+  })
+  gateway = started
+  if (control !== undefined) started.announceControl(control.path)
+  const loading = import('./supervisor.js')
 
+  /** First of all: of two that are started in one folder, one goes on. */
   async function openControl(): Promise<ControlServer | undefined> {
     try {
       const requests = createControlRequests({
         getSupervisor: () => supervisor,
-        getConfig: () => gateway.config,
+        getConfig: () => gateway?.config ?? config,
+        logs,
       })
-      const server = await serveControl(config.directory, requests)
-      gateway.announceControl(server.path)
-      return server
+      return await serveControl(config.directory, requests)
     } catch (err) {
-      log.warn({ err }, 'meup restart cannot reach this space, because its socket could not be opened')
+      if (err instanceof ControlInUseError) throw await explainRunning(config.directory, err)
+      log.warn(
+        { err },
+        'meup restart, logs and down cannot reach this space, because its socket could not be opened',
+      )
       return undefined
     }
   }
 
   return {
-    ...gateway,
+    ...started,
     get config() {
-      return gateway.config
+      return started.config
     },
     get tokens() {
-      return gateway.tokens
+      return started.tokens
     },
     get jwt() {
-      return gateway.jwt
+      return started.jwt
     },
     async start(onEvent) {
       const { listAssignments, Supervisor } = await loading
       if (isClosing) return
-      warnAboutRevokedTokens(gateway, log)
-      supervisor = new Supervisor({ spaces: gateway, log, ...(onEvent && { onEvent }) })
-      supervisor.start(listAssignments(gateway, log))
-      gateway.warmUp()
+      warnAboutRevokedTokens(started, log)
+      supervisor = new Supervisor({ spaces: started, log, ...(onEvent && { onEvent }) })
+      supervisor.start(listAssignments(started, log))
+      started.warmUp()
     },
     async reload(next) {
       const { listAssignments } = await loading
       // First, so that a removed program does not see its connection closed and report a failure.
-      supervisor?.stopOthers(listAssignments({ ...gateway, config: next }, log))
+      supervisor?.stopOthers(listAssignments({ ...started, config: next }, log))
       try {
-        return await gateway.reload(next)
+        return await started.reload(next)
       } finally {
-        warnAboutRevokedTokens(gateway, log)
-        const now = listAssignments(gateway, log)
+        warnAboutRevokedTokens(started, log)
+        const now = listAssignments(started, log)
         supervisor?.stopOthers(now)
         if (!isClosing) supervisor?.start(now)
       }
@@ -84,9 +100,17 @@ export async function launch(
       isClosing = true
       await control?.close()
       await supervisor?.close()
-      await gateway.close()
+      await started.close()
     },
   }
+}
+
+/** The `meup up` that has the folder, which may not listen yet. */
+async function explainRunning(directory: string, cause: Error): Promise<Failure> {
+  const { pid } = await requestControl(directory, 'programs', {}).catch(() => ({ pid: undefined }))
+  const file = findGatewayProcess(directory)
+  const url = file?.pid === pid && file !== undefined ? file.url : 'an address that is not known yet'
+  return new Failure('already_running', { url, pid: String(pid ?? 'unknown') }, { cause })
 }
 
 /** Programs without a token cannot connect. */

@@ -1,0 +1,99 @@
+import type { OperatorLog, OutputLine } from '../lib/logger.js'
+
+/** A line that a program has printed, or that says what has happened to it. */
+export interface LogLine {
+  /** Its place among all lines, from 1. */
+  readonly seq: number
+  /** RFC 3339. */
+  readonly time: string
+  readonly space?: string
+  readonly participant: string
+  readonly stream: OutputLine['stream'] | 'event'
+  readonly text: string
+}
+
+interface LogQuery {
+  /** Default: all programs. */
+  readonly isMeant?: (line: LogLine) => boolean
+  /** Lines after this one. */
+  readonly after?: number
+  /** The last so many of them. */
+  readonly tail?: number
+}
+
+/** Limits of what is kept of one program, in lines and characters, and of one line. */
+const [maxLines, maxChars, maxLineChars] = [2000, 512 * 1024, 8192]
+
+interface Kept {
+  readonly lines: LogLine[]
+  chars: number
+}
+
+/** The latest output of each program, for `meup logs`. */
+export class ProgramLogs {
+  readonly #now: () => number
+  readonly #kept = new Map<string, Kept>()
+  readonly #waiting = new Set<() => void>()
+  #seq = 0
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  /** A log that keeps here what it is given, too. */
+  tee(log: OperatorLog): OperatorLog {
+    return {
+      ...log,
+      output: (line) => {
+        this.#add(line)
+        log.output(line)
+      },
+      program: (level, fields, message) => {
+        const { participant } = fields as { readonly participant?: unknown }
+        if (typeof participant === 'string') this.#add({ participant, stream: 'event', text: message })
+        log.program(level, fields, message)
+      },
+    }
+  }
+
+  /** In the order in which they came. */
+  read({ isMeant = () => true, after = 0, tail = Number.POSITIVE_INFINITY }: LogQuery = {}): LogLine[] {
+    const lines = [...this.#kept.values()]
+      .flatMap(({ lines }) => lines)
+      .filter((line) => line.seq > after && isMeant(line))
+    return lines.sort((one, other) => one.seq - other.seq).slice(-tail)
+  }
+
+  /** Resolves when there is another line, or after so many milliseconds. */
+  whenGrown(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, timeoutMs).unref()
+      this.#waiting.add(done)
+    })
+  }
+
+  #add(line: Pick<LogLine, 'participant' | 'space' | 'stream' | 'text'>): void {
+    const { space, participant, stream } = line
+    const text = line.text.slice(0, maxLineChars)
+    const kept = this.#kept.get(participant) ?? { lines: [], chars: 0 }
+    this.#kept.set(participant, kept)
+    const time = new Date(this.#now()).toISOString()
+    kept.lines.push({
+      seq: ++this.#seq,
+      time,
+      ...(space !== undefined && { space }),
+      participant,
+      stream,
+      text,
+    })
+    kept.chars += text.length
+    while (kept.lines.length > maxLines || kept.chars > maxChars)
+      kept.chars -= kept.lines.shift()?.text.length ?? kept.chars
+    for (const done of [...this.#waiting]) done()
+  }
+}

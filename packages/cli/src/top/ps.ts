@@ -1,0 +1,45 @@
+import { dirname, resolve } from 'node:path'
+import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
+import { requestControl } from '../lib/control-client.js'
+import { print, printJson } from '../lib/output.js'
+import { findGatewayProcess } from '../lib/running-gateway.js'
+import type { ProgramReport } from '../run/control-requests.js'
+import { readWork } from './read-work.js'
+import type { Work } from './space-monitor.js'
+import { describeWork, type Programs, workTable } from './work-table.js'
+
+/** `meup ps`: how everybody in a space is doing. */
+export async function listWork(flags: ConnectionFlags): Promise<void> {
+  const http = createHttpClient(flags)
+  const { url, space } = http.target
+  const [all, programs] = await Promise.all([readWork(http), readPrograms(url, space)])
+  const now = Date.now()
+  if (flags.json) return void printJson({ url, space, participants: toJson(all, programs, now) })
+  const width = process.stdout.isTTY ? process.stdout.columns : maxColumns
+  for (const line of workTable(all, programs, { width, now })) print(line)
+}
+
+/** Columns of a table that is no terminal's. */
+const maxColumns = 200
+
+/** The programs of the `meup up` of this folder, if it runs this space; none of a gateway elsewhere. */
+export async function readPrograms(url: string, space: string): Promise<Programs> {
+  const directory = dirname(resolve('space.yaml'))
+  if (findGatewayProcess(directory)?.url !== url) return new Map()
+  const { programs = [] } = await requestControl(directory, 'programs', {}).catch(() => ({ programs: [] }))
+  const own = (programs as readonly ProgramReport[]).filter((each) => each.space === space)
+  return new Map(own.map((each) => [each.participant, each]))
+}
+
+export const toJson = (all: readonly Work[], programs: Programs, now: number): object[] =>
+  all.map((work) => {
+    const { state, thinksSince, ...counts } = work
+    const { lastError, nextTry } = programs.get(work.id) ?? {}
+    return {
+      ...counts,
+      ...{ state: state.name, text: describeWork(work, programs.get(work.id), now) },
+      ...(thinksSince !== undefined && { thinksSince: new Date(thinksSince).toISOString() }),
+      ...(lastError !== undefined && { lastError }),
+      ...(nextTry !== undefined && { nextTry }),
+    }
+  })

@@ -1,0 +1,53 @@
+import type { ContextNode, HttpClient } from '@meup/agent-sdk/http'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { SpaceMonitor, type Work } from './space-monitor.js'
+
+/** How far back is looked, in milliseconds and envelopes: for rates and what was done last, and for tokens. */
+const recent = { ms: 60_000, min: 200, max: 2000 } as const
+const spent = { ms: 3_600_000, min: 0, max: 5000 } as const
+
+/** What was done in the last hour. `before`: only envelopes with a lower seq. */
+export async function readRecentWork(http: HttpClient, before?: number): Promise<SpaceMonitor> {
+  const monitor = new SpaceMonitor()
+  const place = before === undefined ? {} : { before }
+  const [all, ends] = await Promise.all([
+    readBack(http.readLog({ ...place, order: 'desc' }), recent),
+    readBack(http.readLog({ ...place, order: 'desc', kind: [Kind.reasoningConclusion] }), spent),
+  ])
+  for (const envelope of all) monitor.applyActivity(envelope)
+  for (const envelope of ends) monitor.applySpend(envelope)
+  return monitor
+}
+
+/** The last envelopes, in log order. */
+async function readBack(
+  log: AsyncIterable<AnyEnvelope>,
+  { ms, min, max }: { readonly ms: number; readonly min: number; readonly max: number },
+): Promise<AnyEnvelope[]> {
+  const first = Date.now() - ms
+  const found: AnyEnvelope[] = []
+  for await (const envelope of log) {
+    if (found.length >= max || (found.length >= min && Date.parse(envelope.ts) < first)) break
+    found.push(envelope)
+  }
+  return found.reverse()
+}
+
+/** How much everybody does at present. */
+export async function readWork(http: HttpClient): Promise<Work[]> {
+  const [monitor, { participants }, { contexts }] = await Promise.all([
+    readRecentWork(http),
+    http.readParticipants(),
+    http.readContexts(),
+  ])
+  const open = contexts.filter((each): each is ContextNode => each.state === 'open')
+  const thinking = [...new Set(open.map(({ owner }) => owner))].map((agent) => {
+    const runs = open.filter(({ owner }) => owner === agent)
+    return {
+      agent,
+      runs: runs.length,
+      since: Math.min(...runs.map(({ startedAt }) => Date.parse(startedAt))),
+    }
+  })
+  return monitor.list(participants, thinking, Date.now())
+}

@@ -1,0 +1,170 @@
+import {
+  brief,
+  defaultGuard,
+  describe,
+  describeState,
+  isObject,
+  isToolCall,
+  onOneLine,
+  type StateText,
+} from '@meup/folds'
+import { type AnyEnvelope, isThought, Kind, namespaceOf, type ParticipantDetails } from '@meup/protocol'
+
+/** Milliseconds over which messages, calls and tokens are counted. */
+const windows = { messages: 10_000, calls: 60_000, tokens: 3_600_000 } as const
+/** Parts into which a window is divided. */
+const parts = 60
+const maxLastChars = 200
+
+/** How much a participant does. */
+export interface Work {
+  readonly id: string
+  readonly kind: string
+  readonly state: StateText
+  readonly runs: number
+  /** When its oldest run began, in milliseconds since the epoch. */
+  readonly thinksSince?: number
+  readonly messagesPerSecond: number
+  readonly callsPerMinute: number
+  readonly tokensPerHour: number
+  /** What it did last; `''` = nothing that is known. */
+  readonly last: string
+  /** Id of its last call, answer or refusal. */
+  readonly lastAct?: string
+}
+
+/** The open runs of an agent, and when the first of them began. */
+export interface Thinking {
+  readonly agent: string
+  readonly runs: number
+  /** In milliseconds since the epoch. */
+  readonly since: number
+}
+
+interface Counts {
+  readonly messages: WindowSum
+  readonly calls: WindowSum
+  readonly tokens: WindowSum
+  last: string
+  lastAct?: string
+}
+
+/** Counts what participants do, from the envelopes of the last hour. Times are those of the gateway. */
+export class SpaceMonitor {
+  readonly #counts = new Map<string, Counts>()
+
+  /** Applies one of the latest envelopes, in log order. */
+  apply(envelope: AnyEnvelope): void {
+    this.applyActivity(envelope)
+    this.applySpend(envelope)
+  }
+
+  /** Counts all but tokens. */
+  applyActivity(envelope: AnyEnvelope): void {
+    const { id, kind, from, ts } = envelope
+    if (kind === Kind.chatDelta || namespaceOf(kind) === namespaceOf(Kind.systemWelcome)) return
+    const counts = this.#countsOf(from)
+    const at = Date.parse(ts)
+    counts.messages.add(at, 1)
+    const isCall = kind === Kind.mcpRequest && isToolCall({ ...envelope.payload })
+    if (isCall) counts.calls.add(at, 1)
+    counts.last = describeLast(envelope) || counts.last
+    if (isCall || kind === Kind.mcpProposal || kind === Kind.chat) counts.lastAct = id
+  }
+
+  /** Counts the tokens of a run that has ended. */
+  applySpend({ kind, from, ts, payload }: AnyEnvelope): void {
+    if (kind !== Kind.reasoningConclusion) return
+    const { metadata } = payload as { readonly metadata?: unknown }
+    const { tokens } = isObject(metadata) ? metadata : {}
+    const { input, output } = isObject(tokens) ? tokens : {}
+    const sum = [input, output].reduce<number>((all, each) => all + (isCount(each) ? each : 0), 0)
+    this.#countsOf(from).tokens.add(Date.parse(ts), sum)
+  }
+
+  /** Everybody, those who do most first. `now`: in milliseconds by the gateway's clock. */
+  list(participants: readonly ParticipantDetails[], thinking: readonly Thinking[], now: number): Work[] {
+    return participants.map((each) => this.#describe(each, thinking, now)).sort(compareWork)
+  }
+
+  #describe(participant: ParticipantDetails, thinking: readonly Thinking[], now: number): Work {
+    const { id, kind } = participant
+    const own = thinking.find(({ agent }) => agent === id)
+    const counts = this.#counts.get(id)
+    const perSecond = (counts?.messages.sum(now) ?? 0) / (windows.messages / 1000)
+    return {
+      ...{ id, kind, runs: own?.runs ?? 0 },
+      state: describeState(participant, now),
+      ...(own && { thinksSince: own.since }),
+      messagesPerSecond: perSecond,
+      callsPerMinute: counts?.calls.sum(now) ?? 0,
+      tokensPerHour: counts?.tokens.sum(now) ?? 0,
+      last: counts?.last ?? '',
+      ...(counts?.lastAct !== undefined && { lastAct: counts.lastAct }),
+    }
+  }
+
+  #countsOf(id: string): Counts {
+    const known = this.#counts.get(id)
+    if (known !== undefined) return known
+    const counts: Counts = {
+      messages: new WindowSum(windows.messages),
+      calls: new WindowSum(windows.calls),
+      tokens: new WindowSum(windows.tokens),
+      last: '',
+    }
+    this.#counts.set(id, counts)
+    return counts
+  }
+}
+
+const isCount = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0
+
+/** `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` = nothing that people read. */
+function describeLast(envelope: AnyEnvelope): string {
+  const { kind } = envelope
+  const { object, detail } = describe(envelope, defaultGuard)
+  if (kind === Kind.chat) return `"${brief(detail, maxLastChars)}"`
+  if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
+    return brief(onOneLine(`→ ${object} ${detail}`), maxLastChars)
+  return isThought(kind) && detail !== '' ? `· ${brief(onOneLine(detail), maxLastChars)}` : ''
+}
+
+/** States that somebody should look at. */
+const troubled: ReadonlySet<StateText['name']> = new Set(['failed', 'restarting', 'resting', 'starting'])
+
+function compareWork(one: Work, other: Work): number {
+  const keys = ({ state, ...work }: Work): number[] => [
+    Math.round(work.messagesPerSecond),
+    work.runs,
+    troubled.has(state.name) ? 1 : 0,
+    work.tokensPerHour,
+    state.name === 'away' ? 0 : 1,
+  ]
+  const [a, b] = [keys(one), keys(other)]
+  const at = a.findIndex((value, index) => value !== b[index])
+  if (at !== -1) return (b[at] ?? 0) - (a[at] ?? 0)
+  return one.id < other.id ? -1 : 1
+}
+
+/** A sum over the last so many milliseconds. */
+class WindowSum {
+  readonly #partMs: number
+  /** By the number of its part of time. */
+  readonly #sums = new Map<number, number>()
+
+  constructor(windowMs: number) {
+    this.#partMs = windowMs / parts
+  }
+
+  add(at: number, value: number): void {
+    const part = Math.floor(at / this.#partMs)
+    this.#sums.set(part, (this.#sums.get(part) ?? 0) + value)
+    for (const old of this.#sums.keys()) if (this.#sums.size > 2 * parts) this.#sums.delete(old)
+  }
+
+  sum(now: number): number {
+    const first = Math.floor(now / this.#partMs) - parts
+    return [...this.#sums].reduce((sum, [part, value]) => sum + (part > first ? value : 0), 0)
+  }
+}

@@ -1,0 +1,105 @@
+import { formatDuration, onOneLine } from '@meup/folds'
+import { measureWidth, truncate } from '../render/width.js'
+import type { ProgramReport } from '../run/control-requests.js'
+import type { Work } from './space-monitor.js'
+
+/** A program as `meup up` reports it, by its participant. */
+export type Programs = ReadonlyMap<string, ProgramReport>
+
+interface Column {
+  readonly title: string
+  readonly width: number
+  readonly isNumber?: true
+  text(work: Work, programs: Programs, now: number): string
+}
+
+/** In the order in which they are shown; the first of `essential` are kept on a narrow screen. */
+const columns = [
+  { title: 'WHO', width: 12, text: ({ id }) => onOneLine(id) },
+  {
+    title: 'STATE',
+    width: 24,
+    text: (work, programs, now) => describeWork(work, programs.get(work.id), now),
+  },
+  { title: 'MSG/S', width: 5, isNumber: true, text: (work) => formatRate(work.messagesPerSecond) },
+  { title: 'CALLS/MIN', width: 9, isNumber: true, text: (work) => formatCount(work.callsPerMinute) },
+  { title: 'TOKENS/H', width: 8, isNumber: true, text: (work) => formatCount(work.tokensPerHour) },
+] as const satisfies readonly Column[]
+
+/** Columns by what is given up last where there is no room. */
+const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALLS/MIN']
+/** Columns of the last one, what was done last, below which it is left out. */
+const minLastColumns = 12
+
+/** Rows of a table, the first of which has the titles, each within so many columns. `sign`: what stands before each. */
+export function workTable(
+  all: readonly Work[],
+  programs: Programs,
+  { width, now }: { readonly width: number; readonly now: number },
+): string[] {
+  const chosen = chooseColumns(width)
+  const used = chosen.reduce((sum, each) => sum + each.width + 2, 0)
+  const lastColumns = width - used
+  const line = (cells: readonly string[], last: string): string => {
+    const shown = chosen.map((column, at) => pad(cells[at] ?? '', column))
+    if (lastColumns >= minLastColumns) shown.push(truncate(last, lastColumns))
+    return shown.join('  ').trimEnd()
+  }
+  return [
+    line(
+      chosen.map(({ title }) => title),
+      'LAST',
+    ),
+    ...all.map((work) =>
+      line(
+        chosen.map((column) => column.text(work, programs, now)),
+        programs.get(work.id)?.lastError ?? work.last,
+      ),
+    ),
+  ]
+}
+
+function chooseColumns(width: number): readonly Column[] {
+  const kept = new Set<string>()
+  let left = width
+  for (const name of essential) {
+    const column = columns.find(({ title }) => title === name)
+    if (column === undefined || (kept.size > 0 && column.width > left)) break
+    kept.add(name)
+    left -= column.width + 2
+  }
+  return columns.filter(({ title }) => kept.has(title))
+}
+
+function pad(text: string, { width, isNumber }: Column): string {
+  const shown = truncate(text, width)
+  const space = ' '.repeat(Math.max(width - measureWidth(shown), 0))
+  return isNumber ? `${space}${shown}` : `${shown}${space}`
+}
+
+/** `thinks 2.1 s`, `paused by ana, 9 min left`, `failed (3×), next try in 8 s`. */
+export function describeWork(
+  { state, runs, thinksSince = 0 }: Work,
+  program: ProgramReport | undefined,
+  now: number,
+): string {
+  const ago = (ms: number): string => formatDuration(1000 * Math.max(Math.floor((now - ms) / 1000), 0))
+  if (state.name === 'here' && runs > 0)
+    return runs === 1 ? `thinks ${ago(thinksSince)}` : `thinks ${runs} runs`
+  if (state.name === 'starting' && program !== undefined)
+    return `starting for ${ago(Date.parse(program.since))}`
+  const nextMs = program?.nextTry === undefined ? 0 : Date.parse(program.nextTry) - now
+  return nextMs > 0
+    ? `${state.text}, next try in ${formatDuration(1000 * Math.ceil(nextMs / 1000))}`
+    : state.text
+}
+
+const formatRate = (rate: number): string =>
+  rate === 0 ? '–' : rate < 10 ? rate.toFixed(1) : rate.toFixed(0)
+
+/** `–`, `12`, `3.2 k`, `1.2 M`. */
+const formatCount = (count: number): string => {
+  if (count === 0) return '–'
+  if (count < 1000) return String(count)
+  return count < 999_950 ? `${(count / 1000).toFixed(1)} k` : `${(count / 1_000_000).toFixed(1)} M`
+}
