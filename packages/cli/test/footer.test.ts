@@ -68,10 +68,10 @@ describe('the footer', () => {
     expect(written(30, writing('planner', 'The change'))).toEqual(['planner: The change'])
     const text = `${'It goes on. '.repeat(10_000)}One line\nanother\n  that is indented, and longer than it may be`
     expect(written(30, writing('planner', text))).toEqual([
-      'planner│ another',
-      'planner│   that is indented,',
-      'planner  and longer than it',
-      'planner  may be',
+      'planner│   that is',
+      'planner│     indented, and',
+      'planner│     longer than it',
+      'planner│     may be',
     ])
   })
 

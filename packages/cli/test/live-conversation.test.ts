@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { AgentLines } from '../src/render/agent-lines.js'
 import { Conversation } from '../src/render/conversation.js'
+import { SpokenLines } from '../src/render/spoken-lines.js'
 
 const envelope = (kind: string, id: string, fields: object): AnyEnvelope =>
   ({ kind, id, from: 'bot', seq: 1, ts: '2026-01-02T03:04:05.678Z', payload: {}, ...fields }) as AnyEnvelope
@@ -235,4 +236,21 @@ test('no line of a message passes for one that somebody else has said', () => {
   ])
   const thought = { context: 'run', payload: { message: 'one\ntwo' } }
   expect(live.lines(envelope('reasoning.thought', 't', thought))).toEqual(['  bot · one', '  │ two'])
+})
+
+test('a message names whom it asks, and says so where they alone read it', () => {
+  const lines = terminal()
+  expect(lines(chat('hi', { from: 'ana', payload: { message: 'hi', mentions: ['bot', 'ben'] } }))).toEqual([
+    'ana → bot, ben: hi',
+  ])
+  expect(lines(chat('one\ntwo', { from: 'ana', to: ['bot'] }))).toEqual([
+    'ana → bot (private): one',
+    'ana│ two',
+  ])
+  expect(lines(start('run', { to: ['ana'] }))).toEqual(['bot ┄ (private) Looking'])
+  const spoken = new SpokenLines(createContextFold)
+  expect(spoken.lines(chat('one\ntwo', { to: ['ana'] }))).toEqual([
+    'bot says to ana in private: one',
+    'bot goes on: two',
+  ])
 })

@@ -37,12 +37,34 @@ describe('a line', () => {
     expect(readTyped('//reasoning 3')).toEqual({ say: '/reasoning 3' })
   })
 
-  test('that begins with the name of a participant is said to it', () => {
-    const known = ['bot', 'ben']
-    expect(readTyped('@bot What fails?', known)).toEqual({ say: 'What fails?', to: 'bot' })
-    expect(readTyped('@bot: one\ntwo', known)).toEqual({ say: 'one\ntwo', to: 'bot' })
-    for (const line of ['@eve hello', '@bot', 'hello @bot', '@botany is fun'])
+  const known = ['bot', 'ben']
+
+  test('that begins with names asks them, for everyone to read', () => {
+    expect(readTyped('@bot What fails?', known)).toEqual({ say: 'What fails?', mention: ['bot'] })
+    expect(readTyped('@bot: one\ntwo', known)).toEqual({ say: 'one\ntwo', mention: ['bot'] })
+    for (const line of ['@bot,ben hi', '@bot, @ben hi', '@bot @ben hi'])
+      expect(readTyped(line, known)).toEqual({ say: 'hi', mention: ['bot', 'ben'] })
+    for (const line of ['@bot', 'hello @bot', 'hello @eve', '@ home', '@'])
       expect(readTyped(line, known)).toEqual({ say: line })
+  })
+
+  test('that begins with /msg is for those alone whom it names', () => {
+    expect(readTyped('/msg bot What fails?', known)).toEqual({ say: 'What fails?', to: ['bot'] })
+    expect(readTyped('/msg @bot,ben one\ntwo', known)).toEqual({ say: 'one\ntwo', to: ['bot', 'ben'] })
+    expect(readTyped('/msg bot', known)).toEqual({ command: '/msg', argument: 'bot' })
+  })
+
+  test('that begins with a name that nobody has is not said', () => {
+    for (const line of [
+      '@eve my password',
+      '@eve',
+      '@bot,eve hi',
+      '@bot @eve hi',
+      '@botany is fun',
+      '@a/b: x',
+    ])
+      expect(readTyped(line, known), line).toMatchObject({ stranger: expect.any(String), isPrivate: false })
+    expect(readTyped('/msg eve my password', known)).toEqual({ stranger: 'eve', isPrivate: true })
   })
 
   test('that names no command is neither said nor obeyed; one that is near is named', () => {

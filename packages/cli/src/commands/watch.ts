@@ -1,5 +1,6 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
-import type { AnyEnvelope } from '@meup/protocol'
+import { Bounded } from '@meup/folds'
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JoinFlags } from '../join/join.js'
@@ -73,12 +74,39 @@ async function follow(flags: WatchFlags): Promise<void> {
   try {
     const envelopes = space.envelopes()
     if (subscription !== undefined) await space.subscribe(subscription)
-    for await (const envelope of envelopes) view.show(envelope)
+    const calls = new EarlierCalls(createHttpClient(flags))
+    for await (const envelope of envelopes) {
+      for (const call of await calls.find(envelope)) view.learn(call)
+      view.show(envelope)
+    }
   } finally {
     view.close()
     space.close()
   }
 }
+
+/** Finds the calls that results are about where the log is shown from behind them on. */
+class EarlierCalls {
+  readonly #http: HttpClient
+  readonly #known = new Bounded<true>(maxCalls)
+
+  constructor(http: HttpClient) {
+    this.#http = http
+  }
+
+  /** Those that were not seen yet; what this reader may not read, or is pruned, is left out. */
+  async find(envelope: AnyEnvelope): Promise<AnyEnvelope[]> {
+    this.#known.set(envelope.id, true)
+    const unknown =
+      envelope.kind === Kind.mcpResponse ? correlations(envelope).filter((id) => !this.#known.get(id)) : []
+    for (const id of unknown) this.#known.set(id, true)
+    const found = await Promise.all(unknown.map((id) => this.#http.readEnvelope(id).catch(() => undefined)))
+    return found.filter((each) => each !== undefined)
+  }
+}
+
+/** Calls that are remembered. */
+const maxCalls = 1000
 
 /** The first seq whose time is not before this one, as far as this reader may see it; after the end if there is none. */
 async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
@@ -96,15 +124,20 @@ async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
-  const show = createPrinter(json, flags)
   const http = createHttpClient(flags)
+  const calls = new EarlierCalls(http)
+  const { print: printEnvelope, learn } = createPrinter(json, flags)
+  const show = async (envelope: AnyEnvelope): Promise<void> => {
+    for (const call of json ? [] : await calls.find(envelope)) learn(call)
+    printEnvelope(envelope)
+  }
   if (from === undefined && tail !== undefined) {
     const last: AnyEnvelope[] = []
     for await (const envelope of http.readLog({ ...query, order: 'desc' }))
       if (last.push(envelope) === tail) break
-    for (const envelope of last.reverse()) show(envelope)
+    for (const envelope of last.reverse()) await show(envelope)
   } else {
-    for await (const envelope of http.readLog({ ...query, after: (from ?? 1) - 1 })) show(envelope)
+    for await (const envelope of http.readLog({ ...query, after: (from ?? 1) - 1 })) await show(envelope)
   }
 }
 

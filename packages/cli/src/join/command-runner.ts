@@ -45,6 +45,7 @@ import { findActs } from '../why/find-acts.js'
 import { formatExplanation } from '../why/format-explanation.js'
 import { describeAct } from '../why/lines.js'
 import type { RunInterrupter } from './interruptions.js'
+import type { LatestAnswers } from './latest-answers.js'
 import type { LiveTurns } from './live-turns.js'
 import {
   type AlwaysOptions,
@@ -62,6 +63,7 @@ interface CommandContext {
   readonly live: LiveTurns
   readonly pending: PendingProposals
   readonly interrupting: RunInterrupter
+  readonly answers: LatestAnswers
 }
 
 const masked = /\[(?:redacted|withheld)/
@@ -131,9 +133,28 @@ export class CommandRunner {
         return
       case '/compact':
         return this.#compact(words[0])
+      case '/copy':
+        return view.notify(this.#copy(words))
+      case '/msg':
+        throw new UsageError('/msg <participant> <text>, which it alone reads')
       case '/help':
         return view.print(helpLines())
     }
+  }
+
+  /** Returns a line for people. */
+  #copy([what, number]: readonly string[]): string {
+    const { answers, view } = this.#context
+    if (answers.text === undefined) return 'nobody else has said anything yet'
+    if (what !== undefined && what !== 'code') throw new UsageError('/copy, or /copy code [number]')
+    const blocks = answers.codeBlocks
+    const text = what === undefined ? answers.text : blocks.at(number === undefined ? -1 : Number(number) - 1)
+    if (text === undefined)
+      return blocks.length === 0 ? 'it has no block of code' : `it has ${blocks.length} blocks of code`
+    if (text.length > maxCopyChars)
+      return `it is longer than ${maxCopyChars} characters; meup watch --json has it`
+    view.copy(text)
+    return `✓ ${text.length.toLocaleString('en')} characters are copied, if your terminal allows it`
   }
 
   /** Explains an act; where several are meant, the one that is chosen. */
@@ -236,7 +257,8 @@ export class CommandRunner {
     if (proposal === undefined) throw new UsageError(`${form}; /pending lists them`)
     if (!pending.isShown(proposal.id)) return view.notify(notShown)
     if (given.length === 0 && view.lines === undefined) throw new UsageError(form)
-    const options = given.length > 0 ? readTerms(given) : await this.#askProposalTerms(proposal)
+    const args = getParameters(pending.request(proposal.id)?.payload ?? {})
+    const options = given.length > 0 ? readTerms(given, args) : await this.#askProposalTerms(proposal)
     if (options !== undefined) view.notify(await this.#decisions.allowAlways(proposal.id, options))
   }
 
@@ -258,12 +280,13 @@ export class CommandRunner {
     const { view } = this.#context
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
-    const texts = Object.entries(isObject(args) ? args : {}).filter(
+    const values = Object.entries(isObject(args) ? args : {}).filter(
       // What is masked or cut is nothing to choose by.
-      (entry): entry is [string, string] => typeof entry[1] === 'string' && shown[entry[0]] === entry[1],
+      (entry): entry is [string, string | number | boolean] =>
+        ['string', 'number', 'boolean'].includes(typeof entry[1]) && shown[entry[0]] === entry[1],
     )
     const ways = [
-      ...texts.map(([name, text]) => `only where ${name} is ${brief(text, 60)}`),
+      ...values.map(([name, value]) => `only where ${name} is ${brief(String(value), 60)}`),
       'with any arguments',
     ]
     const way = await view.ask(`${recipient} may ${capabilitySentence(capability)} without asking:`, ways)
@@ -274,9 +297,9 @@ export class CommandRunner {
     )
     const [minutes] = until === undefined ? [] : (terms[until] ?? [])
     if (minutes === undefined) return undefined
-    const [name, text] = texts[way] ?? []
-    const narrowed =
-      name === undefined || text === undefined ? {} : { arguments: { [name]: escapePattern(text) } }
+    const [name, chosen] = values[way] ?? []
+    const pattern = typeof chosen === 'string' ? escapePattern(chosen) : chosen
+    const narrowed = name === undefined || pattern === undefined ? {} : { arguments: { [name]: pattern } }
     return { ...narrowed, ...expiry(minutes, Date.now()) }
   }
 
@@ -423,19 +446,28 @@ export class CommandRunner {
   }
 }
 
+/** Characters that terminals take as the content of a clipboard. */
+const maxCopyChars = 70_000
+
 /** Milliseconds that an agent may take to compact its memory. */
 const compactMs = 300_000
 
 const notShown =
   'not all of it was shown, so it cannot be approved yet: Ctrl+P shows it, or says where all of it is shown'
 
-/** Reads `path=report* for:1h`. Throws `UsageError`. */
-function readTerms(words: readonly string[]): AlwaysOptions {
+/** Reads `path=report* euros=42 for:1h`; a number is one where the proposed argument is. Throws `UsageError`. */
+function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
+  const proposed = isObject(args) ? args : {}
+  const read = (name: string, value: string): string | number | boolean => {
+    const type = typeof proposed[name]
+    if (type === 'boolean' && /^(?:true|false)$/.test(value)) return value === 'true'
+    return type === 'number' && value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value
+  }
   const span = words.find((word) => word.startsWith('for:'))?.slice('for:'.length)
   const values = words.filter((word) => !word.startsWith('for:')).map((word) => word.split(/=(.*)/s))
   const wrong = values.find(([name, value]) => name === '' || value === undefined)
   if (wrong !== undefined) throw new UsageError(`/always takes name=value and for:1h, not ${wrong[0]}`)
-  const named = Object.fromEntries(values.map(([name = '', value = '']) => [name, value]))
+  const named = Object.fromEntries(values.map(([name = '', value = '']) => [name, read(name, value)]))
   return {
     ...(values.length > 0 && { arguments: named }),
     ...omitUndefined({ expiresAt: parseExpiry({ for: span }) }),

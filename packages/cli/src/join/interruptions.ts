@@ -16,6 +16,8 @@ export class RunInterrupter {
   readonly #asked = new Bounded<true>(maxRemembered)
   readonly #runs = new AskedRuns()
   readonly #titles = new Bounded<string>(maxRemembered)
+  /** Runs that were asked to stop. */
+  readonly #stopped = new Bounded<true>(maxRemembered)
   /** Id of the latest thought of the owner of a run. */
   readonly #thoughts = new Bounded<string>(maxRemembered)
 
@@ -57,9 +59,16 @@ export class RunInterrupter {
     return title === '' ? owner : `${owner}: ${title}`
   }
 
+  /** The runs that answer this participant, and were not asked to stop yet. */
+  unstopped(): readonly Interruptible[] {
+    const { runs, areMine } = this.choices()
+    return areMine ? runs.filter(({ context }) => !this.#stopped.get(context)) : []
+  }
+
   async stop({ context, owner }: Interruptible): Promise<string> {
-    const payload = { reason: `interrupted by ${this.#space.id}` }
-    await this.#space.send({ kind: Kind.reasoningCancel, context, payload })
+    this.#stopped.set(context, true)
+    // Everyone reads by whom: it is the sender.
+    await this.#space.send({ kind: Kind.reasoningCancel, context, payload: {} })
     return `✓ ${owner} is asked to stop`
   }
 }

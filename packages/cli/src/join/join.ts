@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { SpaceClient } from '@meup/agent-sdk'
-import { Bounded, onOneLine } from '@meup/folds'
+import type { ChatOptions, SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
+import { Bounded, brief, onOneLine, suggest } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
@@ -8,10 +9,10 @@ import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
 import type { Following } from '../render/agent-lines.js'
 import { openView } from '../view/conversation-view.js'
-import { decodeLineEnds } from '../view/keyboard.js'
 import type { View, ViewFlags } from '../view/view.js'
 import { CommandRunner } from './command-runner.js'
 import { RunInterrupter } from './interruptions.js'
+import { LatestAnswers } from './latest-answers.js'
 import { LiveTurns } from './live-turns.js'
 import { PendingProposals } from './pending-proposals.js'
 import { completeLine, readTyped, type Typed, unknownCommand } from './slash-commands.js'
@@ -30,6 +31,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   const interrupting = new RunInterrupter(space)
   const view = openView(space, flags, {
     echoes: true,
+    ...(flags.to && { audience: flags.to }),
     completer: (line) =>
       completeLine(line, {
         participants: listOthers(space),
@@ -40,6 +42,11 @@ export async function join(flags: JoinFlags): Promise<void> {
     keys: {
       'ctrl+p': () => run({ command: '/pending', argument: '' }),
       escape: () => run({ command: '/interrupt', argument: '' }),
+      'ctrl+c': () => {
+        const runs = interrupting.unstopped()
+        for (const each of runs) interrupting.stop(each).then((line) => view.notify(line), complain)
+        return runs.length > 0
+      },
     },
   })
   const atWork = space.runs.map(({ owner }) => owner)
@@ -51,16 +58,22 @@ export async function join(flags: JoinFlags): Promise<void> {
     // Where calls were shown as they were made, one line is enough.
     isWhole: () => view.lines === undefined || flags.reasoning === true || !view.showsThoughts,
   })
-  const feed = new Feed(view, (envelope) => {
+  const { head } = space.welcome.space
+  const isInteractive = view.lines !== undefined
+  const answers = new LatestAnswers(space.id)
+  const beginning = isInteractive ? showEarlier(http, view, { head, answers }).catch(complain) : undefined
+  const follow: Follow = (envelope) => {
     if (flags.json) return undefined
+    answers.onEnvelope(envelope)
     const tool = calledTool(envelope)
     if (tool !== undefined) tools.set(tool, true)
     const following = live.onEnvelope(envelope)
     if (envelope.kind !== Kind.mcpProposal || view.filter?.includes(envelope) === false) return following
     // It counts as shown when it is printed, which may be later.
     return () => ({ preview: [], block: pending.card(envelope.id) })
-  })
-  const commands = new CommandRunner({ space, flags, view, live, pending, interrupting })
+  }
+  const feed = new Feed(view, follow, beginning)
+  const commands = new CommandRunner({ space, flags, view, live, pending, interrupting, answers })
   space.on('envelope', (envelope) => {
     pending.onEnvelope(envelope)
     interrupting.onEnvelope(envelope)
@@ -72,14 +85,13 @@ export async function join(flags: JoinFlags): Promise<void> {
   view.notify(
     `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
   )
-  if (!flags.json)
-    announcePending(pending, view, space.welcome.space.head, () => pending.read(http)).catch(complain)
+  if (!flags.json) announcePending(pending, view, head, () => pending.read(http)).catch(complain)
   const lines = view.lines ?? createInterface({ input: process.stdin })
+  /** A line that names nobody who is known: it is said when it comes again. */
+  let doubted: string | undefined
   let lastCommand = Promise.resolve()
   try {
-    await readTypedLines(lines, space, view, (line) =>
-      onTyped(flags.json ? { say: line } : readTyped(line, listOthers(space))),
-    )
+    await readTypedLines(lines, space, view, onLine)
     await feed.settled()
   } finally {
     lines.close()
@@ -87,32 +99,44 @@ export async function join(flags: JoinFlags): Promise<void> {
     space.close()
   }
 
+  function onLine(line: string): Promise<void> {
+    const typed = flags.json || line === doubted ? { say: line } : readTyped(line, listIds(space))
+    doubted = undefined
+    if (!('stranger' in typed)) return onTyped(typed)
+    const isAsked = view.lines !== undefined && !typed.isPrivate
+    if (isAsked) doubted = line
+    view.notify(describeStranger(typed.stranger, listIds(space), isAsked ? (flags.to ?? ['everyone']) : []))
+    view.edit(line)
+    return Promise.resolve()
+  }
+
   function complain(error: unknown): void {
     view.notify(`✗ ${formatError(error)}`)
   }
 
   /** Runs what a key stands for. */
-  function run(typed: Typed): void {
+  function run(typed: Act): void {
     onTyped(typed).catch(complain)
   }
 
   /** Chats are sent at once; commands run in the order in which they were typed. */
-  function onTyped(typed: Typed): Promise<void> {
-    if ('say' in typed) return runTyped(typed)
+  function onTyped(typed: Act): Promise<void> {
+    if ('say' in typed || ('command' in typed && typed.command === '/exit')) return runTyped(typed)
     lastCommand = lastCommand.then(() => runTyped(typed))
     return lastCommand
   }
 
-  async function runTyped(typed: Typed): Promise<void> {
+  async function runTyped(typed: Act): Promise<void> {
     try {
-      const decision = 'say' in typed && typed.to === undefined ? readDecision(typed.say) : undefined
+      const decision = 'say' in typed && !typed.to && !typed.mention ? readDecision(typed.say) : undefined
       if (decision !== undefined && view.lines !== undefined && commands.isDeciding)
         await commands.decide(decision)
       else if ('say' in typed)
         await space.chat(typed.say, {
-          ...addressed(typed.to, flags.to),
+          ...addressed(typed, flags.to),
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
         })
+      else if ('command' in typed && typed.command === '/exit') lines.close()
       else if ('unknown' in typed) view.notify(unknownCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
@@ -122,6 +146,32 @@ export async function join(flags: JoinFlags): Promise<void> {
     }
   }
 }
+
+/** Lines of the conversation that are shown to who enters, and messages among which they are. */
+const [earlierLines, earlierChats] = [10, 20]
+
+/** Shows how the conversation stood when the head of the log was `head`. */
+async function showEarlier(
+  http: HttpClient,
+  view: View,
+  { head, answers }: { readonly head: number; readonly answers: LatestAnswers },
+): Promise<void> {
+  const query = { kind: [Kind.chat], before: head + 1, order: 'desc', limit: earlierChats } as const
+  const { envelopes } = await http.readLogPage(query)
+  const past = view.past()
+  const said = envelopes.toReversed().filter(({ context }) => context === undefined)
+  const lines = said.flatMap((each) => past.lines(each))
+  if (answers.text === undefined) said.forEach((each) => void answers.onEnvelope(each))
+  if (lines.length === 0) return
+  const shown = lines.slice(-earlierLines)
+  view.print([
+    `… what was said before${shown.length < lines.length ? '; /replay shows more' : ''}:`,
+    ...shown,
+  ])
+}
+
+/** A line that can be acted on. */
+type Act = Exclude<Typed, { readonly stranger: string }>
 
 /** Tools that are remembered for completion. */
 const maxTools = 200
@@ -137,13 +187,14 @@ function calledTool({ kind, to = [], payload }: AnyEnvelope): string | undefined
 const readDecision = (said: string): 'y' | 'n' | undefined =>
   said.trim() === 'y' ? 'y' : said.trim() === 'n' ? 'n' : undefined
 
-/** Whom a line names comes before whom the command does. */
+/** Whom a line names comes before whom the command does, in whose conversation everything is private. */
 function addressed(
-  named: string | undefined,
+  { to, mention }: Extract<Typed, { readonly say: string }>,
   all: readonly string[] | undefined,
-): { readonly to?: string[] } {
-  const to = named === undefined ? all : [named]
-  return to === undefined ? {} : { to: [...to] }
+): Pick<ChatOptions, 'to' | 'mention'> {
+  const alone = to ?? (all && (mention ?? all))
+  if (alone !== undefined) return { to: [...alone] }
+  return mention === undefined ? {} : { mention: [...mention] }
 }
 
 /** Announces proposals that were open before joining, when the head of the log was `head`. */
@@ -164,8 +215,20 @@ async function announcePending(
   view.refresh()
 }
 
-const listOthers = ({ id: own, participants }: SpaceClient): string[] =>
-  participants.map(({ id }) => id).filter((id) => id !== own)
+const listIds = ({ participants }: SpaceClient): string[] => participants.map(({ id }) => id)
+
+const listOthers = (space: SpaceClient): string[] => listIds(space).filter((id) => id !== space.id)
+
+/** Says that a line names nobody who is known. `to`: who reads it if it is meant even so. */
+function describeStranger(name: string, ids: readonly string[], to: readonly string[]): string {
+  const meant = suggest(name, ids)
+  const near = meant === undefined ? '' : `; did you mean ${meant}?`
+  const next = to.length === 0 ? 'It was not said' : `Enter again says it to ${to.join(', ')}`
+  return `✗ nobody is called ${brief(onOneLine(name), maxNameChars)}${near || '.'} ${next}`
+}
+
+/** Characters of a name that nobody has. */
+const maxNameChars = 60
 
 /** Handles lines as they are typed. Resolves when the user leaves and all lines are handled; rejects when one fails. */
 async function readTypedLines(
@@ -179,7 +242,7 @@ async function readTypedLines(
     lines.on('close', resolve)
     space.on('closed', (error) => (error ? reject(error) : resolve()))
     lines.on('line', (typed) => {
-      const line = decodeLineEnds(typed)
+      const line = view.read(typed)
       if (view.take(line) || line.trim() === '') return
       const done = onTyped(line)
       done.catch(reject)
@@ -196,11 +259,17 @@ type Follow = (envelope: AnyEnvelope) => Promise<Following> | (() => Following) 
 export class Feed {
   readonly #view: Pick<View, 'show' | 'append' | 'notify'>
   readonly #follow: Follow
-  #last: Promise<void> = Promise.resolve()
+  #last: Promise<void>
 
-  constructor(view: Pick<View, 'show' | 'append' | 'notify'>, follow: Follow) {
+  /** `beginning`: what is printed before the first envelope. */
+  constructor(
+    view: Pick<View, 'show' | 'append' | 'notify'>,
+    follow: Follow,
+    beginning: Promise<void> | undefined = Promise.resolve(),
+  ) {
     this.#view = view
     this.#follow = follow
+    this.#last = beginning
   }
 
   onEnvelope(envelope: AnyEnvelope): void {

@@ -11,6 +11,8 @@ import {
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import type { Following } from '../render/agent-lines.js'
 
+/** Requests for the reasons of turns at once, of those that a gateway answers for one participant. */
+const maxConcurrentBlocks = 4
 /** Time to wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
 /** Number of recent turns searched for one that has ended. */
@@ -33,6 +35,7 @@ export class LiveTurns {
   readonly #style: Style
   readonly #previews: Previews | undefined
   readonly #isWhole: () => boolean
+  readonly #inTurn = limitConcurrency(maxConcurrentBlocks)
   /** Participants that have called tools: only their responses can end a turn with tools. */
   readonly #callers = new Bounded<true>(1000)
   /** Number of tools of each reported turn. */
@@ -61,8 +64,8 @@ export class LiveTurns {
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
     if (isAnswer(envelope)) this.#answerer = from
     const blocks = this.#mayEnd(envelope)?.then(async (agents) => {
-      const lines = await Promise.all(agents.map((agent) => ignoreNotFound(this.#readBlock(agent, ts))))
-      return lines.flat()
+      const read = (agent: string) => this.#inTurn(() => ignoreNotFound(this.#readBlock(agent, ts)))
+      return (await Promise.all(agents.map(read))).flat()
     })
     const previews = this.#previews?.onEnvelope(envelope)
     if (previews === undefined && blocks === undefined) return undefined
@@ -142,7 +145,24 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
 }
 
 /** Limits concurrent requests; with more results than that, previews are skipped. */
-const maxConcurrentPreviews = 16
+const maxConcurrentPreviews = 8
+
+/** Runs at most so many at once, the others as soon as there is room, in their order. */
+function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (act) => {
+    if (running === max) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await act()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}
 
 /** Previews of tool results, from the audit of the gateway: masked by the rules of the space. */
 class Previews {

@@ -26,7 +26,7 @@ import { summarize } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
-import { findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
+import { decideOpen, findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 
 /** Characters of a reason. */
@@ -344,6 +344,6 @@ export class ProposalDecider {
   async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     const { id } = known ?? findOpenProposal(await readProposals(this.#http), start, Date.now())
-    return act(this.#space, id)
+    return decideOpen(this.#http, id, () => act(this.#space, id))
   }
 }

@@ -1,5 +1,5 @@
 import { thinkingLevels } from '@meup/agent-sdk/internal'
-import { readAddressee, suggest } from '@meup/folds'
+import { suggest } from '@meup/folds'
 import { table } from '../lib/output.js'
 
 interface SlashCommand {
@@ -40,6 +40,21 @@ export const slashCommands = [
     forms: [
       ['[count]', 'what was last in the log, again'],
       ['<from>-<to>', 'the envelopes with these numbers'],
+    ],
+  },
+  {
+    name: '/msg',
+    section: 'Talk',
+    forms: [
+      ['<participant> <text>', 'says it to one alone, or to several with commas; @name asks for all to read'],
+    ],
+  },
+  {
+    name: '/copy',
+    section: 'Talk',
+    forms: [
+      ['', 'copies the last message of somebody else, as it was written'],
+      ['code [number]', 'its last block of code, or that with this number'],
     ],
   },
   {
@@ -134,6 +149,7 @@ export const slashCommands = [
       ['[@agent]', 'has the agent that answered last, or another one, put its memory into short notes'],
     ],
   },
+  { name: '/exit', section: 'Help', forms: [['', 'leaves; so do /quit, Ctrl+D, and Ctrl+C twice']] },
   { name: '/help', section: 'Help', forms: [['', 'this']] },
 ] as const satisfies readonly SlashCommand[]
 
@@ -141,24 +157,50 @@ export type CommandName = (typeof slashCommands)[number]['name']
 
 /** The meaning of a typed line. */
 export type Typed =
-  /** `to`: whom it begins with, as in `@reviewer What fails?`. */
-  | { readonly say: string; readonly to?: string }
+  /** `mention`: who is asked, for everyone to read; `to`: who alone reads it. */
+  | { readonly say: string; readonly mention?: readonly string[]; readonly to?: readonly string[] }
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
+  /** It is for somebody of a name that nobody has. */
+  | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**
  * Parses a line. Paths are chat text, and so are lines that begin with `//`, without their first slash. `participants`: those
- * that a line may begin with.
+ * whom a line may name.
  */
 export function readTyped(line: string, participants: readonly string[] = []): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }
-  const addressed = readAddressee(line, participants)
-  if (addressed !== undefined) return { say: addressed.text, to: addressed.to }
+  if (/^@\S/.test(line)) return readMentions(line, participants)
   const [, word, argument = ''] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? []
   if (word === undefined) return { say: line }
-  const command = slashCommands.find(({ name }) => name === word)
-  return command === undefined ? { unknown: word } : { command: command.name, argument }
+  const command = slashCommands.find(({ name }) => name === (word === '/quit' ? '/exit' : word))
+  if (command === undefined) return { unknown: word }
+  return (
+    (command.name === '/msg' && readPrivate(argument, participants)) || { command: command.name, argument }
+  )
 }
+
+/** `@bot What fails?`, `@bot,ben …` and `@bot @ben …` ask those whom they name. */
+function readMentions(line: string, participants: readonly string[]): Typed {
+  const [, named = line, text] = /^((?:@\S+\s+)+)(\S.*)$/s.exec(line) ?? []
+  const mention = readNames(named)
+  const stranger = mention.find((name) => !participants.includes(name))
+  if (stranger !== undefined) return { stranger, isPrivate: false }
+  return text === undefined ? { say: line } : { say: text, mention }
+}
+
+/** `/msg bot What fails?`; `undefined` = a name or a text is missing. */
+function readPrivate(argument: string, participants: readonly string[]): Typed | undefined {
+  const [, named = '', say] = /^(\S+)\s+(\S.*)$/s.exec(argument) ?? []
+  if (say === undefined) return undefined
+  const to = readNames(named)
+  const stranger = to.find((name) => !participants.includes(name))
+  return stranger === undefined ? { say, to } : { stranger, isPrivate: true }
+}
+
+const readNames = (text: string): string[] => [
+  ...new Set(text.split(/[\s,]+/).flatMap((name) => name.replace(/^@|:$/g, '') || [])),
+]
 
 /** The lines of `/help`. */
 export function helpLines(): string[] {
@@ -193,7 +235,7 @@ const details = ['reasoning:full', 'reasoning:summary', 'reasoning:boundaries', 
 
 /** Completes a line: the candidates, and the part that they replace. */
 export function completeLine(line: string, known: Known): [string[], string] {
-  const part = /\S*$/.exec(line)?.[0] ?? ''
+  const part = /[^\s,]*$/.exec(line)?.[0] ?? ''
   const named = known.participants.map((id) => `@${id}`)
   if (part === line)
     return [startingWith(part, line.startsWith('/') ? names : line.startsWith('@') ? named : []), part]
@@ -225,6 +267,8 @@ function wordsFor(command: string, at: number, { participants, proposals, tools 
     case '/reply':
     case '/show':
       return at === 0 ? named : []
+    case '/msg':
+      return at === 0 ? participants : []
     case '/pause':
     case '/resume':
       return participants

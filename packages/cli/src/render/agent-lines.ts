@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import {
   brief,
   Calls,
@@ -201,7 +202,11 @@ export class AgentLines implements LineRenderer {
   #under(agent: string, line: string): string[] {
     const columns = this.#options.columns()
     const name = truncate(agent, Math.max(8, Math.floor(columns / 3)))
-    const rows = wrapHanging(line, columns - measureWidth(name))
+    const [mark = ''] = /^ *│ /.exec(stripVTControlCharacters(line)) ?? []
+    const width = columns - measureWidth(name) - mark.length
+    const rows = line.startsWith(mark)
+      ? wrapHanging(line.slice(mark.length), width).map((row) => `${mark}${row}`.trimEnd())
+      : wrapHanging(line, width)
     return rows.map((row) => `${this.#options.highlight(name, agent)}${row}`)
   }
 
@@ -217,10 +222,16 @@ export class AgentLines implements LineRenderer {
 
   #output(response: Parameters<typeof resultText>[0], agent: string): string[] {
     this.#latestOutput = () => {
-      const lines = cut(resultText(response), maxTextChars).split('\n')
-      const shown = lines.slice(0, maxOutputLines).map((line) => `    │ ${line}`)
-      const more = lines.length - maxOutputLines
-      return this.#block(agent, more > 0 ? [...shown, `    │ … ${more} more lines`] : shown)
+      const text = resultText(response)
+      const shown = text.slice(0, maxTextChars).split('\n').slice(0, maxOutputLines)
+      const left = text.length - shown.join('\n').length
+      const more = text.split('\n').length - shown.length
+      const what = more > 0 ? `${formatNumber(more)} more lines` : `${formatNumber(left)} more characters`
+      const end = left > 0 ? [`… ${what} · meup watch --from ${response.seq} --json has all`] : []
+      return this.#block(
+        agent,
+        [...shown, ...end].map((line) => `    │ ${line}`),
+      )
     }
     return this.showsOutput ? this.#latestOutput() : []
   }
@@ -252,6 +263,8 @@ export class AgentLines implements LineRenderer {
     return ` · ${formatDuration(duration)}${tools}${thoughts}`
   }
 }
+
+const formatNumber = (value: number): string => value.toLocaleString('en')
 
 /** Wraps a line; further rows are indented by two more columns. */
 function wrapHanging(line: string, columns: number): string[] {

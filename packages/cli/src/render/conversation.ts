@@ -6,6 +6,7 @@ import {
   defaultGuard,
   describe,
   detailsText,
+  getAsked,
   getWhy,
   isFailure,
   isNotification,
@@ -44,7 +45,8 @@ export class Conversation implements LineRenderer {
   }
 
   lines(envelope: AnyEnvelope): string[] {
-    const said = isBackground(envelope) ? '' : this.#say(envelope, this.#describer.describe(envelope))
+    const described = this.#describer.describe(withoutMentions(envelope))
+    const said = isBackground(envelope) ? '' : this.#say(envelope, described)
     const { isLate } = this.#contexts.apply(envelope)
     if (said === '') return []
     const text = isLate ? `${said} (late)` : said
@@ -116,9 +118,9 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
   const head = `${actor} ${signs[tone]}`
   switch (tone) {
     case 'message':
-      return `${actor}: ${detail}`
+      return `${actor}${formatAddressees(envelope)}: ${detail}`
     case 'start':
-      return `${head} ${detail || 'thinking'}${formatAbout(envelope, detail)}`
+      return `${head} ${isPrivate(envelope) ? '(private) ' : ''}${detail || 'thinking'}${formatAbout(envelope, detail)}`
     case 'end':
       return `${head} ${detail || 'done'}${formatAbout(envelope, detail)}`
     case 'thought':
@@ -143,6 +145,27 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
     case 'other':
       return sentence(description)
   }
+}
+
+/** Characters of the names of those who are asked. */
+const maxNamesChars = 60
+
+/** Whom a message asks is said before it, and not among its fields. */
+export function withoutMentions(envelope: AnyEnvelope): AnyEnvelope {
+  if (envelope.kind !== Kind.chat) return envelope
+  const { mentions: _, ...payload } = envelope.payload
+  return { ...envelope, payload }
+}
+
+/** Whether those whom it names read it alone. */
+export const isPrivate = ({ to }: Pick<AnyEnvelope, 'to'>): boolean => to !== undefined
+
+/** Whom a message asks, or is for alone: ` → bot`, ` → bot (private)`; `''` = nobody in particular. */
+function formatAddressees(envelope: AnyEnvelope): string {
+  const names = getAsked(envelope)
+  if (names.length === 0) return ''
+  const mark = isPrivate(envelope) ? ' (private)' : ''
+  return ` → ${brief(onOneLine(names.join(', ')), maxNamesChars)}${mark}`
 }
 
 const formatReply = ({ replyTo }: Description): string => (replyTo === undefined ? '' : `↳ ${replyTo}: `)
@@ -182,14 +205,18 @@ export function markLines(renderer: LineRenderer, { time, seq }: MarkFlags): Lin
   }
 }
 
+interface Printer {
+  print(envelope: AnyEnvelope): void
+  /** Takes note of an earlier envelope, which is not printed. */
+  learn(envelope: AnyEnvelope): void
+}
+
 /** Prints envelopes: NDJSON, or lines for people. */
-export function createPrinter(
-  json: boolean | undefined,
-  marks: MarkFlags = {},
-): (envelope: AnyEnvelope) => void {
-  if (json) return (envelope) => void printJson(envelope)
+export function createPrinter(json: boolean | undefined, marks: MarkFlags = {}): Printer {
+  if (json) return { print: (envelope) => void printJson(envelope), learn: () => {} }
   const conversation = markLines(new Conversation(), marks)
-  return (envelope) => {
-    for (const line of conversation.lines(envelope)) print(line)
+  return {
+    print: (envelope) => conversation.lines(envelope).forEach(print),
+    learn: (envelope) => void conversation.lines(envelope),
   }
 }

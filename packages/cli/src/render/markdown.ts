@@ -1,8 +1,9 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import { type CodeStyle, highlightLine } from './highlight.js'
 import { measureWidth } from './width.js'
 
 /** How the parts of a text stand out. */
-export interface MarkdownStyle {
+export interface MarkdownStyle extends CodeStyle {
   strong(text: string): string
   code(text: string): string
   quiet(text: string): string
@@ -12,6 +13,11 @@ export const plainMarkdown: MarkdownStyle = {
   strong: (text) => text,
   code: (text) => `\`${text}\``,
   quiet: (text) => text,
+  keyword: (text) => text,
+  literal: (text) => text,
+  comment: (text) => text,
+  added: (text) => text,
+  removed: (text) => text,
 }
 
 const sgr =
@@ -19,7 +25,16 @@ const sgr =
   (text: string): string =>
     text === '' ? '' : `\u001B[${on}m${text}\u001B[${off}m`
 
-export const colourMarkdown: MarkdownStyle = { strong: sgr(1, 22), code: sgr(36, 39), quiet: sgr(2, 22) }
+export const colourMarkdown: MarkdownStyle = {
+  ...{ strong: sgr(1, 22), code: sgr(36, 39), quiet: sgr(2, 22) },
+  ...{
+    keyword: sgr(35, 39),
+    literal: sgr(32, 39),
+    comment: sgr(2, 22),
+    added: sgr(32, 39),
+    removed: sgr(31, 39),
+  },
+}
 
 /** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
 const [maxChars, maxDepth] = [20_000, 8]
@@ -50,7 +65,7 @@ function block(token: MarkedToken, style: MarkdownStyle, depth: number): string[
     case 'heading':
       return inner().map(style.strong)
     case 'code':
-      return token.text.split('\n').map((line) => style.quiet(`    ${line}`))
+      return formatCode(token, style)
     case 'blockquote':
       return withoutEdges(blocks(token.tokens, style, depth + 1)).map((line) => style.quiet(`▏ ${line}`))
     case 'list':
@@ -65,6 +80,20 @@ function block(token: MarkedToken, style: MarkdownStyle, depth: number): string[
     default:
       return token.raw.replace(/\n+$/, '').split('\n')
   }
+}
+
+/** Characters of a line of code that is highlighted. */
+const maxCodeLineChars = 1000
+
+function formatCode({ text, lang = '' }: Tokens.Code, style: MarkdownStyle): string[] {
+  const [language = ''] = lang
+    .trim()
+    .toLowerCase()
+    .split(/[\s{,:]/)
+  return text.split('\n').map((line) => {
+    const isShort = line.length <= maxCodeLineChars
+    return `    ${isShort ? highlightLine(line, language, style) : line}`
+  })
 }
 
 const marker = ({ ordered, start }: Tokens.List, at: number): string =>

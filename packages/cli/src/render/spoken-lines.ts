@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import {
   brief,
   type ContextFold,
@@ -5,6 +6,7 @@ import {
   type Description,
   defaultGuard,
   formatDuration,
+  getAsked,
   getWhy,
   isLate,
   onOneLine,
@@ -12,7 +14,7 @@ import {
   sentence,
 } from '@meup/folds'
 import { type AnyEnvelope, contextParent } from '@meup/protocol'
-import { isBackground, type LineRenderer } from './conversation.js'
+import { isBackground, isPrivate, type LineRenderer, withoutMentions } from './conversation.js'
 
 /** Characters of a text that is not a message. */
 const maxTextChars = 300
@@ -29,8 +31,8 @@ export class SpokenLines implements LineRenderer {
 
   lines(envelope: AnyEnvelope): string[] {
     if (isBackground(envelope)) return []
-    const description = this.#describer.describe(envelope)
-    if (description.tone === 'message') return formatSpeech(description)
+    const description = this.#describer.describe(withoutMentions(envelope))
+    if (description.tone === 'message') return formatSpeech(envelope, description)
     const { tone, verb } = description
     const detail = brief(description.detail, maxTextChars)
     switch (tone) {
@@ -65,6 +67,13 @@ export class SpokenLines implements LineRenderer {
   }
 }
 
+/** A line that is drawn elsewhere, without its signs; an empty one is left out. */
+export function speakLine(line: string): string[] {
+  const text = stripVTControlCharacters(line).trim()
+  const spoken = text.replace(/^┄\s*(?:↳\s*)?/, '').replace(/^→\s*/, 'outcome: ')
+  return spoken === '' ? [] : [spoken]
+}
+
 function formatWhy(call: AnyEnvelope): string {
   if (call.rationale) return `, because: ${brief(call.rationale, maxTextChars)}`
   const why = getWhy({ ...call })
@@ -72,7 +81,11 @@ function formatWhy(call: AnyEnvelope): string {
 }
 
 /** Repeats the speaker on each line, so that no line can be attributed to somebody else. */
-const formatSpeech = (description: Description): string[] =>
-  printable(description.detail)
+function formatSpeech(envelope: AnyEnvelope, description: Description): string[] {
+  const names = getAsked(envelope)
+  const whom =
+    names.length === 0 ? '' : ` to ${onOneLine(names.join(', '))}${isPrivate(envelope) ? ' in private' : ''}`
+  return printable(description.detail)
     .split('\n')
-    .map((detail, at) => sentence({ ...description, verb: at === 0 ? 'says' : 'goes on', detail }))
+    .map((detail, at) => sentence({ ...description, verb: at === 0 ? `says${whom}` : 'goes on', detail }))
+}

@@ -140,7 +140,7 @@ interface ReplayScreen {
 /** Like `meup watch`: at a terminal, Ctrl+T toggles thoughts. */
 const openReplayScreen = (json: boolean | undefined): ReplayScreen =>
   json || !isAtTerminal()
-    ? { show: createPrinter(json), notify: printNotice, close: () => {} }
+    ? { show: createPrinter(json).print, notify: printNotice, close: () => {} }
     : createLiveScreen()
 
 function createLiveScreen(): ReplayScreen {

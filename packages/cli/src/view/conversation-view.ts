@@ -9,13 +9,15 @@ import {
   getStdoutStyle,
   isAtTerminal,
   print,
+  printJson,
   printNotice,
 } from '../lib/output.js'
 import { mayAllow } from '../lib/refusals.js'
 import { AgentLines, type Following } from '../render/agent-lines.js'
-import { Conversation, createPrinter, type LineRenderer, markLines } from '../render/conversation.js'
-import { SpokenLines } from '../render/spoken-lines.js'
+import { Conversation, type LineRenderer, markLines } from '../render/conversation.js'
+import { SpokenLines, speakLine } from '../render/spoken-lines.js'
 import { Activity } from './activity.js'
+import { InputHistory } from './input-history.js'
 import { Screen } from './screen.js'
 import { liveSurface, plainSurface, type Surface } from './surface.js'
 import { ThoughtVisibility } from './thinking.js'
@@ -31,8 +33,9 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   show(envelope) {
     // Readers that are behind get no deltas, and what is printed must not depend on that unless they are asked for.
     const isWanted = envelope.kind !== Kind.chatDelta || filter?.subscription?.kinds?.includes(envelope.kind)
-    if (isWanted && filter?.includes(envelope) !== false) createPrinter(true)(envelope)
+    if (isWanted && filter?.includes(envelope) !== false) printJson(envelope)
   },
+  learn: nothing,
   append: nothing,
   print: (lines) => lines.forEach(print),
   notify: printNotice,
@@ -44,6 +47,9 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   ask: async () => undefined,
   prompt: async () => undefined,
   take: () => false,
+  edit: nothing,
+  read: (line) => line,
+  copy: nothing,
   typedSince: undefined,
   filter,
   lines: undefined,
@@ -98,6 +104,10 @@ class ConversationView implements View {
     this.#surface.refresh()
   }
 
+  learn(envelope: AnyEnvelope): void {
+    this.#lines.lines(envelope)
+  }
+
   #print(envelope: AnyEnvelope): void {
     this.#thinking.onEnvelope(envelope)
     this.#activity.onEnvelope(envelope)
@@ -107,9 +117,9 @@ class ConversationView implements View {
   append(envelope: AnyEnvelope, { preview, block: whole }: Following): void {
     const block = this.#thinking.isShown ? whole : whole.filter((line) => !isNarrative(line))
     const lines = this.#lines
-    this.#surface.print(
-      lines instanceof AgentLines ? lines.after(envelope, { preview, block }) : [...preview, ...block],
-    )
+    if (lines instanceof AgentLines) this.#surface.print(lines.after(envelope, { preview, block }))
+    else if (this.#flags.screenReader) this.#surface.print([...preview, ...block].flatMap(speakLine))
+    else this.#surface.print([...preview, ...block])
   }
 
   get showsThoughts(): boolean {
@@ -169,6 +179,18 @@ class ConversationView implements View {
     return this.#surface.take(line)
   }
 
+  edit(line: string): void {
+    this.#surface.edit(line)
+  }
+
+  read(line: string): string {
+    return this.#surface.read(line)
+  }
+
+  copy(text: string): void {
+    this.#surface.copy(text)
+  }
+
   get typedSince(): number | undefined {
     return this.#surface.typedSince
   }
@@ -222,13 +244,18 @@ class ConversationView implements View {
         'ctrl+o': () => this.toggleOutput(),
         ...keys,
       },
+      history: echoes
+        ? InputHistory.open(this.#space.id, (reason) => setImmediate(() => this.notify(reason)))
+        : undefined,
     })
   }
 
   #heading(): string {
     const { id, welcome } = this.#space
+    const { audience } = this.#options
     return [
       `${id} in ${welcome.space.id}`,
+      ...(audience === undefined ? [] : [`to ${audience.join(', ')} alone`]),
       ...(this.#isConnected ? [] : ['not connected']),
       ...(this.#thinking.isShown ? [] : ['thinking hidden']),
       ...this.#hiddenRuns(),

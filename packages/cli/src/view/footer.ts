@@ -4,7 +4,7 @@ import { AgentLines } from '../render/agent-lines.js'
 import { aboutCall } from '../render/tool-line.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
-import { toOneRow } from './keyboard.js'
+import { lineEnd, toDisplay } from './pastes.js'
 import type { Footer } from './terminal.js'
 
 /** Maximum number of lines. */
@@ -41,8 +41,11 @@ export interface FooterLayout {
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
   const { heading, answers, pending, notices, typed } = parts
   const input =
-    typed === undefined ? undefined : renderInput(toOneRow(typed.text), toOneRow(typed.before), columns)
-  let left = Math.min(maxLines, Math.max(rows - 1, 1)) - (input === undefined ? 0 : 1)
+    typed === undefined
+      ? undefined
+      : renderInput(toDisplay(typed.text), toDisplay(typed.before), columns, rows)
+  let left =
+    Math.min(maxLines, Math.max(rows - (input?.lines.length ?? 0), 1)) - (input === undefined ? 0 : 1)
   const fitLines = (lines: readonly string[]): readonly string[] => {
     const taken = lines.length <= left ? lines : [...lines.slice(0, Math.max(left - 1, 0)), more(lines, left)]
     left = Math.max(left - taken.length, 0)
@@ -55,7 +58,9 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   const active = left > 0 ? fitLines(formatActivity(parts, now)) : []
   const lines = [title, ...written, ...active, ...waiting, ...noticed].filter((line) => line !== '')
   const fitted = lines.map((line) => dim(truncate(line, columns)))
-  return { lines: input === undefined ? fitted : [...fitted, input.line], cursor: input?.cursor ?? 0 }
+  if (input === undefined) return { lines: fitted, cursor: 0, below: 0 }
+  const { cursor, below } = input
+  return { lines: [...fitted, ...input.lines], cursor, below }
 }
 
 /** How answers end so far, in the lines that their chats will have. */
@@ -117,11 +122,32 @@ const rule = (heading: string, columns: number): string => {
   return `${title}${'─'.repeat(Math.max(columns - measureWidth(title), 0))}`
 }
 
-/** The part around the cursor, where not all of it fits. */
-function renderInput(text: string, before: string, columns: number): { line: string; cursor: number } {
+/** Rows of the input that are shown. */
+const maxInputRows = 6
+
+/** The rows of the input around the cursor, each the part around it where not all of it fits. */
+function renderInput(
+  text: string,
+  before: string,
+  columns: number,
+  rows: number,
+): Pick<Footer, 'lines' | 'cursor' | 'below'> {
+  const all = text.split(lineEnd)
+  const at = before.split(lineEnd).length - 1
+  const count = Math.min(all.length, maxInputRows, Math.max(rows - 2, 1))
+  const first = Math.min(Math.max(at - count + 1, 0), all.length - count)
+  const { line, cursor } = renderRow(all[at] ?? '', before.slice(before.lastIndexOf(lineEnd) + 1), columns)
+  const shown = all.slice(first, first + count).map((row, index) => {
+    const sign = index === 0 ? (first === 0 ? '> ' : '… ') : '  '
+    return `${sign}${first + index === at ? line : truncate(row, columns - 3)}`
+  })
+  return { lines: shown, cursor: 2 + cursor, below: first + count - 1 - at }
+}
+
+function renderRow(text: string, before: string, columns: number): { line: string; cursor: number } {
   const inputColumns = columns - 3
   const shownBefore = truncateStart(before, inputColumns)
   const behind = text.slice(before.length)
   const shownBehind = truncate(behind, inputColumns - measureWidth(shownBefore) + 1)
-  return { line: `> ${shownBefore}${shownBehind}`, cursor: 2 + measureWidth(shownBefore) }
+  return { line: `${shownBefore}${shownBehind}`, cursor: measureWidth(shownBefore) }
 }

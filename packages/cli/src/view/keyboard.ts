@@ -1,13 +1,19 @@
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
-import { stripVTControlCharacters } from 'node:util'
+import { lineEnd, Pastes } from './pastes.js'
 
 /** Completes a line for Tab: the candidates, and the part that they replace. */
 export type Completer = (line: string) => [candidates: string[], part: string]
 
 interface KeyboardOptions {
   readonly completer?: Completer
+  /** Lines of earlier conversations, the newest first. */
+  readonly history?: readonly string[]
+  /** Whether a typed line may be kept: an answer to a question is none. */
+  isKept?(line: string): boolean
+  /** A line joins the history, as it is said. */
+  kept?(text: string): void
   /** The input line or its completions have changed. */
   changed(): void
   /** Ctrl+Z is about to stop the program, or it continues. */
@@ -16,6 +22,12 @@ interface KeyboardOptions {
 
 /** Milliseconds after which Esc counts as a key of its own. */
 const escapeMs = 50
+/** Milliseconds without further input after which a paste is over that the terminal has not marked. */
+const burstMs = 40
+/** Lines that nobody types at once: so many in one read are a paste. */
+const burstLines = 3
+/** Lines of the history that are kept in memory. */
+const maxHistory = 1000
 
 /** The input line of a terminal, edited by readline, which draws nothing itself. */
 export class Keyboard {
@@ -25,32 +37,45 @@ export class Keyboard {
   readonly #input: ReadStream
   readonly #options: KeyboardOptions
   readonly #keys = new Map<string, () => void>()
+  readonly #pastes = new Pastes()
+  #history: readonly string[]
   #captor: ((key: string) => void) | undefined
   /** The text pasted so far; `undefined` = not pasting. */
   #paste: string | undefined
+  /** Runs while a paste comes that the terminal has not marked. */
+  #burst: NodeJS.Timeout | undefined
+  #search: { text: string; at: number; readonly before: string } | undefined
 
   constructor(input: ReadStream, options: KeyboardOptions) {
     this.#input = input
     this.#options = options
-    const { completer } = options
+    const { completer, history = [] } = options
+    this.#history = history.map((text) => this.#pastes.encode(text))
     this.lines = createInterface({
       input: new PassThrough(),
       output: new Writable({ write: (_chunk, _encoding, done) => done() }),
       terminal: true,
       prompt: '',
+      history: [...this.#history],
+      historySize: maxHistory,
+      removeHistoryDuplicates: true,
       ...(completer && { completer: (line: string) => this.#complete(completer(line)) }),
     })
+    this.lines.on('history', (lines: string[]) => this.#onHistory(lines))
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
+    const look = (chunk: Buffer): void => this.#onData(chunk)
     const end = (): void => this.lines.close()
     // Not `this.lines`: it would append keys that arrive together to the end, regardless of the cursor.
     const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
+    input.on('data', look) // Before its keys are read.
     emitKeypressEvents(input, timing)
     input.on('keypress', press).on('end', end)
     input.setRawMode(true)
     input.resume()
     this.lines.once('close', () => {
       timing.close()
-      input.off('keypress', press).off('end', end)
+      clearTimeout(this.#burst)
+      input.off('data', look).off('keypress', press).off('end', end)
       input.setRawMode(false)
       input.pause()
     })
@@ -65,6 +90,22 @@ export class Keyboard {
     return this.lines.line.slice(0, this.lines.cursor)
   }
 
+  /** What is searched for in the history, and the line that was found; `undefined` = nothing is. */
+  get search(): string | undefined {
+    return this.#search && `history: ${this.#search.text}_ · Ctrl+R older · Enter takes it · Esc: back`
+  }
+
+  /** What a typed line says, with what was pasted. */
+  read(line: string): string {
+    return this.#pastes.decode(line)
+  }
+
+  /** Replaces the input line. */
+  edit(text: string): void {
+    this.#replace(this.#pastes.encode(text))
+    this.#options.changed()
+  }
+
   /** Calls back whenever this key is pressed: `ctrl+t`, `escape`. */
   on(key: string, pressed: () => void): void {
     this.#keys.set(key, pressed)
@@ -75,16 +116,82 @@ export class Keyboard {
     this.#captor = keyCapture
   }
 
+  /** Ends a search in the history; `false` = there was none. */
+  endSearch(): boolean {
+    const isSearching = this.#search !== undefined
+    if (this.#search !== undefined) this.#replace(this.#search.before)
+    this.#search = undefined
+    return isSearching
+  }
+
   #press(text: string | undefined, key: Key): void {
     this.candidates = []
-    const name = `${key.ctrl ? 'ctrl+' : ''}${key.name ?? text ?? ''}`
+    const name = `${key.ctrl ? 'ctrl+' : ''}${key.meta && key.name === 'return' ? 'alt+' : ''}${key.name ?? text ?? ''}`
     if (this.#isPasted(name, key.sequence ?? text ?? '')) return
     const own = this.#keys.get(name)
     if (this.#captor !== undefined && name !== 'ctrl+c') this.#captor(name)
+    else if (this.#search !== undefined && name !== 'ctrl+c') this.#onSearchKey(name, text)
     else if (own !== undefined) own()
     else if (name === 'ctrl+z') this.#suspend()
-    else if (name !== 'escape') this.lines.write(text ?? '', key)
+    else if (name === 'ctrl+r') this.#search = { text: '', at: -1, before: this.text }
+    else if (name === 'alt+return' || name === 'enter') this.lines.write(lineEnd)
+    else if (name === 'return' && this.before.endsWith('\\')) {
+      this.lines.write('', { name: 'backspace' })
+      this.lines.write(lineEnd)
+    } else if (name !== 'escape') this.lines.write(text ?? '', key)
     this.#options.changed()
+  }
+
+  #onSearchKey(name: string, text: string | undefined): void {
+    const search = this.#search
+    if (search === undefined) return
+    if (name === 'escape') this.endSearch()
+    else if (['return', 'tab', 'right', 'left', 'end', 'home'].includes(name)) this.#search = undefined
+    else if (name === 'ctrl+r') this.#find(search.at + 1)
+    else if (name === 'backspace') {
+      search.text = search.text.slice(0, -1)
+      this.#find(0)
+    } else if (text !== undefined && /^[^\p{Cc}]+$/u.test(text)) {
+      search.text += text
+      this.#find(0)
+    }
+  }
+
+  /** Shows the newest line from `first` on that has what is searched for. */
+  #find(first: number): void {
+    const search = this.#search
+    if (search === undefined) return
+    const wanted = search.text.toLowerCase()
+    const at = this.#history.findIndex((line, index) => index >= first && line.toLowerCase().includes(wanted))
+    if (at === -1) return
+    search.at = at
+    this.#replace(this.#history[at] ?? '')
+  }
+
+  #replace(line: string): void {
+    this.lines.write('', { ctrl: true, name: 'e' })
+    this.lines.write('', { ctrl: true, name: 'u' })
+    this.lines.write(line)
+  }
+
+  #onHistory(lines: string[]): void {
+    const [line = ''] = lines
+    if (this.#options.isKept?.(line) === false) lines.shift()
+    else this.#options.kept?.(this.read(line))
+    this.#history = [...lines]
+  }
+
+  /** Many lines in one read, or what follows them at once, are pasted: nobody types so fast. */
+  #onData(chunk: Buffer): void {
+    const isPasting = this.#paste !== undefined
+    const isBurst = this.#burst !== undefined || countLineEnds(chunk) >= burstLines
+    if (!isBurst || (isPasting && this.#burst === undefined) || chunk.includes(pasteMark)) return
+    clearTimeout(this.#burst)
+    this.#paste ??= ''
+    this.#burst = setTimeout(() => {
+      this.#burst = undefined
+      this.#endPaste()
+    }, burstMs)
   }
 
   /** Collects pasted text, whose keys must not act, and draws it at once. */
@@ -93,12 +200,17 @@ export class Keyboard {
     else if (this.#paste === undefined || name === 'ctrl+c') {
       this.#paste = undefined
       return false
-    } else if (name === 'paste-end') {
-      if (this.#captor === undefined) this.lines.write(encodePaste(this.#paste))
-      this.#paste = undefined
-      this.#options.changed()
-    } else this.#paste += sequence
+    } else if (name === 'paste-end') this.#endPaste()
+    else this.#paste += sequence
     return true
+  }
+
+  #endPaste(): void {
+    const text = this.#paste
+    this.#paste = undefined
+    if (text === undefined) return
+    if (this.#captor === undefined) this.lines.write(this.#pastes.add(text))
+    this.#options.changed()
   }
 
   #complete(completed: [string[], string]): [string[], string] {
@@ -122,19 +234,14 @@ export class Keyboard {
 
 /** Bracketed paste: the terminal marks the start and end of pasted text. */
 export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
+/** With what such a mark begins. */
+const pasteMark = '\u001B[20'
 
-/** Represents a line end within the edited line; a Unicode noncharacter, reserved for internal use. */
-const lineEnd = '\uFDD0'
-const controls = /[^\P{Cc}\t]/gu
-
-/** Encodes pasted text as part of one edited line. */
-const encodePaste = (text: string): string =>
-  stripVTControlCharacters(text)
-    .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
-    .replace(controls, '')
-
-/** The edited line for display: same length, on one row. */
-export const toOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
-
-/** The edited line for sending: with pasted line ends, without trailing ones. */
-export const decodeLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')
+const countLineEnds = (chunk: Buffer): number => {
+  let count = 0
+  for (const [at, byte] of chunk.entries()) {
+    const isEnd = byte === 0x0d || (byte === 0x0a && chunk[at - 1] !== 0x0d)
+    if (isEnd) count++
+  }
+  return count
+}

@@ -3,6 +3,7 @@ import { printable } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
 import { print, printNotice } from '../lib/output.js'
 import { type FooterParts, renderFooter } from './footer.js'
+import type { InputHistory } from './input-history.js'
 import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
 import { Terminal } from './terminal.js'
 
@@ -22,6 +23,12 @@ export interface Surface {
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /** Whether a typed line answers such a question. */
   take(line: string): boolean
+  /** Puts a line back to be edited. */
+  edit(line: string): void
+  /** What a typed line says, with what was pasted into it. */
+  read(line: string): string
+  /** Puts a text into the clipboard of the terminal, if it allows that. */
+  copy(text: string): void
   /** When the line was begun that is typed, in milliseconds since the epoch. */
   readonly typedSince: number | undefined
   /** Columns of a line; may be infinite. */
@@ -43,6 +50,9 @@ export const plainSurface: Surface = {
   },
   prompt: async () => undefined,
   take: () => false,
+  edit: () => {},
+  read: (line) => line,
+  copy: () => {},
   typedSince: undefined,
   columns: Number.POSITIVE_INFINITY,
   lines: undefined,
@@ -56,7 +66,9 @@ interface LiveOptions {
   /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer: Completer | undefined
-  readonly keys: Readonly<Record<string, () => void>>
+  /** Those that return `false` had nothing to do. */
+  readonly keys: Readonly<Record<string, () => unknown>>
+  readonly history?: InputHistory | undefined
 }
 
 interface Asked {
@@ -70,23 +82,29 @@ interface Asked {
 const isOlder = ({ since }: Asked, typedSince: number | undefined): boolean =>
   since !== undefined && typedSince !== undefined && typedSince < since
 
+/** Milliseconds in which a second Ctrl+C leaves. */
+const leaveMs = 2000
 /** Interval at which the times in the footer are redrawn. */
 const tickMs = 1000
 
 /** A terminal: permanent lines above a footer that is redrawn. */
-export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions): Surface {
+export function liveSurface({ parts, dim, echoes, completer, keys, history }: LiveOptions): Surface {
   let choices: readonly string[] = []
   let asked: Asked | undefined
   let typedSince: number | undefined
   let chosen: ((at: number | undefined) => void) | undefined
+  /** Until when Ctrl+C leaves, in milliseconds since the epoch. */
+  let leavesUntil = 0
   const terminal: Terminal = new Terminal(process.stdout, () => {
     const { candidates, text, before } = keyboard
     const offered = candidates.length === 0 ? [] : [candidates.join('  ')]
     const question = asked === undefined ? [] : [asked.question]
+    const searched = keyboard.search === undefined ? [] : [keyboard.search]
+    const leaving = leavesUntil > Date.now() ? ['Ctrl+C again leaves'] : []
     return renderFooter(
       {
         ...parts(),
-        notices: choices.length > 0 ? choices : [...question, ...offered],
+        notices: choices.length > 0 ? choices : [...question, ...searched, ...offered, ...leaving],
         ...(echoes && { typed: { text, before } }),
       },
       { columns: terminal.footerColumns, rows: terminal.rows, now: Date.now(), dim },
@@ -94,6 +112,8 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   })
   const keyboard: Keyboard = new Keyboard(process.stdin, {
     ...(completer && { completer }),
+    ...(history && { history: history.lines, kept: (text: string) => history.add(text) }),
+    isKept: (line) => asked === undefined && !/^(?:y|n|yes)$/.test(line.trim()),
     changed() {
       typedSince = keyboard.text === '' ? undefined : (typedSince ?? Date.now())
       terminal.flush()
@@ -104,7 +124,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
       if (!isStopped) terminal.flush(true)
     },
   })
-  for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
+  for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, () => void pressed())
   keyboard.on('escape', () => {
     if (asked === undefined) keys.escape?.()
     else answer(undefined)
@@ -126,7 +146,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     answer(undefined)
     chosen?.(undefined)
   })
-  keyboard.lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
+  keyboard.on('ctrl+c', interrupt)
   process.stdout.write(pasteOn)
   terminal.flush(true)
 
@@ -136,17 +156,54 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
     terminal.refresh()
   }
 
+  /** Ctrl+C gives up what is there, the nearest first: a search, a question, the line, what answers the user; then it leaves. */
+  function interrupt(): void {
+    const now = Date.now()
+    const isDone =
+      keyboard.endSearch() ||
+      endChoice(undefined) ||
+      clearLine() ||
+      endQuestion() ||
+      keys['ctrl+c']?.() !== false
+    if (isDone && keys['ctrl+c'] !== undefined) leavesUntil = 0
+    else if (keys['ctrl+c'] === undefined || leavesUntil > now) process.exit(exitCodes.interrupted)
+    else leavesUntil = now + leaveMs
+  }
+
+  function clearLine(): boolean {
+    if (keyboard.text === '') return false
+    keyboard.edit('')
+    return true
+  }
+
+  function endQuestion(): boolean {
+    if (asked === undefined) return false
+    answer(undefined)
+    return true
+  }
+
+  function endChoice(at: number | undefined): boolean {
+    if (choices.length === 0) return false
+    choices = []
+    keyboard.capture()
+    chosen?.(at)
+    chosen = undefined
+    return true
+  }
+
   function choose(question: string, named: readonly string[]): Promise<number | undefined> {
-    choices = [`${question} Esc: none`, ...named.map((name, at) => `${at + 1}  ${name}`)]
+    const keysText = named.length === 1 ? 'y or n' : `1–${named.length}, Esc: none`
+    choices = [
+      `${question} ${keysText}`,
+      ...named.map((name, at) => `${named.length === 1 ? 'y' : at + 1}  ${name}`),
+    ]
     terminal.refresh()
     return new Promise((resolve) => {
       chosen = resolve
       keyboard.capture((key) => {
-        const at = Number(key) - 1
-        if (key !== 'escape' && named[at] === undefined) return
-        choices = []
-        keyboard.capture()
-        resolve(named[at] === undefined ? undefined : at)
+        const at = named.length === 1 && ['y', 'return'].includes(key) ? 0 : Number(key) - 1
+        if (key === 'escape' || key === 'n') endChoice(undefined)
+        else if (named[at] !== undefined) endChoice(at)
       })
     })
   }
@@ -172,6 +229,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
       if (isAnswer || asked?.since === undefined) answer(isAnswer ? line : undefined)
       return isAnswer
     },
+    edit: (line) => keyboard.edit(line),
+    read: (line) => keyboard.read(line),
+    // OSC 52 draws nothing.
+    copy: (text) => void process.stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     get typedSince() {
       return typedSince
     },

@@ -5,8 +5,9 @@ import { measureWidth } from '../render/width.js'
 export interface Footer {
   /** Each fits on a row. */
   readonly lines: readonly string[]
-  /** Column of the cursor on the last line. */
+  /** Column of the cursor, and how many lines are below it. */
   readonly cursor: number
+  readonly below: number
 }
 
 /** The part of a stream that a terminal uses. */
@@ -25,12 +26,14 @@ const [clip, unclip] = ['\u001B[?7l', '\u001B[?7h']
 /** Clears line by line: when cleared from the top, tmux keeps the old screen in its scrollback. */
 const [clearLine, up, clearBelow] = ['\u001B[2K', '\u001B[A', '\u001B[J']
 
+const nothing: Footer = { lines: [], cursor: 0, below: 0 }
+
 /** Appends permanent lines above a footer that is redrawn. */
 export class Terminal {
   readonly #output: Output
   readonly #footer: () => Footer
   #waiting: string[] = []
-  #drawn: Footer = { lines: [], cursor: 0 }
+  #drawn: Footer = nothing
   #timer: NodeJS.Timeout | undefined
   #isOpen = true
   readonly #redraw = (): void => this.flush(true)
@@ -81,7 +84,7 @@ export class Terminal {
 
   /** Removes the footer until the next `flush`. */
   clear(): void {
-    this.#write({ lines: [], cursor: 0 })
+    this.#write(nothing)
   }
 
   /** Lets other code write whole lines, below pending lines and above the footer. */
@@ -101,9 +104,10 @@ export class Terminal {
   }
 
   #write(footer: Footer): void {
-    const { lines, cursor } = footer
+    const { lines, cursor, below } = footer
     const appended = this.#waiting.map((line) => `${line}\n`).join('')
-    const placed = lines.length === 0 ? '' : `\r${cursor > 0 ? `\u001B[${cursor}C` : ''}`
+    const right = cursor > 0 ? `\u001B[${cursor}C` : ''
+    const placed = lines.length === 0 ? '' : `\r${up.repeat(below)}${right}`
     this.#output.write(
       `${begin}${this.#erasing()}${appended}${clip}${lines.join('\n')}${clearBelow}${placed}${unclip}${end}`,
     )
@@ -111,13 +115,16 @@ export class Terminal {
     this.#drawn = footer
   }
 
-  /** Erases the footer from the cursor up. A terminal that became narrower has wrapped its lines. */
+  /** Erases the footer from its last line up. A terminal that became narrower has wrapped its lines. */
   #erasing(): string {
-    const { lines, cursor } = this.#drawn
+    const { lines, cursor, below } = this.#drawn
     if (lines.length === 0) return '\r'
-    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#countRows(measureWidth(line)), 0)
-    const rows = above + this.#countRows(cursor + 1) - 1
-    return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
+    const at = lines.length - 1 - below
+    const count = (some: readonly string[]): number =>
+      some.reduce((sum, line) => sum + this.#countRows(measureWidth(line)), 0)
+    const above = count(lines.slice(0, at)) + this.#countRows(cursor + 1) - 1
+    const under = below === 0 ? 0 : count(lines.slice(at)) - this.#countRows(cursor + 1)
+    return `\r${under > 0 ? `\u001B[${under}B` : ''}${clearLine}${`${up}${clearLine}`.repeat(above + under)}`
   }
 
   #countRows(width: number): number {
@@ -126,4 +133,4 @@ export class Terminal {
 }
 
 const isSame = (one: Footer, other: Footer): boolean =>
-  one.cursor === other.cursor && one.lines.join('\n') === other.lines.join('\n')
+  one.cursor === other.cursor && one.below === other.below && one.lines.join('\n') === other.lines.join('\n')

@@ -24,6 +24,8 @@ export interface ViewFlags extends ConnectionFlags, MarkFlags {
 /** The view of a space in a command. */
 export interface View {
   show(envelope: AnyEnvelope): void
+  /** Takes note of an earlier envelope, which is not shown. */
+  learn(envelope: AnyEnvelope): void
   /** Appends what follows the envelope that was shown last. */
   append(envelope: AnyEnvelope, following: Following): void
   /** Prints lines that were asked for. */
@@ -45,6 +47,12 @@ export interface View {
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /** Whether a typed line answers such a question. */
   take(line: string): boolean
+  /** Puts a line back to be edited; without a terminal nothing. */
+  edit(line: string): void
+  /** What a typed line says, with what was pasted into it. */
+  read(line: string): string
+  /** Puts a text into the clipboard of the terminal, if there is one that allows it. */
+  copy(text: string): void
   /** When the line was begun that is typed, in milliseconds since the epoch. */
   readonly typedSince: number | undefined
   /** Redraws the status. */
@@ -66,10 +74,12 @@ export interface ViewOptions {
   /** Whether input is accepted. */
   readonly echoes: boolean
   readonly completer?: Completer
+  /** Who alone reads what is typed; absent = everyone. */
+  readonly audience?: readonly string[]
   /** A one-line summary of the open proposals. */
   readonly pending?: () => string | undefined
-  /** Additional key bindings. */
-  readonly keys?: Readonly<Record<string, () => void>>
+  /** Additional key bindings. One that returns `false` had nothing to do. */
+  readonly keys?: Readonly<Record<string, () => unknown>>
   /** The filter of the command. */
   readonly filter?: ViewFilter
 }

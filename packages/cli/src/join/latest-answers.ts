@@ -1,0 +1,29 @@
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { lexer } from 'marked'
+
+/** The latest message of somebody else, for `/copy`. */
+export class LatestAnswers {
+  readonly #own: string
+  #text: string | undefined
+
+  /** `own`: the participant who reads. */
+  constructor(own: string) {
+    this.#own = own
+  }
+
+  onEnvelope({ kind, from, context, payload }: AnyEnvelope): void {
+    const { message } = payload as { readonly message?: unknown }
+    const isMessage = kind === Kind.chat && context === undefined && from !== this.#own
+    if (isMessage && typeof message === 'string') this.#text = message
+  }
+
+  /** Absent = nobody else has said anything yet. */
+  get text(): string | undefined {
+    return this.#text
+  }
+
+  /** The blocks of code in it. */
+  get codeBlocks(): string[] {
+    return lexer(this.#text ?? '').flatMap((token) => (token.type === 'code' ? [token.text as string] : []))
+  }
+}
