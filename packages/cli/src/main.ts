@@ -1,97 +1,14 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
-import { Command, CommanderError, Option } from 'commander'
-import { addAcp } from './commands/acp.js'
-import { addAsk } from './commands/ask.js'
-import { addAudit } from './commands/audit.js'
-import { addCall } from './commands/call.js'
-import { addCaps } from './commands/caps.js'
-import { addCompletion } from './commands/completion.js'
-import { addErase } from './commands/erase.js'
-import { addMcp } from './commands/mcp.js'
-import { addMembers } from './commands/members.js'
-import { addOpen } from './commands/open.js'
-import {
-  addAdd,
-  addBackup,
-  addDoctor,
-  addInit,
-  addRestart,
-  addRunCommands,
-  addSpace,
-  addStats,
-  addToken,
-} from './commands/operator.js'
-import { addProposals } from './commands/proposals.js'
-import { addReasoning } from './commands/reasoning.js'
-import { addReplay } from './commands/replay.js'
-import { addSearch } from './commands/search.js'
-import { addSend } from './commands/send.js'
-import { addTranscript } from './commands/transcript.js'
-import { addJoin, addWatch } from './commands/watch.js'
-import { addWhy } from './commands/why.js'
+import { CommanderError } from 'commander'
 import { exitCodes } from './failure/exit-codes.js'
 import { endWithReader } from './lib/closed-output.js'
-import { reportError, UsageError } from './lib/exit.js'
-
-function changeDirectory(folder: string | undefined): void {
-  if (folder === undefined) return
-  if (!existsSync(folder))
-    throw new UsageError(`there is no folder ${folder}; check the name, or make a space in it with meup init`)
-  process.chdir(folder)
-}
-
-const program = new Command('meup')
-  .description('Run a MEUP space, join it, watch it.')
-  .version('0.1.0')
-  .option('-C <folder>', 'do everything in this folder')
-  .hook('preAction', (command) => changeDirectory(command.opts().C))
-  .exitOverride()
-  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'meup: ')) })
-
-addInit(program)
-addAdd(program)
-addRunCommands(program)
-addRestart(program)
-addJoin(program)
-addOpen(program)
-addWatch(program)
-addSend(program)
-addAsk(program)
-addCall(program)
-addProposals(program)
-addCaps(program)
-addMembers(program)
-addReasoning(program)
-addWhy(program)
-addSearch(program)
-addAudit(program)
-addErase(program)
-addTranscript(program)
-addReplay(program)
-addMcp(program)
-addAcp(program)
-addSpace(program)
-addToken(program)
-addBackup(program)
-addStats(program)
-addDoctor(program)
-addCompletion(program)
-helpWithErrors(program, program.name())
-
-/** Every command names its help when it is called wrongly, and shows the stack of an error on request. */
-function helpWithErrors(command: Command, path: string): void {
-  command.showHelpAfterError(`(${path} --help tells more)`)
-  for (const each of command.commands) helpWithErrors(each, `${path} ${each.name()}`)
-  const isThere = command.options.some(({ long }) => long === '--verbose')
-  if (command.commands.length === 0 && !isThere)
-    command.addOption(new Option('--verbose', 'with the stack of an error').hideHelp())
-}
+import { reportError } from './lib/exit.js'
+import { createProgram } from './program.js'
 
 endWithReader()
 
 try {
-  await program.parseAsync()
+  await createProgram().parseAsync()
   process.exitCode ??= exitCodes.ok
 } catch (error) {
   if (error instanceof CommanderError) {

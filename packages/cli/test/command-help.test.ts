@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { commandHelp, listLeaves } from '../src/command-help.js'
+import { formatManPage } from '../src/commands/man.js'
+import { createProgram } from '../src/program.js'
+
+/** The words of a line as a shell reads them, for each command in it that is `meup`. */
+function parse(line: string): string[][] {
+  const script = `meup() { printf '%s\\0' "$@" $'\\1'; }; ${line}`
+  const { stdout } = spawnSync('bash', ['-c', `cd "$(mktemp -d)"; git() { :; }; ${script}`], {
+    encoding: 'utf8',
+  })
+  return stdout
+    .split('\u0001\0')
+    .slice(0, -1)
+    .map((words) => words.split('\0').slice(0, -1))
+}
+
+describe('the help', () => {
+  const leaves = listLeaves(createProgram())
+
+  test('has two examples for every command, and for no other', () => {
+    expect(Object.keys(commandHelp).sort()).toEqual(leaves.map(({ path }) => path).sort())
+    for (const [path, { examples }] of Object.entries(commandHelp)) expect(examples.length, path).toBe(2)
+  })
+
+  test('has examples that are taken as they are written', async () => {
+    for (const [path, { examples }] of Object.entries(commandHelp)) {
+      for (const [line] of examples) {
+        const program = createProgram()
+        const called: string[] = []
+        for (const { path: each, command } of listLeaves(program))
+          command.action(() => void called.push(each))
+        const file = line.replace(/ > \S+$/, '').replace(/^source <\((.*)\)$/, '$1')
+        for (const words of parse(file))
+          await program.parseAsync(
+            words.filter((word) => word !== '-C' && word !== '../other'),
+            { from: 'user' },
+          )
+        expect(called, line).toEqual([path])
+      }
+    }
+  })
+
+  test('lists every command in a group', () => {
+    const text = createProgram().helpInformation()
+    for (const { path } of leaves) expect(text).toMatch(new RegExp(`^  ${path.split(' ')[0]}\\b`, 'm'))
+    expect(text.match(/^\S.*:$/gm)).toEqual([
+      'Options:',
+      'Start:',
+      'Talk:',
+      'Decide:',
+      'Look:',
+      'Prove:',
+      'Operate:',
+    ])
+  })
+
+  test('is a manual page, too', () => {
+    const page = formatManPage(createProgram())
+    for (const { path } of leaves) expect(page).toContain(`.B meup ${path.replaceAll('-', '\\-')}`)
+    expect(page).not.toMatch(/^'/m)
+  })
+})
