@@ -621,7 +621,7 @@ export function isClosing(
 }
 
 /** Whether the error says that the turn was aborted, which is no failure of the agent. */
-const isAbort = (error: unknown, { signal }: Turn): boolean =>
+export const isAbort = (error: unknown, { signal }: Pick<Turn, 'signal'>): boolean =>
   signal.aborted &&
   (error === signal.reason || (error instanceof Error && (error.name === 'AbortError' || isAborted(error))))
 

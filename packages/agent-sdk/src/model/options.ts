@@ -3,7 +3,7 @@ import type { OwnTool } from '../agent/own-tool.js'
 import type { InputSchema } from '../agent/schemas.js'
 import type { ToolChoice } from '../agent/tool-choice.js'
 import type { Turn } from '../agent/turn.js'
-import { isClosing, type TurnOptions } from '../agent/turns.js'
+import { isAbort, isClosing, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { defined } from '../client/defined.js'
 import { Notice } from '../client/errors.js'
@@ -115,7 +115,8 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
   const { compact = 'summary', answerMissed = 600_000 } = options
   const { clock = systemClock, onError: report = printError } = options
   const onError: ResolvedOptions['onError'] = (error, turn) => {
-    if (!isClosing(client, error, turn?.signal)) report(error, turn)
+    if (isClosing(client, error, turn?.signal) || (turn !== undefined && isAbort(error, turn))) return
+    report(error, turn)
   }
   const { colleagues } = options
   const bounds = { memory: resolveBounds(options.memory), limits: resolveLimits(options.limits) }

@@ -15,6 +15,7 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
+import { exitCodes } from '../failure/exit-codes.js'
 import { parseAttempt, parseCapabilities } from '../lib/capabilities.js'
 import {
   type ConnectionFlags,
@@ -51,7 +52,7 @@ export function addCaps(program: Command): void {
     .argument('<what...>', 'a kind, a kind and whom or which tool it is for, or an envelope as JSON')
     .addHelpText(
       'after',
-      '\nmeup caps explain ana mcp.request files/edit_file\nmeup caps explain ana \'{"kind":"chat","to":["ben"]}\'',
+      '\nExits with 7 when it may not.\nmeup caps explain ana mcp.request files/edit_file\nmeup caps explain ana \'{"kind":"chat","to":["ben"]}\'',
     )
     .action(explainAttempt)
   withConnection(group.command('grant'), 'print the grant as one JSON object')
@@ -113,6 +114,7 @@ async function explainAttempt(
   for (const granted of all.filter(({ id }) => id === participant)) {
     const { isAllowed, sentences, missing } = explainCapability(granted, attempt)
     const { kicked, paused } = granted
+    if (!isAllowed) process.exitCode = exitCodes.rejected
     const all = [
       ...sentences,
       ...(kicked ? [`${kicked.by} has kicked it: until it is invited again, it may not come in.`] : []),

@@ -14,7 +14,13 @@ import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } fr
 import { promptForms } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined } from '../lib/options.js'
 import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
-import { findOpenProposal, formatProposal, readProposals, toProposalJson } from '../lib/proposals.js'
+import {
+  decideOpen,
+  findOpenProposal,
+  formatProposal,
+  readProposals,
+  toProposalJson,
+} from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 import { parseTimeout } from '../lib/times.js'
 
@@ -165,7 +171,8 @@ async function decide(
   const space = await enterSpace(flags, { openProposals: true })
   try {
     const proposal = findByPrefix(space.proposals.list(), start, 'proposal')
-    await act(space, proposal ?? (await explainMissing(start, space.id, flags)))
+    const open = proposal ?? (await explainMissing(start, space.id, flags))
+    await decideOpen(createHttpClient(flags), open.id, () => act(space, open))
   } finally {
     space.close()
   }

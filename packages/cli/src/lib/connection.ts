@@ -65,10 +65,20 @@ async function readEpoch(http: HttpClient): Promise<string> {
 
 function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
+  mustRun(flags)
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
   // Commands show, answer nothing, and take over from nobody.
   return omitUndefined({ url, space, as, token, unhandled: 'decline' as const, session: false as const })
+}
+
+/** Throws `Failure` for a space that the gateway of this folder does not have. */
+function mustRun({ url, space }: ConnectionFlags): void {
+  const name = space ?? process.env.MEUP_SPACE
+  if (name === undefined || url !== undefined || process.env.MEUP_URL !== undefined) return
+  const { spaces } = readGatewayFile(process.cwd()) ?? {}
+  if (spaces !== undefined && !spaces.includes(name))
+    throw new Failure('unknown_space', { space: onOneLine(name) })
 }
 
 /** Used only if neither a participant nor a token is given. */

@@ -81,7 +81,10 @@ export class FormFiller {
     print(`    ${onOneLine(label)}${description === '' ? '' : ` — ${onOneLine(description)}`}`)
     options.forEach(({ label }, at) => void print(`      ${at + 1}  ${onOneLine(label)}`))
     for (;;) {
-      const line = await this.#prompter.prompt(`${onOneLine(label)}?${hint(field)} · Esc: decline`, signal)
+      const line = await this.#prompter.prompt(
+        `${onOneLine(label).replace(/[?:]$/, '')}?${hint(field)} · Esc: decline`,
+        signal,
+      )
       if (line === undefined) return declined
       const result = readFilled(field, fromLine(field, line.trim()))
       if (!('problem' in result)) return result.value

@@ -46,6 +46,23 @@ export function findOpenProposal(
   throw new ProtocolError('proposal_not_found', message)
 }
 
+/**
+ * Runs what decides a proposal. Where somebody else was faster, throws an error that says who did what, instead of the gateway's.
+ */
+export async function decideOpen<Value>(
+  http: HttpClient,
+  id: string,
+  act: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'proposal_not_found')
+      findOpenProposal(await readProposals(http), id, Date.now())
+    throw error
+  }
+}
+
 /** Limit of the arguments, and of each text. */
 const maxTextChars = 200
 
