@@ -63,7 +63,7 @@ async function withInput(question: string): Promise<string> {
 
 interface Request {
   readonly text: string
-  /** Who is asked; none = the front desk, or everyone. */
+  /** Those who are asked; none = the front desk, or everyone. */
   readonly names: readonly string[]
   readonly asked: Pick<ChatOptions, 'to' | 'mention'>
   readonly timeoutMs: number

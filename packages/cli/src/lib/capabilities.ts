@@ -24,7 +24,7 @@ export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
     ),
   ])
 
-/** What keeps a program from being started, as far as that can be seen before. */
+/** Reasons why a program cannot be started, as far as they can be seen before. */
 function findProgramWarnings(program: Program): string[] {
   if (!('command' in program)) return []
   const { command, cwd } = program

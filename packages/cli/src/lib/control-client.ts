@@ -57,7 +57,7 @@ export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Erro
 export const formatNames = (labels: unknown): string =>
   Array.isArray(labels) && labels.length > 0 ? labels.join(', ') : 'none'
 
-/** Whether nothing listens at the socket, as where a gateway was killed, or it has ended before it answered. */
+/** `true` if nothing listens at the socket, as after a gateway was killed, or if it ended before it answered. */
 const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean =>
   ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)
 

@@ -49,7 +49,7 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
   withdrawn: exitCodes.error,
 }
 
-/** Whether this process prints JSON, also for an error. */
+/** `true` if this process prints JSON, also for an error. */
 export const printsJson = (): boolean => process.argv.includes('--json')
 
 /**

@@ -11,7 +11,7 @@ const maxBytes = 64 * 1024 * 1024
 const noticeMs = 3000
 
 /**
- * Whether something is piped or redirected into this process. A socket does not count: programs that start others leave one open
+ * Returns `true` if something is piped or redirected into this process. A socket does not count: programs that start others leave one open
  * as their stdin, and its end would never come.
  */
 export function hasPipedInput(): boolean {

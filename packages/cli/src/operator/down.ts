@@ -47,7 +47,7 @@ async function end(pid: number): Promise<void> {
   }
 }
 
-/** Whether a process runs: one that has ended, and that its parent has not asked about, does not. */
+/** Returns `true` if a process runs; a zombie does not. */
 function hasProcess(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -43,7 +43,7 @@ export async function startDetached(flags: RunFlags): Promise<void> {
 
   async function waitForGateway(): Promise<GatewayFile> {
     for (;;) {
-      // What it has said is why it has ended.
+      // Its output says why it has ended.
       if (ended !== undefined)
         throw new ExitError(
           'ended',
@@ -77,7 +77,7 @@ function openLog(directory: string) {
   return {
     path,
     descriptor: openSync(path, 'a', 0o600),
-    /** What was written since. */
+    /** Reads what was written since. */
     read: () => readFileSync(path).subarray(begin).toString('utf8'),
   }
 }

@@ -157,7 +157,7 @@ export function withoutMentions(envelope: AnyEnvelope): AnyEnvelope {
   return { ...envelope, payload }
 }
 
-/** Whether those whom it names read it alone. */
+/** `true` if those whom it names read it alone. */
 export const isPrivate = ({ to }: Pick<AnyEnvelope, 'to'>): boolean => to !== undefined
 
 /** Whom a message asks, or is for alone: ` → bot`, ` → bot (private)`; `''` = nobody in particular. */

@@ -6,7 +6,7 @@ import { SpaceMonitor, type Work } from './space-monitor.js'
 const recent = { ms: 60_000, min: 200, max: 2000 } as const
 const spent = { ms: 3_600_000, min: 0, max: 5000 } as const
 
-/** What was done in the last hour. `before`: only envelopes with a lower seq. */
+/** Reads what was done in the last hour. `before`: only envelopes with a lower seq. */
 export async function readRecentWork(http: HttpClient, before?: number): Promise<SpaceMonitor> {
   const monitor = new SpaceMonitor()
   const place = before === undefined ? {} : { before }

@@ -27,7 +27,7 @@ export interface Work {
   readonly messagesPerSecond: number
   readonly callsPerMinute: number
   readonly tokensPerHour: number
-  /** What it did last; `''` = nothing that is known. */
+  /** The last thing that it did; `''` = nothing that is known. */
   readonly last: string
   /** Id of its last call, answer or refusal. */
   readonly lastAct?: string

@@ -46,11 +46,11 @@ class TopScreen {
   #monitor: SpaceMonitor | undefined
   #programs: Programs = new Map()
   #selected: string | undefined
-  /** Whether the reader has chosen, or somebody was busy: then the row stays the same. */
+  /** Set once the reader has chosen, or somebody was busy: then the row stays the same. */
   #isChosen = false
   #notice = { text: '', until: 0 }
   #page: readonly string[] | undefined
-  /** What `y` does. */
+  /** The question that `y` answers, and what is done then. */
   #asked: { readonly question: string; act(): Promise<void> } | undefined
   readonly #timers: NodeJS.Timeout[] = []
   #leave: () => void = () => {}

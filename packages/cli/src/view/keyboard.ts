@@ -10,7 +10,7 @@ interface KeyboardOptions {
   readonly completer?: Completer
   /** Lines of earlier conversations, the newest first. */
   readonly history?: readonly string[]
-  /** Whether a typed line may be kept: an answer to a question is none. */
+  /** Returns `false` for a line that is not to be kept, such as an answer to a question. */
   isKept?(line: string): boolean
   /** A line joins the history, as it is said. */
   kept?(text: string): void
@@ -90,12 +90,12 @@ export class Keyboard {
     return this.lines.line.slice(0, this.lines.cursor)
   }
 
-  /** What is searched for in the history, and the line that was found; `undefined` = nothing is. */
+  /** The line that shows a search in the history; `undefined` = there is none. */
   get search(): string | undefined {
     return this.#search && `history: ${this.#search.text}_ · Ctrl+R older · Enter takes it · Esc: back`
   }
 
-  /** What a typed line says, with what was pasted. */
+  /** The text of a typed line, with its pastes. */
   read(line: string): string {
     return this.#pastes.decode(line)
   }

@@ -9,12 +9,12 @@ const [maxLines, maxChars] = [8, 1500]
 /** Pastes that are kept; a line with an older one says its size alone. */
 const maxKept = 100
 
-/** What was pasted into the input line, which shows long pastes as `[pasted 200 lines]`. */
+/** Texts that were pasted into the input line, which shows long pastes as `[pasted 200 lines]`. */
 export class Pastes {
   /** By what stands for it in the line. */
   readonly #texts = new Map<string, string>()
 
-  /** What stands for a pasted text in the line. */
+  /** Adds a pasted text; returns what stands for it in the line. */
   add(text: string): string {
     const encoded = this.encode(text)
     const lines = encoded.split(lineEnd).length
@@ -33,7 +33,7 @@ export class Pastes {
       .replace(controls, '')
   }
 
-  /** What a line says: with what was pasted, and without line ends at its end. */
+  /** The text of a line: with its pastes, and without line ends at its end. */
   decode(line: string): string {
     const whole = line.replace(/\[pasted [^\]]*\]/g, (name) => this.#texts.get(name) ?? name)
     return whole.replaceAll(lineEnd, '\n').replace(/\n+$/, '')

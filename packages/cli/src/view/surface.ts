@@ -25,7 +25,7 @@ export interface Surface {
   take(line: string): boolean
   /** Puts a line back to be edited. */
   edit(line: string): void
-  /** What a typed line says, with what was pasted into it. */
+  /** The text of a typed line, with its pastes. */
   read(line: string): string
   /** Puts a text into the clipboard of the terminal, if it allows that. */
   copy(text: string): void

@@ -49,7 +49,7 @@ export interface View {
   take(line: string): boolean
   /** Puts a line back to be edited; without a terminal nothing. */
   edit(line: string): void
-  /** What a typed line says, with what was pasted into it. */
+  /** The text of a typed line, with its pastes. */
   read(line: string): string
   /** Puts a text into the clipboard of the terminal, if there is one that allows it. */
   copy(text: string): void
@@ -74,7 +74,7 @@ export interface ViewOptions {
   /** Whether input is accepted. */
   readonly echoes: boolean
   readonly completer?: Completer
-  /** Who alone reads what is typed; absent = everyone. */
+  /** Those who alone read what is typed; absent = everyone. */
   readonly audience?: readonly string[]
   /** A one-line summary of the open proposals. */
   readonly pending?: () => string | undefined
