@@ -1,7 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Argument, Command } from 'commander'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { completionScript, shells } from '../src/commands/completion.js'
+import { folderWith } from './support/folder.js'
 
 let program: Command
 beforeEach(() => {
@@ -13,21 +17,29 @@ beforeEach(() => {
   const group = program.command('token').description('tokens')
   group.command('create').option('--show', 'print it')
   group.command('list')
+  program.command('kick').argument('<participant>', 'who').option('--as <participant>', 'whom to be')
   program.command('completion').addArgument(new Argument('<shell>').choices(shells))
 })
 
 /** What bash would offer behind these words; the last one is being typed. */
 function complete(...words: string[]): string[] {
+  return completeIn(tmpdir(), ...words)
+}
+
+function completeIn(cwd: string, ...words: string[]): string[] {
   const script = `${completionScript(program, 'bash')}
 COMP_WORDS=(meup "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _meup; printf '%s\\n' "\${COMPREPLY[@]}"`
-  const { stdout, stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...words], { encoding: 'utf8' })
+  const { stdout, stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...words], {
+    encoding: 'utf8',
+    cwd,
+  })
   expect([stderr, status]).toEqual(['', 0])
   return stdout.split('\n').filter(Boolean)
 }
 
 describe('bash', () => {
   test.for([
-    [[''], ['up', 'token', 'completion', '-C', '--version', '--help']],
+    [[''], ['up', 'token', 'kick', 'completion', '-C', '--version', '--help']],
     [['t'], ['token']],
     [
       ['token', ''],
@@ -42,6 +54,16 @@ describe('bash', () => {
     [['completion', 'z'], ['zsh']],
   ])('after %j offers %j', ([words = [], offered]) => {
     expect(complete(...words)).toEqual(offered)
+  })
+
+  test('offers the names of the space that runs here, and silently none where there is none', () => {
+    const cwd = folderWith({ '.meup/names': 'ana\nbot\n$(touch pwned)\n' })
+    expect(completeIn(cwd, 'kick', 'b')).toEqual(['bot'])
+    expect(completeIn(cwd, 'kick', 'x', '--as', '')).toEqual(['ana', 'bot', 'touchpwned'])
+    expect(existsSync(join(cwd, 'pwned'))).toBe(false)
+    const began = performance.now()
+    expect(completeIn(folderWith(), 'kick', 'b')).toEqual([])
+    expect(performance.now() - began).toBeLessThan(2000)
   })
 
   test('leaves the value of an option to the shell, which knows files', () => {

@@ -254,3 +254,30 @@ test('a message names whom it asks, and says so where they alone read it', () =>
     'bot goes on: two',
   ])
 })
+
+test('a long line of code keeps its mark and its indentation in every row', () => {
+  const code = `\`\`\`\n${'word '.repeat(30)}\n\`\`\``
+  const lines = terminal()(chat('', { payload: { message: `see\n\n${code}`, format: 'markdown' } }))
+  const rows = lines.slice(2)
+  expect(rows.length).toBeGreaterThan(1)
+  for (const row of rows) expect(row).toMatch(/^bot│ {5,}word/)
+})
+
+test('the whole output of a tool says how much of it is left out', () => {
+  const contexts = createContextFold()
+  const lines = new AgentLines({
+    style: plainStyle,
+    highlight: (name) => name,
+    columns: () => 80,
+    contexts: () => contexts,
+  })
+  lines.showsOutput = true
+  lines.lines(call('one', 'read'))
+  const text = Array.from({ length: 3000 }, (_, at) => `line ${at}`).join('\n')
+  const shown = lines.lines(result('one', text))
+  expect(shown.at(-1)).toMatch(/^bot {4}│ … 2,800 more lines · meup watch --from 1 --json has all$/)
+  lines.lines(call('two', 'read'))
+  expect(lines.lines(result('two', 'x'.repeat(30_000))).at(-1)).toContain('… 10,000 more characters')
+  lines.lines(call('three', 'read'))
+  expect(lines.lines(result('three', 'one\ntwo')).at(-1)).toBe('bot    │ two')
+})

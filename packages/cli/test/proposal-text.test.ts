@@ -1,6 +1,7 @@
 import { defaultGuard, isOpenProposal, type ProposalView, ProposalViews } from '@meup/folds'
+import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { findOpenProposal, formatProposal, toProposalJson } from '../src/lib/proposals.js'
+import { decideOpen, findOpenProposal, formatProposal, toProposalJson } from '../src/lib/proposals.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const now = Date.parse(ts)
@@ -127,4 +128,23 @@ test('one that is over is not chosen: what became of it is said', () => {
     'the proposal p is no longer open: approved by ana',
   )
   expect(() => findOpenProposal([open], 'q', now)).toThrow('no proposal q is in the log')
+})
+
+test('who decides too late reads who was faster, and anything else as the gateway says it', async () => {
+  const late = () => Promise.reject(new ProtocolError('proposal_not_found', 'no proposal p is known'))
+  const base = { protocol: 'meup/v0.3', ts }
+  const payload = { method: 'tools/call', params: { name: 'read', arguments: {} } }
+  const log = [
+    { ...base, seq: 1, id: 'p', from: 'ben', to: ['files'], kind: 'mcp.proposal', payload },
+    { ...base, seq: 2, id: 'r', correlationId: 'p', payload: {}, ...request('carl') },
+  ] as unknown as AnyEnvelope[]
+  const http = (envelopes: readonly AnyEnvelope[]) =>
+    ({
+      async *readLog() {
+        yield* envelopes
+      },
+    }) as never
+  await expect(decideOpen(http(log), 'p', late)).rejects.toThrow('no longer open: approved by carl')
+  await expect(decideOpen(http(log.slice(0, 1)), 'p', late)).rejects.toThrow('no proposal p is known')
+  expect(await decideOpen(http(log), 'p', async () => 'done')).toBe('done')
 })

@@ -85,6 +85,12 @@ export function writeGatewayFile(directory: string, content: GatewayFile): void 
   renameSync(`${file}.${content.pid}`, file)
 }
 
+/** A name a line, which the shell offers for Tab: it is too slow to ask a program. */
+const namesIn = (directory: string): string => join(directory, '.meup', 'names')
+
+export const writeNames = (directory: string, names: readonly string[]): void =>
+  writeFileSync(namesIn(directory), [...new Set(names)].map((name) => `${name}\n`).join(''), { mode: 0o600 })
+
 export function readGatewayFile(directory: string): GatewayFile | undefined {
   try {
     return JSON.parse(readFileSync(fileIn(directory), 'utf8')) as GatewayFile
@@ -96,5 +102,6 @@ export function readGatewayFile(directory: string): GatewayFile | undefined {
 
 /** Removes the file, if this gateway wrote it. */
 export function removeGatewayFile(directory: string, pid: number): void {
-  if (readGatewayFile(directory)?.pid === pid) rmSync(fileIn(directory), { force: true })
+  if (readGatewayFile(directory)?.pid !== pid) return
+  for (const file of [fileIn(directory), namesIn(directory)]) rmSync(file, { force: true })
 }

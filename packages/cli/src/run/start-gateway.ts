@@ -13,7 +13,7 @@ import { findConfigWarnings } from '../lib/capabilities.js'
 import { isClockWrong } from '../lib/clock.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { explainListenError, findFreePort, formatAddress, tryToListen } from '../lib/ports.js'
-import { findGateway, removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
+import { findGateway, removeGatewayFile, writeGatewayFile, writeNames } from '../lib/running-gateway.js'
 import { listRunning, unlistRunning } from '../lib/running-spaces.js'
 import { traceSpaces } from './tracing.js'
 
@@ -105,6 +105,10 @@ export async function startGateway(
       people: Object.fromEntries(people),
       ...(control !== undefined && { control }),
     })
+    writeNames(
+      config.directory,
+      current.spaces.flatMap(({ config: { participants } }) => Object.keys(participants)),
+    )
   }
   announce()
   try {

@@ -192,18 +192,17 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   }
 
   function choose(question: string, named: readonly string[]): Promise<number | undefined> {
-    const keysText = named.length === 1 ? 'y or n' : `1–${named.length}, Esc: none`
-    choices = [
-      `${question} ${keysText}`,
-      ...named.map((name, at) => `${named.length === 1 ? 'y' : at + 1}  ${name}`),
-    ]
+    const keysText = named.length === 1 ? '1 or y' : `1 to ${named.length}`
+    const list = named.map((name, at) => `${at + 1}  ${name}`)
+    choices = [`${question} Esc: none`, ...list]
     terminal.refresh()
     return new Promise((resolve) => {
       chosen = resolve
       keyboard.capture((key) => {
-        const at = named.length === 1 && ['y', 'return'].includes(key) ? 0 : Number(key) - 1
-        if (key === 'escape' || key === 'n') endChoice(undefined)
+        const at = named.length === 1 && key === 'y' ? 0 : Number(key) - 1
+        if (key === 'escape' || (named.length === 1 && key === 'n')) endChoice(undefined)
         else if (named[at] !== undefined) endChoice(at)
+        else choices = [`${question} Esc: none · press ${keysText}`, ...list]
       })
     })
   }

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { meup } from '../support/cli.js'
+import { terminalSpace } from '../support/terminal.js'
+import { inTmux } from '../support/tmux.js'
+
+const timeout = 120_000
+
+test(
+  'top shows who runs away, and one key stops it',
+  { timeout },
+  inTmux(async () => {
+    const { seats, open, cwd, enter } = await terminalSpace(['planner', 'coder'])
+    const ana = await enter('ana')
+    const run = await seats.coder.reason('a run')
+    let isPaused = false
+    ana.on('envelope', ({ kind, to }) => {
+      if (kind === 'participant.pause' && to?.includes('planner')) isPaused = true
+    })
+    let count = 0
+    const talk = setInterval(() => {
+      if (!isPaused) seats.planner.chat(`I need more data, round ${++count}`).catch(() => {})
+    }, 50)
+    const pane = open('top')
+    await pane.sees(/^▶ planner +here +\d/m)
+    await pane.sees(/^ {2}coder +thinks \d+ s/m)
+    pane.press('p') // The only key.
+    await expect.poll(() => isPaused, { timeout: 30_000 }).toBe(true)
+    clearInterval(talk)
+    await pane.sees('✓ planner is paused; p lets it go on')
+    await pane.sees(/^▶ planner +paused by ana/m)
+    pane.press('Down')
+    await pane.sees('▶ coder')
+    pane.press('i')
+    await pane.sees('✓ coder is asked to stop')
+    await run.conclude('stopped')
+    pane.press('k')
+    await pane.sees('kick coder until it is invited again? y/n')
+    pane.press('n')
+    await pane.sees('not done')
+    pane.press('Up', 'w')
+    await pane.sees('any key goes back')
+    pane.press('x')
+    await pane.sees(/^▶ planner/m)
+    pane.resize(40, 20)
+    await pane.shows((screen) => expect(screen).toMatch(/WHO +STATE$/m))
+    pane.press('q')
+    await pane.sees('ended 0')
+    expect(pane.screen()).not.toContain('WHO')
+
+    const { participants } = JSON.parse((await meup(['ps', '--json'], { cwd })).stdout)
+    const planner = participants.find(({ id }: { id: string }) => id === 'planner')
+    expect(planner).toMatchObject({
+      state: 'paused',
+      kind: 'agent',
+      last: expect.stringContaining('more data'),
+    })
+    expect((await meup(['ps'], { cwd })).stdout).toMatch(/^planner +paused by ana/m)
+    expect(await meup(['top'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('meup ps'),
+    })
+  }),
+)
