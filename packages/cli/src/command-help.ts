@@ -18,7 +18,7 @@ const groups = {
   'Operate:': ['stats', 'doctor', 'backup', 'restore', 'mcp', 'completion', 'man', 'help'],
 } as const
 
-/** Two examples for each command; test/scenarios/help-examples.test.ts runs them in a space of ana, bot and files. */
+/** Two examples for each command, in a space of ana, bot and the tools of files. */
 export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   init: {
     examples: [
@@ -293,7 +293,7 @@ export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   'transcript replay': {
     examples: [
       ["meup transcript replay '#48'", 'would it answer the same?'],
-      ["meup transcript replay '#48' --model openai/gpt-5", 'by another model'],
+      ["meup transcript replay '#48' --instructions new.md", 'with other instructions'],
     ],
   },
   replay: {

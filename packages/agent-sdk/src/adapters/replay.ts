@@ -20,6 +20,8 @@ export interface ReplayOptions {
    */
   readonly model?: AgentModel
   readonly baseURL?: string
+  /** Sent instead of the instructions of then. */
+  readonly instructions?: string
   /** Sent to `baseURL` alone, never to an address that stands in the transcript. */
   readonly apiKey?: string
   /**
@@ -58,7 +60,7 @@ export async function replayTurn(
   if (first === undefined) throw new TranscriptError('nothing_to_answer', 'this turn has no prompt')
   const [system, ...messages] = first.messages.map(readMessage)
   const { directory = process.cwd() } = options
-  const begin = { system: String(system?.content ?? ''), messages }
+  const begin = { system: options.instructions ?? String(system?.content ?? ''), messages }
   const dialogue = await resumeDialogue(await chooseModel(first, options, directory), begin, directory)
   const kept = new MemoryTranscript()
   // As then: what is masked there would differ from what is not.

@@ -315,6 +315,16 @@ describe('a replay', () => {
     expect(here.heard.all.length).toBe(before)
   })
 
+  test('may send other instructions than those of then', async () => {
+    const transcripts = aFolder()
+    await using here = await stage([answering('Five.')], { transcripts, transcript: 'full' })
+    await here.ask()
+    const model = scriptedModel([answering('5')])
+    await replayTurn((await open(transcripts)).entries(), { model, instructions: 'Answer in digits.' })
+    const [system] = model.requests[0]?.prompt ?? []
+    expect(system).toMatchObject({ role: 'system', content: 'Answer in digits.' })
+  })
+
   describe('of a file that names a server', () => {
     /** A turn whose prompts say that they were sent to this address. */
     async function answeredAt(baseURL: string) {

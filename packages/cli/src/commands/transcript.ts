@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { omitUndefined, parseCount } from '../lib/options.js'
 import type { Flags } from '../transcript/transcript.js'
@@ -51,16 +52,18 @@ export function addTranscript(program: Command): void {
     .argument('<turn>', 'an envelope of the turn, or the hash of a commit; its prompts must have been kept')
     .option('--model <name>', 'another model: vendor/name, or its name at --base-url')
     .option('--base-url <url>', 'a server as OpenAI’s; MODEL_API_KEY is its key, and goes to no other')
-    .action(async (name: string, { model, baseUrl: baseURL, ...flags }: ReplayFlags) => {
+    .option('--instructions <file>', 'other instructions than those of then')
+    .action(async (name: string, { model, baseUrl: baseURL, instructions: file, ...flags }: ReplayFlags) => {
       const { MODEL_API_KEY: apiKey } = process.env
-      await (await load()).replay(name, omitUndefined({ model, baseURL, apiKey }), flags)
+      const instructions = file === undefined ? undefined : readFileSync(file, 'utf8')
+      await (await load()).replay(name, omitUndefined({ model, baseURL, apiKey, instructions }), flags)
     })
 }
 
 const types = ['prompt', 'reasoning', 'assistant', 'tool', 'summary', 'error'] as const
 
 type LogFlags = Flags & { turn?: string; type?: (typeof types)[number]; last: string }
-type ReplayFlags = Flags & { model?: string; baseUrl?: string }
+type ReplayFlags = Flags & { model?: string; baseUrl?: string; instructions?: string }
 
 const withFile = (command: Command, json: string): Command =>
   command

@@ -137,7 +137,8 @@ export const failures = {
     when: 'connect',
     says: 'the gateway is not known',
     cause: 'No space runs in this folder, or above it.',
-    remedy: 'start one here with `meup up`, name one with `--url` or `MEUP_URL`, or see with `meup spaces` where one runs',
+    remedy:
+      'start one here with `meup up`, name one with `--url` or `MEUP_URL`, or see with `meup spaces` where one runs',
     exit: exitCodes.usage,
   },
   wrong_url: {
