@@ -119,10 +119,10 @@ export const commands: readonly Mutant[] = [
   {
     package: cli,
     function: 'createControlRequests',
-    replace: 'const labels = [...new Set(names.map((name) => findProgram(name, supervisor, getConfig())))]',
-    by: `const labels = names.flatMap((name) => {
+    replace: 'const labels = [...new Set(wanted.map((name) => findProgram(name, supervisor, getConfig())))]',
+    by: `const labels = wanted.flatMap((name) => {
         const label = findProgram(name, supervisor, getConfig())
-        supervisor.restart(label)
+        supervisor?.restart(label)
         return label
       })`,
     tests: ['packages/cli/test/up-programs.test.ts'],

@@ -100,8 +100,8 @@ describe('a line of several rows', () => {
     ])
     const [lines, cursor] = draw(`${'x'.repeat(50)}|${'y'.repeat(50)}`)
     expect([lines, cursor]).toEqual([
-      [`> ${'x'.repeat(15)}…`, `  …${'y'.repeat(15)}`],
-      { cursor: 18, below: 0 },
+      [`> ${'x'.repeat(16)}…`, `  …${'y'.repeat(16)}`],
+      { cursor: 19, below: 0 },
     ])
     expect(draw('a|b|c', '', 3)).toEqual([['… c'], { cursor: 3, below: 0 }])
   })

@@ -9,6 +9,7 @@ import {
   formatDuration,
   getStopWords,
   isNotification,
+  isObject,
   onOneLine,
   printable,
   RecentCalls,
@@ -27,6 +28,7 @@ import {
   Kind,
   namespaceOf,
 } from '@meup/protocol'
+import { getResultText } from '../lib/result-text.js'
 import { Conversation, type LineRenderer } from './conversation.js'
 import { colourMarkdown, plainMarkdown, renderMarkdown } from './markdown.js'
 import { callText, describeCall, outcomeMark, type ShownCall } from './tool-line.js'
@@ -224,10 +226,12 @@ export class AgentLines implements LineRenderer {
     this.#latestOutput = () => {
       const text = resultText(response)
       const shown = text.slice(0, maxTextChars).split('\n').slice(0, maxOutputLines)
-      const left = text.length - shown.join('\n').length
-      const more = text.split('\n').length - shown.length
+      const whole = isObject(response.payload.result) ? getResultText(response.payload.result) : text
+      const more = whole.split('\n').length - shown.length
+      const left = whole.length - shown.join('\n').length
+      const isCut = more > 0 || text.length > maxTextChars || text.endsWith('…')
       const what = more > 0 ? `${formatNumber(more)} more lines` : `${formatNumber(left)} more characters`
-      const end = left > 0 ? [`… ${what} · meup watch --from ${response.seq} --json has all`] : []
+      const end = isCut ? [`… ${what} · meup watch --from ${response.seq} --json has all`] : []
       return this.#block(
         agent,
         [...shown, ...end].map((line) => `    │ ${line}`),
