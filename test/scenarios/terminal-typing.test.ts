@@ -20,11 +20,13 @@ test(
     await pane.sees('ana is here')
     pane.type('see: ')
     pane.paste('first line\n\n\tthird \u0014line 漢字\nlast line\n')
-    await pane.shows((screen) => expect(screen).toMatch(/> see: first line↵↵ third line 漢字↵last line↵$/))
+    await pane.shows((screen) =>
+      expect(screen).toMatch(/> see: first line\n\n {3}third line 漢字\n {2}last line$/),
+    )
     pane.type('and more')
     pane.press('C-a')
     pane.type('! ')
-    await pane.shows((screen) => expect(screen).toMatch(/> ! see: first line↵.*last line↵and more$/))
+    await pane.shows((screen) => expect(screen).toMatch(/> ! see: first line\n[^]*last line\n {2}and more$/))
     expect(pane.all()).not.toContain('thinking hidden')
     pane.press('Enter')
     await pane.sees('ana: ! see: first line')
@@ -32,7 +34,7 @@ test(
       .poll(() => heard, patience)
       .toEqual(['! see: first line\n\n\tthird line 漢字\nlast line\nand more'])
     pane.press('Up')
-    await pane.shows((screen) => expect(screen).toMatch(/> ! see: first line↵/))
+    await pane.shows((screen) => expect(screen).toMatch(/> ! see: first line\n/))
     pane.press('C-u')
 
     pane.paste('/participants\n')

@@ -28,8 +28,15 @@ test(
     clearInterval(talk)
     await pane.sees('✓ planner is paused; p lets it go on')
     await pane.sees(/^▶ planner +paused by ana/m)
-    pane.press('Down')
-    await pane.sees('▶ coder')
+    const choose = (name: string): Promise<void> =>
+      pane.shows((screen) => {
+        const rows = screen.split('\n')
+        const at = rows.findIndex((row) => row.startsWith('▶ '))
+        if (rows[at]?.startsWith(`▶ ${name}`)) return
+        pane.press(rows.findIndex((row) => row.startsWith(`  ${name}`)) < at ? 'Up' : 'Down')
+        throw new Error(`${name} is not chosen yet`)
+      })
+    await choose('coder')
     pane.press('i')
     await pane.sees('✓ coder is asked to stop')
     await run.conclude('stopped')
@@ -37,7 +44,8 @@ test(
     await pane.sees('kick coder until it is invited again? y/n')
     pane.press('n')
     await pane.sees('not done')
-    pane.press('Up', 'w')
+    await choose('planner')
+    pane.press('w')
     await pane.sees('any key goes back')
     pane.press('x')
     await pane.sees(/^▶ planner/m)

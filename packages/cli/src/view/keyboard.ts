@@ -23,7 +23,7 @@ interface KeyboardOptions {
 /** Milliseconds after which Esc counts as a key of its own. */
 const escapeMs = 50
 /** Milliseconds without further input after which a paste is over that the terminal has not marked. */
-const burstMs = 40
+const burstMs = 150
 /** Lines that nobody types at once: so many in one read are a paste. */
 const burstLines = 3
 /** Lines of the history that are kept in memory. */
