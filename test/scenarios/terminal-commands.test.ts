@@ -125,7 +125,7 @@ test(
     enter(pane, 'this')
     await pane.sees('planner ┄ Thinking about this')
     pane.press('Escape')
-    await pane.sees('ana asks planner to stop: interrupted by ana')
+    await pane.sees('ana asks planner to stop')
     await pane.sees('planner: I was stopped')
     expect(job.signal.aborted).toBe(false)
     enter(pane, '/interrupt')

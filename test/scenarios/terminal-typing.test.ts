@@ -26,7 +26,9 @@ test(
     pane.type('and more')
     pane.press('C-a')
     pane.type('! ')
-    await pane.shows((screen) => expect(screen).toMatch(/> ! see: first line\n[\s\S]*last line\n {2}and more$/))
+    await pane.shows((screen) =>
+      expect(screen).toMatch(/> ! see: first line\n[\s\S]*last line\n {2}and more$/),
+    )
     expect(pane.all()).not.toContain('thinking hidden')
     pane.press('Enter')
     await pane.sees('ana: ! see: first line')

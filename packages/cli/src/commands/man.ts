@@ -26,7 +26,7 @@ function showByMan(page: string): boolean {
 const getOptions = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden)
 
 const getUsage = (path: string, command: Command): string =>
-  `meup ${path} ${command.usage()}`.replace('[options]', '').trimEnd()
+  `meup ${path} ${command.usage()}`.replace('[options]', '').replace(/\s+/g, ' ').trimEnd()
 
 /** A page in the language of man(7). */
 export function formatManPage(program: Command): string {

@@ -17,7 +17,14 @@ import {
   type Tone,
   withThoughtName,
 } from '@meup/folds'
-import { type AnyEnvelope, contextDepth, getErasure, Kind, type PresencePayload } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  type ChatPayload,
+  contextDepth,
+  getErasure,
+  Kind,
+  type PresencePayload,
+} from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 import { formatLocalTime } from '../lib/times.js'
 
@@ -45,7 +52,7 @@ export class Conversation implements LineRenderer {
   }
 
   lines(envelope: AnyEnvelope): string[] {
-    const described = this.#describer.describe(withoutMentions(envelope))
+    const described = this.#describer.describe(messageAlone(envelope))
     const said = isBackground(envelope) ? '' : this.#say(envelope, described)
     const { isLate } = this.#contexts.apply(envelope)
     if (said === '') return []
@@ -150,10 +157,10 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
 /** Characters of the names of those who are asked. */
 const maxNamesChars = 60
 
-/** Whom a message asks is said before it, and not among its fields. */
-export function withoutMentions(envelope: AnyEnvelope): AnyEnvelope {
+/** A message without the fields that are said in words: whom it asks, and that it is no answer. */
+export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
-  const { mentions: _, ...payload } = envelope.payload
+  const { mentions: _, noAnswer: __, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }
   return { ...envelope, payload }
 }
 

@@ -14,7 +14,7 @@ import {
   sentence,
 } from '@meup/folds'
 import { type AnyEnvelope, contextParent } from '@meup/protocol'
-import { isBackground, isPrivate, type LineRenderer, withoutMentions } from './conversation.js'
+import { isBackground, isPrivate, type LineRenderer, messageAlone } from './conversation.js'
 
 /** Characters of a text that is not a message. */
 const maxTextChars = 300
@@ -31,7 +31,7 @@ export class SpokenLines implements LineRenderer {
 
   lines(envelope: AnyEnvelope): string[] {
     if (isBackground(envelope)) return []
-    const description = this.#describer.describe(withoutMentions(envelope))
+    const description = this.#describer.describe(messageAlone(envelope))
     if (description.tone === 'message') return formatSpeech(envelope, description)
     const { tone, verb } = description
     const detail = brief(description.detail, maxTextChars)
@@ -67,11 +67,12 @@ export class SpokenLines implements LineRenderer {
   }
 }
 
-/** A line that is drawn elsewhere, without its signs; an empty one is left out. */
+/** A line about a turn without the signs that are drawn elsewhere; an empty one is left out. Its indentation stays. */
 export function speakLine(line: string): string[] {
-  const text = stripVTControlCharacters(line).trim()
-  const spoken = text.replace(/^┄\s*(?:↳\s*)?/, '').replace(/^→\s*/, 'outcome: ')
-  return spoken === '' ? [] : [spoken]
+  const spoken = stripVTControlCharacters(line)
+    .replace(/^( *)┄ *(?:↳ *)?/, '$1')
+    .replace(/^( *)→ */, '$1outcome: ')
+  return spoken.trim() === '' ? [] : [spoken]
 }
 
 function formatWhy(call: AnyEnvelope): string {

@@ -118,7 +118,8 @@ class ConversationView implements View {
     const block = this.#thinking.isShown ? whole : whole.filter((line) => !isNarrative(line))
     const lines = this.#lines
     if (lines instanceof AgentLines) this.#surface.print(lines.after(envelope, { preview, block }))
-    else if (this.#flags.screenReader) this.#surface.print([...preview, ...block].flatMap(speakLine))
+    else if (this.#flags.screenReader && envelope.kind !== Kind.mcpProposal)
+      this.#surface.print([...preview, ...block].flatMap(speakLine))
     else this.#surface.print([...preview, ...block])
   }
 
