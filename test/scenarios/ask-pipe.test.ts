@@ -44,16 +44,16 @@ function runInShell(line: string, cwd: string) {
 
 test('what is piped in is added to the question, and - is all of it', async () => {
   const { run } = await openSpace()
-  const printed = {
-    [`printf 'a diff\\n' | meup ask 'review this' --to bot`]: 'review this\n\na diff\n',
-    [`printf 'all of it' | meup ask bot -`]: 'all of it\n',
-    [`echo 'a file' > text; meup ask bot summarise < text`]: 'summarise\n\na file\n',
-    'meup ask bot alone < /dev/null': 'alone\n',
-    'printf "" | meup ask bot nothing': 'nothing\n',
-    'meup ask bot closed <&-': 'closed\n',
-  }
-  const outcomes = await Promise.all(Object.keys(printed).map(run))
-  expect(outcomes.map(({ stdout }) => stdout)).toEqual(Object.values(printed))
+  const printed = [
+    [`printf 'a diff\\n' | meup ask 'review this' --to bot`, 'review this\n\na diff\n'],
+    [`printf 'all of it' | meup ask bot -`, 'all of it\n'],
+    [`echo 'a file' > text; meup ask bot summarise < text`, 'summarise\n\na file\n'],
+    ['meup ask bot alone < /dev/null', 'alone\n'],
+    ['printf "" | meup ask bot nothing', 'nothing\n'],
+    ['meup ask bot closed <&-', 'closed\n'],
+  ] as const
+  const outcomes = await Promise.all(printed.map(([line]) => run(line)))
+  expect(outcomes.map(({ stdout }) => stdout)).toEqual(printed.map(([, answer]) => answer))
 })
 
 test('stdin that is empty, no text or too much is refused with what to do', async () => {

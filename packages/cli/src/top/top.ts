@@ -139,11 +139,11 @@ class TopScreen {
     process.stdin.on('keypress', (text: string | undefined, key: Key) => this.#press(text, key))
     process.stdin.once('end', () => this.#leave())
     process.stdout.on('resize', this.#draw)
-    this.#timers.push(
-      setInterval(this.#draw, drawMs),
-      setInterval(() => void this.#look(), programsMs),
-    )
-    void this.#look()
+    const look = (): void => {
+      this.#look().catch((error: unknown) => this.#notify(`✗ ${formatError(error)}`))
+    }
+    this.#timers.push(setInterval(this.#draw, drawMs), setInterval(look, programsMs))
+    look()
   }
 
   async #look(): Promise<void> {
