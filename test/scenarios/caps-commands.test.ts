@@ -61,13 +61,16 @@ describe('caps', { timeout: 60_000 }, () => {
       `{"tool":"shop/steal"} would allow it. Add it in space.yaml, or: meup caps grant helper '{"tool":"shop/steal"}'`,
       '',
     ])
-    const [explained] = linesOf(await run('caps', 'explain', 'guard', 'chat', 'ana', '--json'))
-    expect(explained).toEqual({
-      participant: 'guard',
-      allowed: false,
-      sentences: ['guard may not send messages to ana.', 'It holds nothing for chat.'],
-      missing: { kind: 'chat', to: 'ana' },
-    })
+    const refused = await run('caps', 'explain', 'guard', 'chat', 'ana', '--json')
+    expect([refused.code, JSON.parse(refused.stdout)]).toEqual([
+      7,
+      {
+        participant: 'guard',
+        allowed: false,
+        sentences: ['guard may not send messages to ana.', 'It holds nothing for chat.'],
+        missing: { kind: 'chat', to: 'ana' },
+      },
+    ])
     expect(await run('caps', 'explain', 'gaurd', 'chat')).toMatchObject({
       code: 1,
       stderr: 'meup: nobody is called gaurd; did you mean guard?\n',
