@@ -170,7 +170,7 @@ test(
     await counted.conclude('counted')
     await pane.sees(/coder ∎ counted · .*3 thoughts: plan, execute/)
     enter(pane, `/ask #${seq} why so?`)
-    await pane.sees(/ana: ▏ counted alone\n.*\n.*why so\?/)
+    await pane.sees(/ana → coder: ▏ counted alone\n.*\n.*why so\?/)
     enter(pane, '/ask #1 why so?')
     await pane.sees('✗ #1 is no thought')
     enter(pane, '/filter off')
