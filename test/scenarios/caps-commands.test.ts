@@ -184,7 +184,7 @@ test('what only looks fails as entering does: without a gateway, a token, a spac
     expect(outcomes, args.join(' ')).toMatchObject([
       { code: 3, stderr: expect.stringContaining('no gateway answers') },
       { code: 4, stderr: expect.stringContaining('unauthorized') },
-      { code: 1, stdout: '', stderr: expect.stringContaining('not_found') },
+      { code: 1, stdout: '', stderr: expect.stringContaining('There is no space other') },
     ])
   }
 })
