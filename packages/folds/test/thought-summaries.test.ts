@@ -1,9 +1,9 @@
-import type { Envelope, WelcomePayload } from '@meup/protocol'
+import { type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { summaryText, ThoughtSummaries } from '../src/index.js'
 
 const summary = (context: string, thoughts: number, ...phases: string[]): Envelope => ({
-  protocol: 'meup/v0.1',
+  protocol: PROTOCOL,
   id: 'x',
   ts: '2026-01-01T00:00:00.000Z',
   from: 'system:gateway',
