@@ -44,12 +44,24 @@ export const cut = (text: string, maxUnits: number): string =>
 
 const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
+/** A letter of a script that is written with joiners, or an emoji. */
+const joined =
+  '(?![\\p{sc=Latin}\\p{sc=Cyrillic}\\p{sc=Greek}\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}])[\\p{L}\\p{M}\\p{ExtPict}\\p{EMod}]'
+/**
+ * All of these but joiners that are part of how a word or an emoji is written: in between, or after the virama of an older Malayalam
+ * spelling. The character comes first, so that what stands around it is looked at rarely.
+ */
+const unprintable = new RegExp(
+  `[\\p{Cc}\\p{Cf}\\u2028\\u2029](?<!${joined}[\\u200c\\u200d](?=(?!\\p{VS})${joined})|\\u0d4d\\u200d)`,
+  'gu',
+)
+
 /**
  * Text from others, safe for a terminal: control characters (but line breaks and tabs), bidirectional overrides and
  * invisible format characters are taken out, so that nobody can move the cursor or disguise a line.
  */
 export const printable = (text: string): string =>
-  text.replaceAll('\r\n', '\n').replace(invisible, (char) => (char === '\n' || char === '\t' ? char : ''))
+  text.replaceAll('\r\n', '\n').replace(unprintable, (char) => (char === '\n' || char === '\t' ? char : ''))
 
 /** What would not be seen, would move what is seen, or has no meaning or looks that people know: every space but one, too. */
 export const unseen = /[\p{Cc}\p{Cf}\p{DI}\p{Cn}\p{Co}\p{Cs}\u2028\u2029\u2800\ufffc\u{1d159}]|(?! )\p{Zs}/gu

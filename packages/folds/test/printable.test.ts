@@ -15,3 +15,16 @@ test('JSON escapes it, and means what it did', () => {
   expect(json).toContain('\\udb40\\udc41')
   expect(JSON.parse(json)).toEqual({ text: hostile, list: ['é', '👩‍💻'] })
 })
+
+test('joiners stay where a script or an emoji is written with them, and nowhere else', () => {
+  for (const text of ['می\u200cخواهم', 'ශ්\u200dරී', 'ന്\u200d', '👩🏽\u200d💻', '🏳\ufe0f\u200d🌈', '👩\u200d👩\u200d👧'])
+    expect(printable(text)).toBe(text)
+  for (const [text, shown] of [
+    ['pay\u200dment', 'payment'],
+    ['пла\u200cтёж', 'платёж'],
+    ['\u200dم م\u200c', 'م م'],
+    ['م\u200d\u200dم', 'مم'],
+    ['👩\u200d\u200b\u200d👩', '👩👩'],
+  ] as const)
+    expect(printable(text)).toBe(shown)
+})
