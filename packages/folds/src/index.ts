@@ -45,7 +45,7 @@ export {
   programEndedWords,
   proposerEndedText,
 } from './mcp/program-ended.js'
-export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
+export { getExitCode, getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shortenArguments } from './mcp/short-arguments.js'
 export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
@@ -97,6 +97,7 @@ export {
   cut,
   formatDuration,
   getMessage,
+  getRationale,
   head,
   inlineJson,
   isObject,

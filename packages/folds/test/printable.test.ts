@@ -17,7 +17,14 @@ test('JSON escapes it, and means what it did', () => {
 })
 
 test('joiners stay where a script or an emoji is written with them, and nowhere else', () => {
-  for (const text of ['می\u200cخواهم', 'ශ්\u200dරී', 'ന്\u200d', '👩🏽\u200d💻', '🏳\ufe0f\u200d🌈', '👩\u200d👩\u200d👧'])
+  for (const text of [
+    'می\u200cخواهم',
+    'ශ්\u200dරී',
+    'ന്\u200d',
+    '👩🏽\u200d💻',
+    '🏳\ufe0f\u200d🌈',
+    '👩\u200d👩\u200d👧',
+  ])
     expect(printable(text)).toBe(text)
   for (const [text, shown] of [
     ['pay\u200dment', 'payment'],

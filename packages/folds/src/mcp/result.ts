@@ -35,6 +35,15 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   return { outcome: 'success', size: measureResult(result, readBlocks(result.content)) }
 }
 
+/** How a command ended, where its tool tells that; `undefined` = it does not. */
+export function getExitCode({ result }: Payload): number | undefined {
+  const structured = isObject(result) ? result.structuredContent : undefined
+  if (!isObject(structured)) return undefined
+  return exitCodeNames.map((name) => structured[name]).find((code) => typeof code === 'number')
+}
+
+const exitCodeNames = ['exitCode', 'exit_code', 'exitStatus', 'returncode'] as const
+
 /** Reads a JSON-RPC response. */
 export function readResult(payload: Payload, guard: Guard): Result {
   const { result, error } = payload
@@ -83,9 +92,9 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
-  const list =
-    soleArray(result.structuredContent) ??
-    (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
+  // What a command touched is no list of results.
+  const structured = getExitCode({ result }) === undefined ? result.structuredContent : undefined
+  const list = soleArray(structured) ?? (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
   if (list !== undefined) return countItems(...list)
   return texts.length === 0 ? null : { count: countCharacters(texts.join('\n')), unit: 'chars' }
 }
