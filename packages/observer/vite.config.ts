@@ -7,6 +7,8 @@ export default defineConfig({
     // The policy of the page lets nothing be written into it.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // One file for all that the page begins with: several do not compress as well.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } } },
   },
   // `pnpm dev` finds its gateway here.
   server: { proxy: { '/spaces': { target: process.env.MEUP_URL ?? 'http://127.0.0.1:8080', ws: true } } },

@@ -4,12 +4,14 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Detail, Session } from '../connect/session.js'
 import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
-import { AuditBadge } from './audit/audit-badge.js'
 import { useAlerts } from './decide/alerts.js'
 import { FindBox } from './find/find-box.js'
 import { useNow } from './shared/hooks.js'
+import { lazy } from './shared/lazy.js'
 import { IconButton } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
+
+const AuditBadge = lazy(() => import('./audit/audit-badge.js').then(({ AuditBadge }) => AuditBadge))
 
 interface HeaderProps {
   readonly session: Session

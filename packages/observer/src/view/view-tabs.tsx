@@ -1,10 +1,9 @@
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { readRoute } from '../model/index.js'
-import { Lanes } from './conversation/lanes.js'
 import { Stream } from './conversation/stream.js'
-import { Waterfall } from './conversation/waterfall.js'
 import { updateAddress } from './shared/hooks.js'
+import { lazy } from './shared/lazy.js'
 import type { ViewProps } from './shared/virtual-rows.js'
 
 interface View {
@@ -12,6 +11,9 @@ interface View {
   readonly title: string
   readonly component: ComponentType<ViewProps>
 }
+
+const Lanes = lazy(() => import('./conversation/lanes.js').then(({ Lanes }) => Lanes))
+const Waterfall = lazy(() => import('./conversation/waterfall.js').then(({ Waterfall }) => Waterfall))
 
 /** The ways to look at a space, in the order of their tabs and keys. */
 export const views = {

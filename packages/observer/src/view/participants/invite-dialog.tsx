@@ -1,0 +1,120 @@
+import { HttpClient } from '@meup/agent-sdk/http'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { readCapabilities } from '../../model/index.js'
+import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+import { CapabilityWarnings } from './granted-capabilities.js'
+
+/** What most people and agents are invited to do. */
+const presets = [
+  ['chat\nreasoning.*\nmcp.proposal', 'talk, think aloud, interrupt runs, and propose calls'],
+  ['chat', 'talk'],
+  ['chat\nreasoning.*\nmcp.request', 'talk, think aloud, interrupt runs, and call tools'],
+] as const
+
+interface Invited {
+  readonly id: string
+  readonly token: string
+  readonly link: string | undefined
+}
+
+/** Asks for a name and what somebody may do, then shows a link and a command to copy. */
+export function InviteDialog({ close }: { close: () => void }): VNode {
+  const { session } = useSpace()
+  const [id, setId] = useState('')
+  const [capabilities, setCapabilities] = useState<string>(presets[0][0])
+  const [invited, setInvited] = useState<Invited | undefined>()
+  const [problem, setProblem] = useState<unknown>()
+  const invite = async (): Promise<void> => {
+    const { client, place } = session
+    if (client === undefined) throw new Error('the space cannot be reached at present')
+    const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
+    if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
+    const { token } = invitation
+    // The token lasts; the link is for the next minute.
+    const code = await new HttpClient({ ...place, token }).createLink().catch(() => undefined)
+    const link = code && `${place.url}/#/open/${code.code}`
+    setInvited({ id: id.trim(), token, link })
+  }
+  return (
+    <Dialog label="Invite" kind="invite-dialog" close={close}>
+      <h2>{invited === undefined ? 'Invite somebody' : `${invited.id} is invited`}</h2>
+      {invited === undefined ? (
+        <form
+          class="grant"
+          onSubmit={(event) => {
+            event.preventDefault()
+            setProblem(undefined)
+            invite().catch(setProblem)
+          }}
+        >
+          <label>
+            Name
+            <input
+              name="participant"
+              required
+              maxLength={64}
+              spellcheck={false}
+              value={id}
+              onInput={(event) => setId(event.currentTarget.value)}
+            />
+          </label>
+          <label>
+            May
+            <select value={capabilities} onChange={(event) => setCapabilities(event.currentTarget.value)}>
+              {presets.map(([list, text]) => (
+                <option key={list} value={list}>
+                  {text}
+                </option>
+              ))}
+              {presets.every(([list]) => list !== capabilities) && (
+                <option value={capabilities}>what is written below</option>
+              )}
+            </select>
+          </label>
+          <label>
+            Capabilities, one a line
+            <textarea
+              name="invited-capabilities"
+              rows={3}
+              spellcheck={false}
+              value={capabilities}
+              onInput={(event) => setCapabilities(event.currentTarget.value)}
+            />
+          </label>
+          <CapabilityWarnings text={capabilities} />
+          <Problem error={problem} />
+          <button type="submit" class="primary">
+            Invite
+          </button>
+        </form>
+      ) : (
+        <InvitedWays invited={invited} url={session.place.url} space={session.place.space} />
+      )}
+      <CloseDialog />
+    </Dialog>
+  )
+}
+
+function InvitedWays({ invited, url, space }: { invited: Invited; url: string; space: string }): VNode {
+  const { token, link } = invited
+  const command = `MEUP_TOKEN=${token} meup join --url ${url} --space ${space}`
+  return (
+    <div class="invited">
+      {link !== undefined && (
+        <p>
+          <span class="label">A link, once and within a minute</span>
+          <CopyButton text={link} what="the link" />
+          <code class="exact">{link}</code>
+        </p>
+      )}
+      <p>
+        <span class="label">From a terminal</span>
+        <CopyButton text={command} what="the command" />
+        <code class="exact">{command}</code>
+      </p>
+      <p class="dim">The token is shown here alone: it is in no log.</p>
+    </div>
+  )
+}
