@@ -21,6 +21,10 @@ export interface DrivenPage {
   /** Writes into the field of this selector. */
   type(selector: string, text: string): Promise<void>
   key(key: string): Promise<void>
+  /** Moves the pointer to this place. */
+  point(x: number, y: number): Promise<void>
+  /** How many pages it has on paper. */
+  countPrintedPages(): Promise<number>
   screenshot(file: string): Promise<void>
   resize(width: number, height: number): Promise<void>
   /** What went wrong in the page: errors, and what its policy has refused. */
@@ -92,6 +96,15 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
         ...(key === 'Enter' && { text: '\r', windowsVirtualKeyCode: 13 }),
         ...(key === 'End' && { code: 'End', windowsVirtualKeyCode: 35 }),
       })
+    },
+    point: async (x, y) => void (await call('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })),
+    async countPrintedPages() {
+      const { data } = await call<{ data: string }>('Page.printToPDF', { printBackground: true })
+      return (
+        Buffer.from(data, 'base64')
+          .toString('latin1')
+          .match(/\/Type\s*\/Page\b/g)?.length ?? 0
+      )
     },
     async screenshot(file) {
       const { data } = await call<{ data: string }>('Page.captureScreenshot', { format: 'png' })

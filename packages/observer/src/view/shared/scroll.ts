@@ -7,10 +7,20 @@ const marginPx = 400
 
 interface Anchor {
   readonly key: string
-  readonly index: number
+  /** Where it was found last. */
+  index: number
   /** Pixels that are above the view. */
   readonly above: number
 }
+
+/**
+ * Where a row is brought to: a third of the way down, where what is around it shows; no further than into view; or to the top. What is in
+ * view already stays where it is, but for the last.
+ */
+export type Place = 'third' | 'near' | 'top'
+
+/** Share of the view that is above a row that was jumped to, and pixels that stay free at its edges. */
+const [shareAbove, edgePx] = [0.3, 8]
 
 /** What is scrolled. */
 interface Scrolled {
@@ -25,6 +35,8 @@ export class Scroll {
   #box: HTMLElement | undefined
   #expected = 0
   #anchor: Anchor | undefined
+  /** A row that was jumped to: it stays where it is, whatever is measured around it, until the reader scrolls. */
+  #held: Anchor | undefined
   isFollowing = true
 
   constructor(scrolled: () => Scrolled) {
@@ -37,18 +49,31 @@ export class Scroll {
 
   /** The rows to draw: from the first to before the end. */
   range(around = marginPx): { readonly start: number; readonly end: number } {
-    const { list } = this.#scrolled()
-    const { length } = list.slots
-    const { layout } = list
-    const seen = this.#box?.clientHeight ?? 800
-    if (!this.isFollowing) return layout.near(this.#box?.scrollTop ?? 0, seen, around)
-    return { ...layout.near(Math.max(layout.height - seen, 0), seen, around), end: length }
+    const { slots, layout } = this.#scrolled().list
+    const near = layout.near(this.#getTop(), this.#seen, around)
+    return this.isFollowing ? { ...near, end: slots.length } : near
+  }
+
+  get #seen(): number {
+    return this.#box?.clientHeight ?? 800
+  }
+
+  /** Pixels above the view, as the layout has them: rows may not be drawn, or not be measured yet. */
+  #getTop(): number {
+    const { slots, layout } = this.#scrolled().list
+    const end = Math.max(layout.height - this.#seen, 0)
+    const anchor = this.#held ?? this.#anchor
+    if (this.isFollowing || slots.length === 0) return end
+    const index = anchor === undefined ? -1 : this.#indexOf(anchor)
+    if (anchor === undefined || index === -1) return this.#box?.scrollTop ?? 0
+    return Math.max(layout.getTop(index) + anchor.above, 0)
   }
 
   /** Handles `scroll`. Returns whether the reader reached or left the live end. */
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
+    this.#held = undefined
     this.#remember()
     return this.#moved(box, box.scrollTop - this.#expected)
   }
@@ -59,10 +84,11 @@ export class Scroll {
    */
   look(): void {
     const box = this.#box
-    if (box === undefined || this.#anchor === undefined || !box.isConnected) return
+    if (box === undefined || (this.#held ?? this.#anchor) === undefined || !box.isConnected) return
     const top = box.scrollTop
     const by = top - this.#expected
     if (Math.abs(by) <= 1) return
+    this.#held = undefined
     const { drawn, layout } = this.#scrolled().list
     const index = layout.indexAt(top)
     const slot = drawn[index]
@@ -74,41 +100,50 @@ export class Scroll {
   turned(by: number, over: EventTarget | null): boolean {
     const box = this.#box
     if (box === undefined || by >= 0 || box.scrollTop === 0 || isScrolledInside(over, box)) return false
+    this.#held = undefined
     this.#remember()
     return this.#follow(false)
   }
 
   /** Back to the live end. */
   toEnd(): void {
+    this.#held = undefined
     this.#follow(true)
     this.settle()
   }
 
-  /** Brings a row into view; `isFirst`: as the first that is. */
-  toRow(index: number, isFirst = false): void {
-    const box = this.#box
-    if (box === undefined) return
-    const { layout } = this.#scrolled().list
-    const [top, bottom] = [layout.getTop(index), layout.getTop(index + 1)]
-    if (isFirst) box.scrollTop = top
-    else if (top < box.scrollTop) box.scrollTop = top - 8
-    else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight + 8
-    else return
-    this.scrolled()
+  /** Brings a row into view. Draw afterwards, and `settle`. */
+  toRow(index: number, place: Place): void {
+    const { slots, layout } = this.#scrolled().list
+    const slot = slots[index]
+    if (slot === undefined) return
+    const [top, bottom, from] = [layout.getTop(index), layout.getTop(index + 1), this.#getTop()]
+    const isInView = top >= from && bottom <= from + this.#seen
+    if (isInView && this.isFollowing && place !== 'top') return
+    const above = { third: -shareAbove * this.#seen, near: -edgePx, top: 0 }[place]
+    const isBelow = place === 'near' && bottom > from + this.#seen && bottom - top < this.#seen - 2 * edgePx
+    this.#held = {
+      ...{ key: slot.key, index },
+      above: isInView && place !== 'top' ? from - top : isBelow ? bottom - top + edgePx - this.#seen : above,
+    }
+    this.#follow(false)
   }
 
   /** Call after rows or heights have changed: keeps the rows the reader looks at in place. */
   settle(): void {
     const box = this.#box
     if (box === undefined) return
-    const { layout } = this.#scrolled().list
-    if (this.isFollowing) box.scrollTop = box.scrollHeight
-    else if (this.#anchor !== undefined) {
-      const index = this.#indexOf(this.#anchor)
-      if (index !== -1) box.scrollTop = layout.getTop(index) + this.#anchor.above
-    }
+    const { slots } = this.#scrolled().list
+    const held = this.#held && this.#indexOf(this.#held)
+    if (held === -1) this.#held = undefined
+    box.scrollTop = this.isFollowing ? box.scrollHeight : this.#getTop()
     this.#expected = box.scrollTop
-    this.#remember()
+    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight <= 1
+    if (this.#held === undefined) this.#remember()
+    else if (isAtEnd && held === slots.length - 1) {
+      this.#held = undefined
+      this.#follow(true)
+    }
   }
 
   /** The reader has scrolled by so many pixels. Whether that led to the live end, or away from it. */
@@ -135,10 +170,12 @@ export class Scroll {
     this.#anchor = slot && { key: slot.key, index, above: top - layout.getTop(index) }
   }
 
-  /** Rows may have come before it. */
-  #indexOf({ key, index }: Anchor): number {
+  /** Other rows may have come before it since. */
+  #indexOf(anchor: Anchor): number {
     const { slots } = this.#scrolled().list
-    return slots[index]?.key === key ? index : slots.findIndex((slot) => slot.key === key)
+    if (slots[anchor.index]?.key !== anchor.key)
+      anchor.index = slots.findIndex((slot) => slot.key === anchor.key)
+    return anchor.index
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ComponentChildren, ComponentType, JSX, VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Row, RowList } from '../../model/index.js'
-import { Scroll } from './scroll.js'
+import { usePrinting } from './hooks.js'
+import { Scroll, type Place as ScrollPlace } from './scroll.js'
 
 export interface RowProps {
   readonly row: Row
@@ -49,6 +50,17 @@ export interface ViewProps {
   readonly handle: (handle: RowsHandle) => void
 }
 
+/** A row that is to be drawn: what becomes of it then. */
+interface Wanted {
+  readonly key: string | undefined
+  readonly isFocused?: boolean
+  /** Whether it is marked for a moment. */
+  readonly isFound?: boolean
+}
+
+/** Milliseconds that a row is marked after a jump to it. */
+const foundMs = 1200
+
 interface VirtualRowsProps {
   readonly list: RowList
   /** Key of the row that the keys are for. */
@@ -69,6 +81,14 @@ interface VirtualRowsProps {
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
 
+/** Rows that are printed, and those of them above what is seen. */
+const [maxPrinted, maxPrintedAbove] = [2000, 1000]
+
+function getPrinted(seen: number, length: number): { start: number; end: number } {
+  const start = length <= maxPrinted ? 0 : Math.max(seen - maxPrintedAbove, 0)
+  return { start, end: Math.min(start + maxPrinted, length) }
+}
+
 /** A virtual list: only rows near the viewport are in the document. */
 export function VirtualRows(props: VirtualRowsProps): VNode {
   const { list, current, component: Component, handle, over, seen } = props
@@ -78,10 +98,12 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const [scroll] = useState(() => new Scroll(() => latest.current))
   const inner = useRef<HTMLDivElement>(null)
   const below = useRef<HTMLDivElement>(null)
-  const wanted = useRef<string | undefined>(undefined)
+  const wanted = useRef<Wanted | undefined>(undefined)
   scroll.look()
   const { slots, layout } = list
-  const { start, end } = scroll.range()
+  const isPrinted = usePrinting()
+  const seenRange = scroll.range()
+  const { start, end } = isPrinted ? getPrinted(seenRange.start, slots.length) : seenRange
 
   const tellSeen = (): void => {
     const { start: first, end: last } = scroll.range(0)
@@ -91,13 +113,13 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     scroll.toEnd()
     redraw()
   }
-  const show = (index: number, isFirst = false): void => {
-    scroll.toRow(index, isFirst)
+  const show = (index: number, place: ScrollPlace): void => {
+    scroll.toRow(index, place)
     redraw()
   }
   const focus = (index: number): void => {
-    wanted.current = list.slots[index]?.key
-    show(index)
+    wanted.current = { key: list.slots[index]?.key, isFocused: true }
+    show(index, 'near')
   }
   useLayoutEffect(() =>
     handle({
@@ -107,14 +129,16 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       reveal(id, how = 'focused') {
         const index = list.indexOf(id)
         if (index === -1) return undefined
-        if (how === 'focused') wanted.current = list.slots[index]?.key
-        show(index, how === 'first')
-        return list.slots[index]?.key
+        const key = list.slots[index]?.key
+        if (how !== 'first') wanted.current = { key, isFocused: how === 'focused', isFound: true }
+        show(index, how === 'first' ? 'top' : 'third')
+        return key
       },
     }),
   )
   /** Heights are known once rows are drawn; when they differ from what was thought, other rows may be near. */
   const measure = (): void => {
+    if (isPrinted) return // On paper rows have other heights.
     const { children } = inner.current ?? { children: [] }
     for (const [at, child] of [...children].entries()) {
       list.setHeight(start + at, child.getBoundingClientRect().height)
@@ -127,20 +151,25 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   }
   useLayoutEffect(() => {
     measure()
-    if (wanted.current === undefined) return
+    const { key, isFocused = false, isFound = false } = wanted.current ?? {}
+    if (key === undefined) return
     const row = [...(inner.current?.children ?? [])].find(
-      (child) => child instanceof HTMLElement && child.dataset.key === wanted.current,
+      (child) => child instanceof HTMLElement && child.dataset.key === key,
     )
     if (!(row instanceof HTMLElement)) return
     wanted.current = undefined
-    row.focus({ preventScroll: true })
+    if (isFocused) row.focus({ preventScroll: true })
+    if (isFound) {
+      row.classList.add('found')
+      setTimeout(() => row.classList.remove('found'), foundMs)
+    }
   })
   const measureNow = useRef(measure)
   measureNow.current = measure
   useLayoutEffect(() => {
     latest.current.follow(true)
     const index = current === undefined ? -1 : slots.findIndex(({ key }) => key === current)
-    if (index !== -1) show(index)
+    if (index !== -1) show(index, 'third')
     return () => latest.current.follow(true)
   }, [])
   useLayoutEffect(() => {
@@ -169,7 +198,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
           else tellSeen()
         }}
       >
-        <div style={{ height: layout.getTop(start) }} />
+        <div style={{ height: isPrinted ? 0 : layout.getTop(start) }} />
         <div {...props.group} ref={inner}>
           {drawn.map((slot, at) => (
             <Component
@@ -187,7 +216,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
             />
           ))}
         </div>
-        <div style={{ height: Math.max(layout.height - layout.getTop(end), 0) }} />
+        <div style={{ height: isPrinted ? 0 : Math.max(layout.height - layout.getTop(end), 0) }} />
         <div ref={below}>{props.under}</div>
       </div>
     </>
