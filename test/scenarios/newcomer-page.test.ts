@@ -63,7 +63,7 @@ const scenario = (chromium: string) =>
     // Answering, watched.
     await ask(page, 'Can we deploy?')
     await sees(page, answer)
-    await page.shows(/Thought [\d.]+ m?s · 1 tool/)
+    await page.shows(/Thought [\d.]+ m?s · (?:1 tool|read 1 file|ran 1 command)/)
     await page.key(']')
     await page.shows(thought)
     await page.shows('what fails decides')

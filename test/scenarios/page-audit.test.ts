@@ -33,6 +33,7 @@ test(
     await says(page, earned())
 
     await page.click('.said', 'message 23.')
+    await page.key('Enter')
     await page.shows('✓ checked here')
     const seq = sent[23]?.seq ?? 0
     for (const each of [seq - 1, seq, seq + 1]) await page.shows(hashOf(gateway, each))

@@ -62,6 +62,7 @@ test(
     await page.key('1')
 
     await page.click('.said', 'payment tests matter most')
+    await page.key('Enter')
     await page.shows('reasoning.thought')
     await isClear('inspector')
     await page.click('.who', 'planner')

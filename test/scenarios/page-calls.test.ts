@@ -45,7 +45,7 @@ test(
     await page.shows('what fails decides')
     await page.shows(/by space\.yaml: \S/)
 
-    await page.click('.call-line', 'edit_file')
+    await page.click('.call-line', 'Edit')
     await page.shows('edit report.txt, 1 line')
     expect(
       await page.evaluate(

@@ -97,8 +97,9 @@ test(
   'what is drawn before the browser has told of a scroll does not put the reader back',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
-    const planner = await gateway.enter('planner')
-    for (let count = 0; count < 200; count++) await planner.chat(`message ${count}.`)
+    // Messages of one author would stand closer together.
+    const authors = [await gateway.enter('planner'), await gateway.enter('security')]
+    for (let count = 0; count < 200; count++) await authors[count % 2]?.chat(`message ${count}.`)
     await enter()
     await page.shows('message 199.')
     // The page is drawn anew in the same task, long before its next frame.

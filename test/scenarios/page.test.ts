@@ -99,6 +99,7 @@ verifies(
     await page.click('button', 'Unfold what planner thinks')
     await page.shows('payment tests matter most')
     await page.click('.said', 'payment tests matter most')
+    await page.key('Enter')
     await page.shows('reasoning.thought')
     await picture('5-inspector')
 

@@ -179,6 +179,8 @@ describe('what coding agents change', () => {
     const params = { name: 'edit', arguments: { diffs } }
     expect(describeChange({ method: 'tools/call', params })).toEqual({
       sentence: 'edit 2 files, 2 lines',
+      verb: 'edit',
+      name: '2 files',
       lines,
       isAll: true,
     })
@@ -194,6 +196,8 @@ describe('what coding agents change', () => {
     const params = (...diffs: object[]) => ({ name: 'edit', arguments: { diffs } })
     expect(describeChange({ method: 'tools/call', params: params(gone) })).toEqual({
       sentence: 'delete a.txt, 1 line',
+      verb: 'delete',
+      name: 'a.txt',
       lines: [
         { sign: '@', text: 'a.txt (deleted)' },
         { sign: '-', text: 'one' },

@@ -301,7 +301,7 @@ describe('a proposal', () => {
     const request = script.call('ana', run.id, 'release', { correlationId: id })
     script.answer(request, 'out')
     const model = script.read()
-    expect(gists(model).slice(-2)).toEqual(['  release fulfilled', '  release success'])
+    expect(gists(model).slice(-2)).toEqual(['  thought hm', '  release success'])
     expect(model.lists.stream.rows.at(-1)).toMatchObject({ approvedBy: 'ana' })
     expect(model.pending(0)).toEqual([])
   })

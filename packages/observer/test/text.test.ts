@@ -1,10 +1,13 @@
 import {
+  areSameDay,
   countText,
+  dayText,
   hueOf,
   initialsOf,
   namesHost,
   readRoute,
   sizeText,
+  whenText,
   writeRoute,
 } from '@meup/observer/model'
 import fc from 'fast-check'
@@ -87,4 +90,14 @@ test.for([
   ['https://ex\u0430mple.org', 'https://ex\u0430mple.org', false],
 ] as const)('a link that says %s and leads to %s says its host: %s', ([text, href, says]) => {
   expect(namesHost(text, new URL(href))).toBe(says)
+})
+
+test('a moment has its day unless that is today, and its year unless that is this one', () => {
+  const now = new Date(2026, 10, 27, 9)
+  const at = (...parts: [number, number, number, number, number]): string => new Date(...parts).toISOString()
+  expect(whenText(at(2026, 10, 27, 8, 5), now)).toBe('08:05')
+  expect(whenText(at(2026, 10, 26, 19, 45), now)).toBe('26 Nov 19:45')
+  expect(whenText(at(2025, 10, 26, 19, 45), now)).toBe('26 Nov 2025 19:45')
+  expect(dayText(at(2026, 10, 26, 19, 45), now)).toBe('Thursday, 26 November')
+  expect(areSameDay(at(2026, 10, 26, 0, 0), at(2026, 10, 26, 23, 59))).toBe(true)
 })

@@ -40,6 +40,7 @@ describe('an axis', () => {
           expect(tick.ms % 100).toBe(0)
           expect(tick.at).toBe(at(tick.ms))
           expect(tick.at - (ticks[index - 1]?.at ?? -1)).toBeGreaterThan(0.1)
+          expect(tick.at).toBeLessThanOrEqual(0.9)
           for (const { from, to } of pauses) expect(tick.at > from + 1e-9 && tick.at < to - 1e-9).toBe(false)
         }
       }),

@@ -1,4 +1,5 @@
 import { getFullSize, SpaceModel } from '@meup/observer/model'
+import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -6,14 +7,25 @@ const long = (count: number): string => 'words and '.repeat(count / 10)
 
 test('of a heavy payload the page keeps the beginning of its texts, and how much there is', () => {
   const script = new Script()
-  script.chat('ana', long(16_000))
-  script.chat('ana', `${long(20_000)}the end`)
+  const note = (message: string): Envelope =>
+    script.say({ from: 'bot', kind: 'acme.note', payload: { message } })
+  note(long(16_000))
+  note(`${long(20_000)}the end`)
   const [light, large] = script.read().log.envelopes
   expect(light).toBe(script.envelopes[0])
-  expect(getFullSize(light ?? script.chat('', ''))).toBeUndefined()
+  expect(getFullSize(light ?? note(''))).toBeUndefined()
   expect(JSON.stringify(large).length).toBeLessThan(3000)
   expect(large?.payload.message).toMatch(/^words and words .*…$/)
-  expect(getFullSize(large ?? script.chat('', ''))).toBe(JSON.stringify(script.envelopes[1]).length)
+  expect(getFullSize(large ?? note(''))).toBe(JSON.stringify(script.envelopes[1]).length)
+})
+
+test('what is said and thought is whole, however long it is', () => {
+  const script = new Script()
+  script.chat('bot', long(250_000))
+  const run = script.start('bot', long(20_000))
+  script.thought('bot', run.id, long(20_000))
+  script.conclude('bot', run.id, long(20_000))
+  expect(script.read().log.envelopes).toEqual(script.envelopes)
 })
 
 test('a heavy result says how much all of it is', () => {
@@ -51,7 +63,8 @@ test('nothing is cut that somebody decides about, or that says who may do what',
 
 test('a heavy envelope is the same when history is loaded', () => {
   const script = new Script()
-  for (let count = 0; count < 4; count++) script.chat('ana', long(20_000))
+  for (let count = 0; count < 4; count++)
+    script.say({ from: 'bot', kind: 'acme.note', payload: { message: long(20_000) } })
   const model = new SpaceModel()
   model.append(script.envelopes.slice(2), 0)
   model.merge(script.envelopes.slice(0, 2))

@@ -35,7 +35,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   return { outcome: 'success', size: measureResult(result, readBlocks(result.content)) }
 }
 
-/** How a command ended, where its tool tells that; `undefined` = it does not. */
+/** How a command ended, as far as its tool says; `undefined` = it does not. */
 export function getExitCode({ result }: Payload): number | undefined {
   const structured = isObject(result) ? result.structuredContent : undefined
   if (!isObject(structured)) return undefined
@@ -92,7 +92,7 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
-  // What a command touched is no list of results.
+  // The files that a command touched are no list of results.
   const structured = getExitCode({ result }) === undefined ? result.structuredContent : undefined
   const list = soleArray(structured) ?? (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
   if (list !== undefined) return countItems(...list)

@@ -103,6 +103,23 @@ export function saveChoices(space: string, choices: Choices): void {
   else tab.setItem(choicesKey(space), JSON.stringify(choices))
 }
 
+/** How far somebody has read, and when. */
+export interface ReadMark {
+  readonly seq: number
+  /** RFC 3339. */
+  readonly ts: string
+}
+
+const readKey = (space: string, participant: string): string => `meup-read:${space}:${participant}`
+
+export function loadReadMark(space: string, participant: string): ReadMark | undefined {
+  const kept = browser.getItem(readKey(space, participant))
+  return kept === null ? undefined : (JSON.parse(kept) as ReadMark)
+}
+
+export const saveReadMark = (space: string, participant: string, mark: ReadMark): void =>
+  browser.setItem(readKey(space, participant), JSON.stringify(mark))
+
 const draftKey = (space: string): string => `meup-draft:${space}`
 
 /** The unsent message. It is kept per tab, even if the session ends. */

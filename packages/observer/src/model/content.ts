@@ -186,15 +186,16 @@ const isFlat = (row: Fields): boolean =>
 export interface Change {
   /** `edit report.txt, 2 lines` */
   readonly sentence: string
+  /** `edit`, and `report.txt` */
+  readonly verb: string
+  readonly name: string
   readonly lines: readonly DiffLine[]
   /** Whether that is all that is asked: no other field, nothing shortened, and nothing that is not seen. */
   readonly isAll: boolean
 }
 
 /** A change, and the fields of the arguments that it shows whole. */
-interface Found {
-  readonly sentence: string
-  readonly lines: readonly DiffLine[]
+interface Found extends Pick<Change, 'sentence' | 'verb' | 'name' | 'lines'> {
   readonly fields: readonly string[]
 }
 
@@ -224,7 +225,7 @@ function readFields(
 }
 
 /** The file that arguments are about. */
-const getPath = (args: unknown): string | undefined =>
+export const getPath = (args: unknown): string | undefined =>
   isObject(args) ? readFields(args)?.path?.[1] : undefined
 
 const changes = new WeakMap<object, Change | undefined>()
@@ -259,10 +260,10 @@ function readChange({ params }: Fields): Change | undefined {
     const [file, ...more] = files.map(({ path }) => nameText(String(path)))
     const name = more.length === 0 ? (file ?? '') : countText(files.length, 'file')
     const verb = files.every(isDeletion) ? 'delete' : verbOf(tool)
-    const { sentence, lines } = describeLines(verb, name, whole, [])
+    const { fields: _, ...found } = describeLines(verb, name, whole, [])
     const hasOnly = saysNothing(others) && Object.keys(args).length === 1
     const arePlain = files.every((each) => Object.keys(each).every((field) => diffFields.has(field)))
-    return { sentence, lines, isAll: hasOnly && arePlain && !isElided(lines) && !hasUnseen(args) }
+    return { ...found, isAll: hasOnly && arePlain && !isElided(found.lines) && !hasUnseen(args) }
   }
   const fields = readFields(args)
   const path = fields?.path
@@ -276,7 +277,8 @@ function readChange({ params }: Fields): Change | undefined {
     [tool, path[1], fields.target?.[1] ?? ''].every((text) => nameText(text) === text) &&
     !isElided(found.lines) &&
     !hasUnseen(args)
-  return { sentence: found.sentence, lines: found.lines, isAll }
+  const { fields: _, ...change } = found
+  return { ...change, isAll }
 }
 
 /** Fields of a call that are shown as a list, and characters of each. */
@@ -331,12 +333,17 @@ function findChange(
   if (patch !== undefined)
     return isDiff.test(patch[1]) ? describeLines(verb, name, readDiff(patch[1]), []) : undefined
   if (whole !== undefined) {
-    if (whole[1] === '') return { sentence: `${verb} ${name}, empty`, lines: [], fields: [whole[0]] }
+    if (whole[1] === '')
+      return { ...{ sentence: `${verb} ${name}, empty`, verb, name, lines: [] }, fields: [whole[0]] }
     return describeLines(verb, name, compare('', whole[1]), [whole[0]])
   }
   if (target !== undefined)
-    return { sentence: `${verb} ${name} to ${nameText(target[1])}`, lines: [], fields: [target[0]] }
-  return /^(?:delete|remove)$/.test(verb) ? { sentence: `${verb} ${name}`, lines: [], fields: [] } : undefined
+    return {
+      ...{ sentence: `${verb} ${name} to ${nameText(target[1])}`, verb, name, lines: [] },
+      fields: [target[0]],
+    }
+  const isRemoved = /^(?:delete|remove)$/.test(verb)
+  return isRemoved ? { sentence: `${verb} ${name}`, verb, name, lines: [], fields: [] } : undefined
 }
 
 const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', 'deleted'])
@@ -378,7 +385,7 @@ function describeLines(
 ): Found {
   const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
   const changed = countText(Math.max(count('+'), count('-')), 'line')
-  return { sentence: `${verb} ${name}, ${changed}`, lines, fields }
+  return { sentence: `${verb} ${name}, ${changed}`, verb, name, lines, fields }
 }
 
 /** `edit` of `edit_file`; `edit_and_push` as it is. */

@@ -1,3 +1,4 @@
+export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
 export {
   type Change,
   createComparison,
@@ -35,7 +36,6 @@ export { hueOf, initialsOf } from './hues.js'
 export type { Mark, Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
-export { getLineId } from './log/lines.js'
 export type { Log } from './log/log.js'
 export type { Person, Status } from './log/people.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
@@ -49,6 +49,7 @@ export type {
   CallRow,
   EndRow,
   HeadingRow,
+  MessagePart,
   MessageRow,
   MoreRow,
   ProposalRow,
@@ -61,11 +62,14 @@ export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.
 export { type CardContent, type CardPart, describeCard, SeenParts, summarize } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
+export { findDefinitions, splitText } from './split-text.js'
 export { expiry, terms } from './terms.js'
 export {
+  areSameDay,
   clockText,
   countText,
   dateText,
+  dayText,
   getText,
   momentText,
   namesHost,
@@ -74,4 +78,5 @@ export {
   questionText,
   sizeText,
   stripMarkdown,
+  whenText,
 } from './text.js'

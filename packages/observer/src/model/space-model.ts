@@ -1,6 +1,5 @@
 import {
   Bounded,
-  cut,
   describeState,
   explain,
   type LiveAnswer,
@@ -24,6 +23,7 @@ import {
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
 import { judge, sortWaiting, type Waiting } from './inbox.js'
 import { GrantIndex } from './log/grants.js'
+import { getLineId } from './log/lines.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
 import { People, type Person } from './log/people.js'
@@ -49,9 +49,6 @@ const maxPrepareRetries = 3
 
 /** Characters of explanations that are remembered: enough for the proposals that wait. */
 const maxExplainedChars = 8e6
-
-/** Characters that are shown of an answer while it is written. */
-const maxLiveChars = 16_384
 
 /** Everything the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
@@ -225,6 +222,14 @@ export class SpaceModel {
     }
   }
 
+  /** Id of the envelope in whose row this one shows, if it has one. */
+  getLineId(envelope: Envelope): string {
+    const line = getLineId(envelope) ?? envelope.id
+    const proposal = this.#views.facts.proposals.get(line)
+    const call = proposal?.fulfilments.find(({ id }) => this.log.get(id) !== undefined)
+    return proposal?.state === 'fulfilled' && call !== undefined ? call.id : line
+  }
+
   cycle(context: string): void {
     this.folding.cycle(context)
     this.#redraw(context)
@@ -256,13 +261,17 @@ export class SpaceModel {
     return this.#answers
       .list()
       .filter((answer) => this.logFilter.isShown(toChat(answer)))
-      .map((answer) => ({ ...answer, text: printable(cut(answer.text, maxLiveChars)) }))
+      .map((answer) => ({ ...answer, text: printable(answer.text) }))
   }
 
   /** Whether the reader is at the live end. */
   follow(isFollowing: boolean): void {
     this.#seen = isFollowing ? Infinity : Math.min(this.#seen, this.#views.blocks.list.length)
     for (const context of this.folding.follow(isFollowing)) this.#redraw(context)
+  }
+
+  get isFollowing(): boolean {
+    return this.#seen === Infinity
   }
 
   /** Blocks that began since the reader has left the live end. */
@@ -399,6 +408,7 @@ export class SpaceModel {
       getSummary: (context) => views().facts.summaries.get(context),
       getProposal: (id) => views().facts.proposals.get(id),
       isOpenElicitation: (id) => views().facts.elicitations.isOpen(id),
+      isLoaded: (id) => this.log.get(id) !== undefined,
       getOrigin: (envelope) => views().getOrigin(envelope),
       getAnsweredThinker: (envelope) => views().getAnsweredThinker(envelope),
       isMuted: (participant) => this.viewFilter.muted.has(participant),

@@ -93,10 +93,32 @@ const timeFormat = (
 const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 const inMinutes = timeFormat(minutes)
 const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
+const weekday = timeFormat({ weekday: 'long' }, 'en-GB')
+const longDay = timeFormat({ day: 'numeric', month: 'long' }, 'en-GB')
 const second = timeFormat({ timeStyle: 'medium' }, 'en-GB')
 
 /** Hours and minutes where the reader is. */
 export const clockText = (ts: string): string => inMinutes(new Date(ts))
+
+/** The same, with the day where it is not today: `26 Nov 19:45`. */
+export function whenText(ts: string, now = new Date()): string {
+  const at = new Date(ts)
+  return isSameDay(at, now) ? inMinutes(at) : `${day(at)}${yearText(at, now)} ${inMinutes(at)}`
+}
+
+const yearText = (at: Date, now: Date): string =>
+  at.getFullYear() === now.getFullYear() || Number.isNaN(Number(at)) ? '' : ` ${at.getFullYear()}`
+
+const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString()
+
+/** True if two moments are on one day in the reader's time zone. */
+export const areSameDay = (one: string, other: string): boolean => isSameDay(new Date(one), new Date(other))
+
+/** `Thursday, 26 November` */
+export function dayText(ts: string, now = new Date()): string {
+  const at = new Date(ts)
+  return `${weekday(at)}, ${longDay(at)}${yearText(at, now)}`
+}
 
 /** Date, hours and minutes where the reader is. */
 export const dateText = (ts: string): string =>

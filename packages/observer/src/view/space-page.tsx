@@ -1,30 +1,33 @@
 import { ToolError } from '@meup/agent-sdk/watch'
-import { type Capability, Kind } from '@meup/protocol'
+import { type Capability, type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
 import { readOne } from '../connect/history.js'
 import type { Detail, Session } from '../connect/session.js'
-import { getLineId, isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
-import { Inspector } from './audit/inspector.js'
+import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { MessageBox } from './conversation/message-box.js'
 import { Inbox } from './decide/inbox.js'
 import { Filters, HiddenList } from './filters/filters.js'
-import { FindPanel } from './find/find-panel.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, Help, type Keymap, listenToKeys } from './keymap.js'
 import { People } from './participants/people.js'
-import { PersonPanel } from './participants/person.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
+import { lazy, loadAll } from './shared/lazy.js'
 import { openInPlace } from './shared/opened.js'
 import { Avatar, Name } from './shared/parts.js'
+import { useUnread } from './shared/unread.js'
 import { type Panel, type SpaceActions, SpaceProvider, useSpace, useViewFilter } from './shared/use-space.js'
 import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
 import { WhyPanel } from './why/why-panel.js'
+
+const Inspector = lazy(() => import('./audit/inspector.js').then(({ Inspector }) => Inspector))
+const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel }) => FindPanel))
+const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 
 interface SpacePageProps {
   readonly session: Session
@@ -89,39 +92,49 @@ export function SpacePage({
   const query = session.finder.sought.text
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
-  /** Whether a row shows it. */
+  /** Brings the row of an envelope into view, or the one before it where it has none. Whether it has one. */
   const showRow = (id: string, how: Reveal): boolean => {
-    session.model.unfold(id)
-    const key = shown.current?.reveal(id, how)
+    const envelope = session.model.log.get(id)
+    const line = envelope === undefined ? id : session.model.getLineId(envelope)
+    if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
+    session.model.unfold(line)
+    const key = shown.current?.reveal(line, how)
+    const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
+    if (before) shown.current?.reveal(before, 'shown')
     if (key !== undefined) setCurrent(key)
     return key !== undefined
   }
+  const [unread, markRead] = useUnread(session)
   // Lines of the stream are drawn again only when this is another one.
   const space = useMemo<SpaceActions>(
     () => ({
       session,
       isLive,
       can: (draft) => session.can(draft),
-      select: setCurrent,
+      select({ key, envelope: { id } }) {
+        setCurrent(key)
+        setPanel((now) => (now?.at === 'envelope' ? { at: 'envelope', id } : now))
+      },
       inspect(id) {
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
         // A list that leads from one to the next stays.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
-        if (!isList || !isShown) setPanel({ at: 'envelope', id })
+        if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
+        else setPanel({ at: 'envelope', id })
       },
       reveal({ id, seq }) {
-        const found = session.model.log.get(id)
-        if (found !== undefined) {
-          const line = getLineId(found) ?? id
-          if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
-          if (!showRow(line, 'shown')) setPanel({ at: 'envelope', id })
+        if (session.model.log.get(id) !== undefined) {
+          if (!showRow(id, 'shown')) setPanel({ at: 'envelope', id })
+          else if (panel !== undefined) setPanel({ ...panel, isLow: true })
           return
         }
         act('It could not be loaded', async () =>
           setPanel({ at: 'envelope', id, envelope: await readOne(session.http, seq) }),
         )
       },
+      unread,
+      markRead,
       panel,
       showPanel: setPanel,
       cycle(context) {
@@ -135,9 +148,10 @@ export function SpacePage({
       viewFilter,
       act,
     }),
-    [session, isLive, session.rights, panel],
+    [session, isLive, session.rights, panel, unread?.key, unread?.count],
   )
   const close = (): void => {
+    if (panel === undefined) markRead()
     if (panel?.at === 'envelope') updateAddress({ seq: undefined })
     if (panel?.at === 'find') session.finder.find({ text: '' })
     setPanel(undefined)
@@ -164,6 +178,11 @@ export function SpacePage({
     if (isAbsent) setRequestError(`#${linked} is not for you, or was cut by you`)
   }, [linked, found, isAbsent])
 
+  useEffect(() => {
+    const load = (): void => void loadAll().catch((error: unknown) => console.info('not loaded yet:', error))
+    if ('requestIdleCallback' in globalThis) requestIdleCallback(load)
+    else load()
+  }, [])
   useEffect(() => {
     // What the menu has in it has room there.
     const small = matchMedia('(max-width: 800px)')
@@ -207,7 +226,7 @@ export function SpacePage({
   return (
     <SpaceProvider value={space}>
       <div
-        class={`page ${panel === undefined ? '' : 'inspecting'} ${panel?.at === 'inbox' ? 'deciding' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
+        class={`page ${panel === undefined ? '' : 'inspecting'} ${panel?.at === 'inbox' ? 'deciding' : ''} ${panel?.isLow ? 'low' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
       >
         <Header
           {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu }}
@@ -235,6 +254,11 @@ export function SpacePage({
                 }}
               />
             )}
+            {linked !== undefined && found === undefined && !isAbsent && (
+              <p class="loading-back" role="status">
+                Loading back to #{linked}…
+              </p>
+            )}
           </div>
           <footer>
             <StatusLine {...{ session, requestError, leave, redraw }} />
@@ -255,6 +279,10 @@ export function SpacePage({
     </SpaceProvider>
   )
 }
+
+/** Id of what the last row before an envelope shows. */
+const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | undefined =>
+  list?.slots.findLast(({ envelope }) => (envelope.seq ?? 0) <= seq)?.envelope.id
 
 /** What stands beside the view. */
 function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {

@@ -67,6 +67,10 @@ export class People {
     return this.#statuses.get(id)
   }
 
+  isHuman(id: string): boolean {
+    return this.#space().facts.participants.get(id, 0)?.kind === 'human'
+  }
+
   /** Everybody with what each may do. `now`: milliseconds by the gateway's clock. */
   infos(now: number): readonly ParticipantDetails[] {
     return this.#space().facts.participants.all(now)

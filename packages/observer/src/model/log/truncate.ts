@@ -1,14 +1,16 @@
 import { isElicitation } from '@meup/folds'
 import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/** Larger payloads are truncated: the page keeps the beginning of each text. */
+/** Larger payloads are truncated, but for what people read: the page keeps the beginning of each text. */
 const maxPayloadChars = 16_384
 /** Characters that stay of a text. */
 const maxTextChars = 2000
 
-/** Kinds that may be truncated. Never those that carry rights or await a decision. */
-const truncatable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
-const exact: ReadonlySet<string> = new Set(['system', 'capability', 'space', 'participant', 'observe', 'mcp'])
+/** Kinds that may be truncated. Never what is said or thought, nor those that carry rights or await a decision. */
+const truncatable: ReadonlySet<string> = new Set([Kind.mcpRequest, Kind.mcpResponse])
+const exact: ReadonlySet<string> = new Set([
+  ...['chat', 'reasoning', 'system', 'capability', 'space', 'participant', 'observe', 'mcp'],
+])
 const mayTruncate = ({ kind, payload }: Envelope): boolean =>
   (truncatable.has(kind) || !exact.has(namespaceOf(kind))) && !isElicitation(payload)
 

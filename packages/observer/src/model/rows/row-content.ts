@@ -3,12 +3,14 @@ import {
   cut,
   type Description,
   describe,
+  getExitCode,
+  getRationale,
   getToolName,
-  getWhy,
   isLate,
   isWithheld,
   onOneLine,
   type ProposalView,
+  payloadText,
   printable,
   type Quoted,
   type Result,
@@ -26,8 +28,19 @@ import {
   Kind,
   type PresencePayload,
 } from '@meup/protocol'
+import { summarizeCall, summarizeCalls } from '../call-summary.js'
 import { getFullSize } from '../log/truncate.js'
-import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text.js'
+import { partChars, splitText } from '../split-text.js'
+import {
+  countText,
+  dateText,
+  getText,
+  nameText,
+  noRedaction,
+  parametersText,
+  sizeText,
+  stripMarkdown,
+} from '../text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
 
@@ -46,16 +59,16 @@ export function getRow(slot: Slot, sources: Sources): Row {
 }
 
 function createContent(slot: Slot, sources: Sources): Content {
-  const { type, of, envelope, context = '' } = slot
+  const { type, of, envelope, context = '', part = 0 } = slot
   const { getContext, getProposal } = sources
   if (type === 'more') return { type, context, count: slot.count ?? 0 }
   if (type === 'heading') {
     const view = getContext(context)
-    if (view !== undefined) return { type, ...createHeading(view, sources) }
+    if (view !== undefined) return { type, ...createHeading(view, of, sources) }
   }
   if (type === 'proposal') {
     const proposal = getProposal(envelope.id)
-    if (proposal !== undefined) return { type, proposal }
+    if (proposal !== undefined) return { type, proposal, summary: summarizeCall(envelope.payload) }
   }
   if (type === 'end') {
     const view = getContext(envelope.context ?? '')
@@ -64,11 +77,34 @@ function createContent(slot: Slot, sources: Sources): Content {
   }
   if (of.type === 'call') return callLine(of, sources, sources.isMuted(envelope.from))
   if (of.type === 'message') {
-    const text = isWithheld(envelope.payload) ? '' : getText(envelope)
-    return { type: 'message', message: of.message, text }
+    const { text, parts } = readMessage(envelope)
+    const [isFirst, isLast] = [part === 0, part === parts.length - 1]
+    return { type: 'message', message: of.message, text, part: { text: parts[part] ?? '', isFirst, isLast } }
   }
   return createSaid(of, envelope, sources)
 }
+
+interface MessageText {
+  readonly text: string
+  /** One for each of its rows. */
+  readonly parts: readonly string[]
+}
+
+/** Of long messages. */
+const messageTexts = new WeakMap<Envelope, MessageText>()
+
+function readMessage(envelope: Envelope): MessageText {
+  const known = messageTexts.get(envelope)
+  if (known !== undefined) return known
+  const text = isWithheld(envelope.payload) ? '' : getText(envelope)
+  const read = { text, parts: splitText(text) }
+  if (read.parts.length > 1) messageTexts.set(envelope, read)
+  return read
+}
+
+/** How many rows a message has. */
+export const countParts = (envelope: Envelope): number =>
+  payloadText(envelope.payload).length <= partChars ? 1 : readMessage(envelope).parts.length
 
 function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Content {
   const { getContext } = sources
@@ -91,7 +127,8 @@ function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Co
 }
 
 /** The heading of a context, at this moment. */
-function createHeading(view: ContextView, { folding, isMuted, getSummary }: Sources): Heading {
+function createHeading(view: ContextView, of: Block | Entry, sources: Sources): Heading {
+  const { folding, isMuted, getSummary } = sources
   const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
   const confidence = metadata?.confidence
   return {
@@ -110,6 +147,7 @@ function createHeading(view: ContextView, { folding, isMuted, getSummary }: Sour
     thoughts: counts.thoughts,
     summary: getSummary(context),
     calls: counts.calls,
+    did: didText(of) || (counts.calls > 0 ? countText(counts.calls, 'tool') : ''),
     late: counts.late,
     // A free path has a name that says something, and often nothing else.
     opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
@@ -123,6 +161,12 @@ function createHeading(view: ContextView, { folding, isMuted, getSummary }: Sour
     end: view.ending?.source.id ?? null,
   }
 }
+
+/** Sums up the calls of a run; `''` of a nested context. */
+const didText = (of: Block | Entry): string =>
+  of.type !== 'context'
+    ? ''
+    : summarizeCalls(of.entries.flatMap(({ type, envelope }) => (type === 'call' ? [envelope.payload] : [])))
 
 /** Nothing where nothing was said. */
 const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(quoted?.text ?? '')) || null
@@ -142,7 +186,9 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   const { object, detail, tone } = description
   // The row has the verbs of these in its look, and a chip for the kind.
   const isQuote = wordy.has(tone) || !isKnownKind(kind)
-  const text = isQuote ? printable(detail) : onOneLine(cut(withoutSender(description, from), maxEventChars))
+  const text = isQuote
+    ? printable(detail)
+    : withDates(onOneLine(cut(withoutSender(description, from), maxEventChars)))
   return {
     type: 'said',
     name: isQuote ? object : '',
@@ -153,6 +199,10 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
     replyTo: null,
   }
 }
+
+/** Moments in the texts of events, where the reader is. */
+const withDates = (text: string): string =>
+  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z/g, (ts) => dateText(ts))
 
 const wordy: ReadonlySet<Tone> = new Set(['message', 'start', 'end', 'thought', 'plan', 'error'])
 
@@ -195,16 +245,25 @@ function callLine(
   { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
   isMuted: boolean,
 ): Unplaced<CallRow> {
-  const isApproval = correlations(envelope).some((id) => isBySomebodyElse(getProposal(id), envelope))
+  const proposal = correlations(envelope)
+    .map((id) => getProposal(id))
+    .find((each) => isBySomebodyElse(each, envelope))
+  const exitCode = response && getExitCode(response.payload)
+  const result = response === undefined ? null : formatResult(response)
   return {
     type: 'call',
     tool: nameText(getToolName(envelope.payload)),
     parameters: parametersText(envelope),
-    rationale: isMuted ? null : printable(getWhy(envelope)) || null,
-    result: response === undefined ? null : formatResult(response),
+    summary: summarizeCall(envelope.payload),
+    rationale: isMuted ? null : printable(proposal?.rationale ?? getRationale(envelope) ?? '') || null,
+    result,
+    size: response === undefined ? '' : getSizeText(response),
+    hasFailed: result?.outcome === 'error' || (exitCode ?? 0) !== 0,
+    exitCode,
     response: response ?? null,
     answeredAt: response?.ts ?? null,
-    approvedBy: isApproval ? envelope.from : null,
+    approvedBy: proposal === undefined ? null : envelope.from,
+    proposedBy: proposal?.source.from ?? null,
     isOpenElicitation: isOpenElicitation(envelope.id),
   }
 }
@@ -217,8 +276,27 @@ function formatResult(response: Envelope): Result {
   return { ...result, size, text: printable(cut(result.text, maxResultChars)) }
 }
 
+/** How much a call brought, where that is more than a line. */
+function getSizeText(response: Envelope): string {
+  const bytes = getFullSize(response)
+  if (bytes !== undefined) return sizeText(bytes)
+  const { text, size } = readResult(response.payload, noRedaction)
+  if (size?.unit === 'bytes') return sizeText(size.count)
+  if (size !== null && size.unit !== 'chars')
+    return `${size.count.toLocaleString('en')} ${onOneLine(size.unit)}`
+  const lines = text.trimEnd().split('\n').length
+  return lines > 1 ? countText(lines, 'line') : ''
+}
+
 const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
   proposal !== undefined && proposal.source.from !== request.from
+
+/** True once the row of the call that carried a proposal out stands for it. */
+export function isCarriedOut(entry: Entry, { getProposal, isLoaded }: Sources): boolean {
+  if (entry.type !== 'proposal') return false
+  const { state, fulfilments } = getProposal(entry.envelope.id) ?? {}
+  return state === 'fulfilled' && fulfilments?.some(({ id }) => isLoaded(id)) === true
+}
 
 /** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
 export function isPressing(

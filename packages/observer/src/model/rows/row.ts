@@ -1,5 +1,6 @@
 import type { ContextView, Message, ProposalView, Reference, Result, ThoughtSummary } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
+import type { CallSummary } from '../call-summary.js'
 import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, Entry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
@@ -23,7 +24,16 @@ interface Placed {
 export interface MessageRow extends Placed {
   readonly type: 'message'
   readonly message: Message
+  /** All of it. */
   readonly text: string
+  readonly part: MessagePart
+}
+
+/** The part of a message that a row shows: a long message has several rows. */
+export interface MessagePart {
+  readonly text: string
+  readonly isFirst: boolean
+  readonly isLast: boolean
 }
 
 /** The first line of a run or of a nested context. */
@@ -44,6 +54,8 @@ export interface Heading
   /** Thoughts that were not sent. */
   readonly summary: ThoughtSummary | undefined
   readonly calls: number
+  /** A summary of the calls: `edited 1 file, ran 2 commands`. */
+  readonly did: string
   readonly late: number
   /** What it began with. */
   readonly opening: string | null
@@ -82,15 +94,23 @@ export interface CallRow extends Placed {
   readonly type: 'call'
   readonly tool: string
   readonly parameters: string
-  /** Says that none was given to a tool; `null` for other methods, or where this reader does not want to see it. */
+  readonly summary: CallSummary
+  /** `null`: none was given, or this reader does not want to see it. */
   readonly rationale: string | null
   readonly result: Result | null
+  /** `180 lines`; `''` = it has one line, or none. */
+  readonly size: string
+  /** The call failed, or the command that it ran did. */
+  readonly hasFailed: boolean
+  /** Of a command, as far as its tool says. */
+  readonly exitCode: number | undefined
   /** What brought it. */
   readonly response: Envelope | null
   /** When the result came. */
   readonly answeredAt: string | null
-  /** Who fulfils another participant's proposal. */
+  /** The participant that fulfils another one's proposal, and the one that made it. */
   readonly approvedBy: string | null
+  readonly proposedBy: string | null
   /** Whether it is a question about a call, and waits for its caller. */
   readonly isOpenElicitation: boolean
 }
@@ -104,6 +124,7 @@ export interface BatchRow extends Placed {
 export interface ProposalRow extends Placed {
   readonly type: 'proposal'
   readonly proposal: ProposalView
+  readonly summary: CallSummary
 }
 
 /** What an open context came to. */
@@ -140,6 +161,8 @@ export interface Slot {
   readonly calls?: readonly Slot[] | undefined
   /** Lines that are not shown. */
   readonly count?: number | undefined
+  /** Of a message with several rows, which of its parts it shows. */
+  readonly part?: number | undefined
   /** What it shows, once somebody has looked. */
   row: Row | undefined
 }
@@ -153,6 +176,7 @@ export interface Sources {
   getProposal(id: string): ProposalView | undefined
   /** Whether this is a question about a call that waits for its caller. */
   isOpenElicitation(id: string): boolean
+  isLoaded(id: string): boolean
   /** Id of what an envelope goes back to; see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
   /** Author of the thought that another one answers; `undefined` if that is not loaded. */

@@ -1,7 +1,7 @@
 import { contextDepth, contextParent, isThought } from '@meup/protocol'
 import type { Block, ContextBlock, Entry } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
-import { arrivalsText, isPressing } from './row-content.js'
+import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
 
 /** Lines of a context that are shown while it is live, and when it is opened. */
 const latest = { live: 6, over: 10 }
@@ -42,8 +42,14 @@ export function getOrigin(block: Block, sources: Sources): string | undefined {
 function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   if (block.type === 'context') return contextSlots(block, sources, getHeight)
   if (!isShown(block, sources)) return []
-  if (block.type === 'event') return [entrySlot(block.entry, sources, getHeight)]
-  return [place({ type: block.type === 'message' ? 'message' : 'said', of: block, depth: 0 }, getHeight)]
+  if (block.type === 'event')
+    return isCarriedOut(block.entry, sources) ? [] : [entrySlot(block.entry, sources, getHeight)]
+  if (block.type === 'arrivals') return [place({ type: 'said', of: block, depth: 0 }, getHeight)]
+  const { envelope } = block
+  return Array.from({ length: countParts(envelope) }, (_, part) => {
+    const key = part === 0 ? envelope.id : `${envelope.id}:${part}`
+    return place({ type: 'message', of: block, depth: 0, part, key }, getHeight)
+  })
 }
 
 function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
@@ -83,11 +89,8 @@ function isShown(
 }
 
 /** The entries that show in an open run, and those that show in any case. */
-function select(
-  entries: readonly Entry[],
-  root: string,
-  { folding, isMuted, getProposal, isOpenElicitation, logFilter }: Sources,
-) {
+function select(entries: readonly Entry[], root: string, sources: Sources) {
+  const { folding, isMuted, getProposal, isOpenElicitation, logFilter } = sources
   const isOpen = (path: string): boolean => {
     for (let at: string | undefined = path; at !== undefined && at !== root; at = contextParent(at)) {
       if (folding.getLevel(at) === 'closed') return false
@@ -99,7 +102,8 @@ function select(
   const heard = entries.filter(
     (entry) =>
       !(isThought(entry.envelope.kind) && isMuted(entry.envelope.from)) &&
-      (logFilter.isShown(entry.envelope) || isWaiting(entry)),
+      (logFilter.isShown(entry.envelope) || isWaiting(entry)) &&
+      !isCarriedOut(entry, sources),
   )
   const pressing = heard.filter((entry) => isPressing(entry, { getProposal, isOpenElicitation }))
   const always = new Set(pressing)
@@ -124,7 +128,7 @@ function getRowType(entry: Entry, { getContext, getProposal }: Sources): Row['ty
 }
 
 /** Every slot has the same fields, in the same order: there are many of them. */
-function place({ type, of, depth, context, count, key }: Unplaced, getHeight: GetHeight): Slot {
+function place({ type, of, depth, context, count, part, key }: Unplaced, getHeight: GetHeight): Slot {
   const { envelope } = of
   const known = key ?? envelope.id
   const height = getHeight(known) ?? likelyHeight[type]
@@ -139,6 +143,7 @@ function place({ type, of, depth, context, count, key }: Unplaced, getHeight: Ge
     context,
     calls: undefined,
     count,
+    part,
     row: undefined,
   }
 }

@@ -172,9 +172,13 @@ function ticksIn(from: number, to: number, step: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => first + index * step)
 }
 
-/** Labels of ticks must not meet. */
+/** Part of the axis that the label of a tick takes. */
+const tickShare = 0.1
+
+/** Labels of ticks must not meet, nor go past the end of the axis. */
 function spread(ticks: readonly Tick[]): readonly Tick[] {
   const kept: Tick[] = []
-  for (const tick of ticks) if (tick.at - (kept.at(-1)?.at ?? -1) > 0.1) kept.push(tick)
+  for (const tick of ticks)
+    if (tick.at - (kept.at(-1)?.at ?? -1) > tickShare && tick.at <= 1 - tickShare) kept.push(tick)
   return kept
 }

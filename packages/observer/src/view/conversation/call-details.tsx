@@ -2,7 +2,7 @@ import { getParameters, indentJson, printable, resultText } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { stringifyExact } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import {
@@ -26,6 +26,9 @@ import { useRight } from './use-right.js'
 
 type Tab = 'call' | 'raw'
 
+/** Bytes that are loaded when a call is opened; what is larger is loaded when all of it is asked for. */
+const maxOwnBytes = 1_000_000
+
 /** A call, opened: why it was made, with what, and what came of it; in a second tab the envelopes as they are in the log. */
 export function CallDetails({ row }: { row: CallRow }): VNode {
   const { session } = useSpace()
@@ -44,20 +47,32 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
   const size = [request, response].reduce((sum, each) => sum + ((each && getFullSize(each)) ?? 0), 0)
   const parts = [valuePart(args), ...result]
   if (change !== undefined) parts.push({ type: 'diff', lines: change.lines })
-  const isLong = size > 0 || parts.some(isLongPart)
-  const showAll = async (): Promise<void> => {
-    setWhole(true)
-    const load = async (envelope: Envelope | null | undefined): Promise<Envelope | undefined> =>
+  const load = async (): Promise<void> => {
+    const read = async (envelope: Envelope | null | undefined): Promise<Envelope | undefined> =>
       envelope && getFullSize(envelope) !== undefined ? readOne(session.http, envelope.seq ?? 0) : undefined
-    const [asked, answered] = await Promise.all([load(row.envelope), load(row.response)])
+    const [asked, answered] = await Promise.all([read(row.envelope), read(row.response)])
     setFull({ ...(asked && { request: asked }), ...(answered && { response: answered }) })
   }
+  const tryToLoad = (): void => {
+    setProblem(undefined)
+    load().catch((error: unknown) => setProblem(formatError(error)))
+  }
+  useEffect(() => {
+    if (size > 0 && size <= maxOwnBytes) tryToLoad()
+  }, [row.envelope, row.response])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: only keeps clicks from the row around it.
     // biome-ignore lint/a11y/noStaticElementInteractions: as above.
     <div class="call-details" onClick={(event) => event.stopPropagation()}>
       <Tabs id={row.key} tab={tab} setTab={setTab} />
-      {problem !== undefined && <Alert>{problem}</Alert>}
+      {problem !== undefined && (
+        <Alert>
+          Not all of it could be loaded: {problem}{' '}
+          <button type="button" onClick={tryToLoad}>
+            Try again
+          </button>
+        </Alert>
+      )}
       {tab === 'raw' ? (
         <Raw request={request} response={response ?? undefined} />
       ) : (
@@ -71,12 +86,13 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
           <Allowed request={request} />
           <Arguments change={change} settings={readSettings(request.payload)} args={args} isWhole={isWhole} />
           <Result row={row} parts={result} isWhole={isWhole} />
-          {isLong && !isWhole && (
+          {!isWhole && (size > maxOwnBytes || parts.some(isLongPart)) && (
             <button
               type="button"
               class="link"
               onClick={() => {
-                showAll().catch((error: unknown) => setProblem(formatError(error)))
+                setWhole(true)
+                if (size > 0) tryToLoad()
               }}
             >
               Show all{size > 0 ? ` (${sizeText(size)})` : ''}
@@ -163,13 +179,15 @@ interface ResultProps {
   readonly isWhole: boolean
 }
 
-function Result({ row: { result }, parts, isWhole }: ResultProps): VNode {
+function Result({ row: { result, exitCode, hasFailed }, parts, isWhole }: ResultProps): VNode {
   if (result === null) return <p class="dim">No result yet.</p>
   return (
     <section aria-label="Result">
       <p>
-        <span class="label">{result.outcome === 'error' ? 'Error' : 'Result'}</span>
-        <span class="dim">{resultText({ ...result, text: '' })}</span>
+        <span class="label">{hasFailed ? 'Error' : 'Result'}</span>
+        <span class="dim">
+          {exitCode === undefined ? resultText({ ...result, text: '' }) : `exit ${exitCode}`}
+        </span>
         <CopyButton text={copyText(parts)} what="the result" />
       </p>
       {parts.length === 0 && <p class="dim">It is empty.</p>}

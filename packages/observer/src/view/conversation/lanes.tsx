@@ -5,7 +5,8 @@ import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerLine, RowContent, WhyOfAnswer } from './rows.js'
+import { BeingWritten, LiveAnswerText, WhyOfAnswer } from './message.js'
+import { RowContent } from './rows.js'
 
 /** Pixels of a lane, at least. */
 const minLaneWidthPx = 320
@@ -192,9 +193,11 @@ function LiveAnswers(): VNode | null {
       {answers.map((answer) => (
         <div key={`${answer.from} ${answer.trigger}`} class="row in-lane outer" {...grid.writtenRow}>
           <div class="content" {...grid.cell}>
-            <Name id={answer.from} />
-            <BeingWritten />
-            <LiveAnswerLine answer={answer} />
+            <header class="byline">
+              <Name id={answer.from} />
+              <BeingWritten />
+            </header>
+            <LiveAnswerText answer={answer} />
           </div>
         </div>
       ))}
@@ -215,9 +218,13 @@ const LaneRow = memo((props: RowProps): VNode => {
   return (
     <div class={`row in-lane ${depth > 0 ? 'inner' : 'outer'}`} {...tree}>
       <div class={`content depth-${Math.min(depth, 5)}`} {...grid.cell}>
-        {row.type === 'message' && <Name id={envelope.from} />}
-        {row.type === 'message' && <Time ts={envelope.ts} />}
-        {row.type === 'message' && <WhyOfAnswer envelope={envelope} />}
+        {row.type === 'message' && row.part.isFirst && (
+          <header class="byline">
+            <Name id={envelope.from} />
+            <WhyOfAnswer envelope={envelope} />
+            <Time ts={envelope.ts} />
+          </header>
+        )}
         <RowContent row={row} />
       </div>
     </div>

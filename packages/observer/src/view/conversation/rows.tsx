@@ -1,35 +1,40 @@
-import { type LiveAnswer, resultText } from '@meup/folds'
+import { formatDuration } from '@meup/folds'
 import { type DecisionPayload, type Envelope, isThought, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import {
   type BatchRow,
   type CallRow,
   countText,
   type EndRow,
   getFullSize,
-  type MessageRow,
   type MoreRow,
   type Row,
   type SaidRow,
   sizeText,
+  splitText,
 } from '../../model/index.js'
 import { ElicitationCard } from '../decide/elicitation-card.js'
 import { ProposalCard } from '../decide/proposal-card.js'
 import { AllowButton } from '../participants/allow-button.js'
+import { lazy } from '../shared/lazy.js'
 import { Markdown } from '../shared/markdown.js'
 import { useOpened } from '../shared/opened.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
-import { CallDetails } from './call-details.js'
+import { MessageText } from './message.js'
 import { RunHeading } from './run-heading.js'
 import { ThoughtActions } from './thought-box.js'
+
+const CallDetails = lazy(() => import('./call-details.js').then(({ CallDetails }) => CallDetails))
 
 /** The content of a row, in any view. */
 export function RowContent({ row }: { row: Row }): VNode {
   switch (row.type) {
     case 'message':
-      return <MessageLine row={row} />
+      return <MessageText row={row} />
     case 'heading':
       return <RunHeading row={row} />
     case 'said':
@@ -46,40 +51,6 @@ export function RowContent({ row }: { row: Row }): VNode {
       return <MoreLine row={row} />
   }
 }
-
-/** An answer that is being written. It looks like its message, which comes to stand in its place. */
-export const LiveAnswerLine = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
-  <div class="message-text">
-    <Addressees to={to} />
-    <Markdown text={text} />
-  </div>
-)
-
-/** Where a message has its time. */
-export const BeingWritten = (): VNode => (
-  <span class="time" role="img" title="being written" aria-label="being written">
-    ✎
-  </span>
-)
-
-const Addressees = ({ to }: { to: readonly string[] | undefined }): VNode | null =>
-  to === undefined ? null : <Chip>to {to.join(', ')}</Chip>
-
-function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }): VNode {
-  return (
-    <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
-      <Addressees to={message.source.to} />
-      {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
-      <FullSizeChip envelope={envelope} />
-      {message.isTakenBack && <Chip>taken back</Chip>}
-      {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
-    </div>
-  )
-}
-
-/** The way to what led to an answer. */
-export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>
-  envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
 function SaidLine({ row }: { row: SaidRow }): VNode {
   const { name, text, tone, isByAnother, isLate, replyTo, envelope } = row
@@ -111,34 +82,64 @@ const Allow = ({ decision: { to, payload } }: { decision: Envelope }): VNode => 
 
 /** A call on one line; a click opens it in its place. */
 function CallLine({ row }: { row: CallRow }): VNode {
-  const { tool, parameters, rationale, result, approvedBy, envelope } = row
+  const { approvedBy, envelope, result, hasFailed, size, answeredAt } = row
   const { session } = useSpace()
   const [isOpen, toggle] = useOpened(row.key)
   if (row.isOpenElicitation && envelope.to?.includes(session.welcome?.you.id ?? '') === true)
     return <ElicitationCard envelope={envelope} />
+  const spent = answeredAt === null ? '…' : formatDuration(Date.parse(answeredAt) - Date.parse(envelope.ts))
   return (
     <div class={`call ${isOpen ? 'open' : ''}`}>
       <button
         type="button"
-        class="line call-line"
+        class="call-line"
         data-key-press="Enter"
         aria-expanded={isOpen}
+        title={[row.tool, envelope.to && `of ${envelope.to.join(', ')}`, row.parameters]
+          .filter(Boolean)
+          .join(' ')}
         onClick={toggle}
       >
-        <span class="mark" aria-hidden="true">
-          {result === null ? '○' : result.outcome === 'error' ? '✕' : '●'}
+        <span class="line">
+          <span class={`mark ${hasFailed ? 'bad' : ''}`} aria-hidden="true">
+            {result === null ? '○' : hasFailed ? '✕' : '●'}
+          </span>
+          <What summary={row.summary} tool={row.tool} isBrief={isOpen} />
+          {approvedBy !== null && <span class="approved">— approved by {approvedBy}</span>}
+          <span class="call-size">{[size, spent].filter(Boolean).join(' · ')}</span>
         </span>
-        <code class="tool">{tool}</code>
-        {envelope.to !== undefined && <span class="dim">{envelope.to.join(', ')}</span>}
-        {parameters !== '' && !isOpen && <code class="parameters">{parameters}</code>}
-        {rationale !== null && !isOpen && <Said kind="rationale" text={rationale} />}
-        {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
-        {result !== null && <span class={`outcome ${result.outcome}`}>→ {resultText(result)}</span>}
+        {!isOpen && <CallMore row={row} />}
       </button>
       {isOpen && <CallDetails row={row} />}
     </div>
   )
 }
+
+/** Lines of what a command wrote that show. */
+const maxOutputLines = 3
+
+/** A second line of a call: how it failed, why it was made, or the beginning of what a command wrote. */
+function CallMore({
+  row: { result, exitCode, hasFailed, rationale, summary },
+}: {
+  row: CallRow
+}): VNode | null {
+  const written = result?.text.trimEnd() ?? ''
+  const [firstLine = ''] = written.split('\n', 1)
+  if (hasFailed) {
+    const failure = [exitCode ? `exit ${exitCode}` : '', firstLine].filter(Boolean).join(': ')
+    return <More kind="bad" text={failure || 'failed'} />
+  }
+  if (rationale !== null) return <More kind="rationale" text={rationale} />
+  const output = summary.sort === 'run' ? written.split('\n', maxOutputLines).join('\n') : ''
+  return output === '' ? null : <More kind="output" text={output} />
+}
+
+const More = ({ kind, text }: { kind: string; text: string }): VNode => (
+  <span class={`call-more ${kind}`}>
+    <Said text={text} />
+  </span>
+)
 
 /** Calls that were sent off together, side by side. */
 function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
@@ -153,9 +154,22 @@ function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
   )
 }
 
-/** What was thought or concluded: Markdown, unless its author says that it is none. */
-const Text = ({ text, of }: { text: string; of: Envelope }): VNode =>
-  of.payload.format === 'plain' ? <Said text={text} /> : <Markdown text={text} />
+/** A thought or a conclusion: Markdown, unless its author says otherwise. Of a long text the beginning shows at first. */
+function Text({ text, of }: { text: string; of: Envelope }): VNode {
+  const [isWhole, toggle] = useOpened(`text ${of.id}`)
+  const [beginning = ''] = useMemo(() => splitText(text), [text])
+  const shown = isWhole ? text : beginning
+  return (
+    <>
+      {of.payload.format === 'plain' ? <Said text={shown} /> : <Markdown text={shown} of={text} />}
+      {shown.length < text.length && (
+        <button type="button" class="more" onClick={toggle}>
+          Show all {sizeText(text.length)}
+        </button>
+      )}
+    </>
+  )
+}
 
 const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNode => (
   <div class={`line end ${isCancelled ? 'cancelled' : ''}`}>

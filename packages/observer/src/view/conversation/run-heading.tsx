@@ -1,6 +1,7 @@
 import { formatDuration, getToolName, isObject, summaryText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import {
   clockText,
   countText,
@@ -32,7 +33,9 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
         <Summary row={row} />
         <Time ts={row.startedAt} />
       </button>
-      <Chips row={row} />
+      <div class="chips">
+        <Chips row={row} />
+      </div>
       <Actions row={row} />
     </div>
   )
@@ -49,7 +52,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   const tokens = countTokens(useEnd(row.end).tokens)
   const parts = [
     `${verb}${time}`,
-    row.calls > 0 ? countText(row.calls, 'tool') : '',
+    row.did,
     row.summary !== undefined ? summaryText(row.summary) : '',
     row.thoughts > 0 && row.calls === 0 ? countText(row.thoughts, 'thought') : '',
     tokens > 0 ? countText(tokens, 'token') : '',
@@ -209,6 +212,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
 function RunActions({ row }: { row: HeadingRow }): VNode {
   const { session, isLive, can, act } = useSpace()
   const { context, owner } = row
+  const [isStopping, setStopping] = useState(false)
   const me = session.welcome?.you.id ?? ''
   const isHiding = hasHidden(row, me)
   const toggled = { context, reasoningVisible: isHiding }
@@ -231,12 +235,20 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
       {mayStop && (
         <button
           type="button"
-          disabled={!isLive}
-          onClick={() =>
-            act('The run could not be interrupted', async () => session.client?.interrupt(context))
-          }
+          disabled={!isLive || isStopping}
+          onClick={() => {
+            setStopping(true)
+            act('The run could not be interrupted', async () => {
+              try {
+                await session.client?.interrupt(context)
+              } catch (error) {
+                setStopping(false)
+                throw error
+              }
+            })
+          }}
         >
-          Interrupt
+          {isStopping ? 'Stopping…' : 'Interrupt'}
         </button>
       )}
     </>

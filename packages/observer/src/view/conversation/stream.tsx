@@ -1,11 +1,12 @@
 import { GATEWAY } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { questionText } from '../../model/index.js'
+import { areSameDay, dayText, questionText, type Row, type Slot, whenText } from '../../model/index.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { getPlace, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerLine, RowContent, WhyOfAnswer } from './rows.js'
+import { BeingWritten, LiveAnswerText, MessageActions } from './message.js'
+import { RowContent } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
@@ -44,7 +45,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
                 <Name id={answer.from} />
                 <BeingWritten />
               </header>
-              <LiveAnswerLine answer={answer} />
+              <LiveAnswerText answer={answer} />
             </div>
           </article>
         ))}
@@ -70,16 +71,39 @@ export function Stream({ current, handle }: ViewProps): VNode {
   )
 }
 
+/** Milliseconds within which messages of one author stand together. */
+const togetherMs = 5 * 60_000
+
+/** True for a message soon after another one of its author. */
+function isFollowUp({ type, envelope }: Row, before: Slot | undefined): boolean {
+  if (type !== 'message' || before?.type !== 'message') return false
+  const { from, to, ts } = before.envelope
+  const isSame = from === envelope.from && String(to) === String(envelope.to)
+  return isSame && Date.parse(envelope.ts) - Date.parse(ts) < togetherMs
+}
+
+/** True for rows of the log that are no speech: they are drawn smaller. */
+function isEvent(row: Row): boolean {
+  if (row.type === 'said') return row.tone === 'event'
+  return row.type === 'call' && !row.isOpenElicitation && row.envelope.payload.method !== 'tools/call'
+}
+
 /** A row of the stream. Those that go back to one question stand in one card. */
 const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowProps): VNode => {
   const actions = useRowActions(row, isCurrent)
+  const { model } = useSpace().session
   const { envelope, depth, type, origin } = row
-  const speaker = type === 'heading' ? row.owner : envelope.from
-  const isQuiet = speaker === GATEWAY
+  const asked = row.type === 'call' ? row.proposedBy : null
+  const speaker = row.type === 'heading' ? row.owner : (asked ?? envelope.from)
+  const isQuiet = speaker === GATEWAY || (depth === 0 && isEvent(row))
+  const before = model.lists.stream.slots[index - 1]
+  const goesOn = place !== 'start' && isFollowUp(row, before)
+  const isPart = row.type === 'message' && !row.part.isFirst
+  const hasSpeaker = depth === 0 && !isQuiet && !goesOn && !isPart
   const isContinued = (place === 'start' || place === 'alone') && origin !== envelope.id
   return (
     <article
-      class={`row ${depth > 0 ? 'inner' : 'outer'} ${place} ${isQuiet ? 'quiet' : ''} ${type === 'message' ? 'said-aloud' : ''}`}
+      class={`row ${depth > 0 ? 'inner' : 'outer'} ${place} ${isQuiet ? 'quiet' : ''} ${type === 'message' ? 'said-aloud' : ''} ${goesOn ? 'goes-on' : ''}`}
       data-key={row.key}
       aria-posinset={index + 1}
       aria-setsize={count}
@@ -87,22 +111,49 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
       tabIndex={isEntry ? 0 : -1}
       {...actions}
     >
+      {!isPart && <Above row={row} index={index} />}
       {isContinued && origin !== undefined && <Continued origin={origin} />}
-      {depth === 0 && !isQuiet ? <Avatar id={speaker} kind={type === 'heading' ? 'small' : ''} /> : <span />}
+      {hasSpeaker ? <Avatar id={speaker} kind={type === 'heading' ? 'small' : ''} /> : <span />}
       <div class={`content depth-${Math.min(depth, 5)}`}>
-        {depth === 0 && !isQuiet && type !== 'heading' && (
+        {hasSpeaker && type !== 'heading' && (
           <header class="byline">
             <Name id={speaker} />
-            {type === 'message' && <WhyOfAnswer envelope={envelope} />}
             <Time ts={envelope.ts} />
           </header>
         )}
+        {isQuiet && depth === 0 && speaker !== GATEWAY && <Name id={speaker} />}
+        {row.type === 'message' && <MessageActions row={row} />}
         <RowContent row={row} />
         {isQuiet && depth === 0 && <Time ts={envelope.ts} />}
       </div>
     </article>
   )
 })
+
+/** Lines above a row: a new day, and the beginning of what is unread. */
+function Above({ row: { key, depth, envelope }, index }: { row: Row; index: number }): VNode | null {
+  const { session, unread, markRead } = useSpace()
+  const { slots } = session.model.lists.stream
+  let at = index - 1
+  while (depth === 0 && at > 0 && (slots[at]?.depth ?? 0) > 0) at--
+  const before = slots[at]?.envelope.ts
+  const isOtherDay = depth === 0 && (before === undefined || !areSameDay(before, envelope.ts))
+  const isUnread = unread?.key === key
+  if (!isOtherDay && !isUnread) return null
+  return (
+    <div class="above">
+      {isOtherDay && <p class="day">{dayText(envelope.ts)}</p>}
+      {isUnread && (
+        <p class="unread">
+          <button type="button" class="link" onClick={markRead}>
+            {unread.count} new since {whenText(unread.since)} — mark read (Esc)
+          </button>
+          <b>New</b>
+        </p>
+      )}
+    </div>
+  )
+}
 
 /** What question rows go back to that stand apart from it. */
 function Continued({ origin }: { origin: string }): VNode | null {

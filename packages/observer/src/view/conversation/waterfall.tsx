@@ -2,7 +2,6 @@ import { formatDuration } from '@meup/folds'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import {
-  clockText,
   getSpan,
   nameText,
   type Question,
@@ -11,6 +10,7 @@ import {
   type RowList,
   type TimeScale,
   timeScale,
+  whenText,
 } from '../../model/index.js'
 import { ProposalCard } from '../decide/proposal-card.js'
 import { useNow } from '../shared/hooks.js'
@@ -18,6 +18,7 @@ import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { What as CallWhat } from '../shared/what.js'
 import { RowContent } from './rows.js'
 
 /** What one question has led to, contexts and tool calls, on a time axis that begins with it. */
@@ -98,9 +99,7 @@ function Questions({ all, index, choose }: QuestionsProps): VNode {
     .map(({ key }, at) => ({ key, at: at + Math.max(all.length - maxOffered, 0) }))
   const label = (key: string): string => {
     const began = model.log.get(key)
-    return began === undefined
-      ? nameText(key)
-      : `${clockText(began.ts)} ${began.from}: ${questionText(began)}`
+    return began === undefined ? nameText(key) : `${whenText(began.ts)} ${began.from}: ${questionText(began)}`
   }
   return (
     <div class="questions">
@@ -226,11 +225,10 @@ function What({ row }: { row: Row }): VNode {
     case 'call':
       return (
         <>
-          <span class={`mark ${row.result?.outcome === 'error' ? 'bad' : ''}`} aria-hidden="true">
-            {row.result === null ? '○' : row.result.outcome === 'error' ? '✕' : '●'}
+          <span class={`mark ${row.hasFailed ? 'bad' : ''}`} aria-hidden="true">
+            {row.result === null ? '○' : row.hasFailed ? '✕' : '●'}
           </span>
-          <code class="tool">{row.tool}</code>
-          {row.parameters !== '' && <code class="parameters">{row.parameters}</code>}
+          <CallWhat summary={row.summary} tool={row.tool} />
         </>
       )
     case 'proposal':
@@ -239,7 +237,7 @@ function What({ row }: { row: Row }): VNode {
           <span class="mark warn" aria-hidden="true">
             ⚠
           </span>
-          <code class="tool">{nameText(row.proposal.tool)}</code>
+          <CallWhat summary={row.summary} tool={nameText(row.proposal.tool)} />
           <span class="dim">
             {row.proposal.state === 'open' ? 'waits for a decision' : row.proposal.state}
           </span>
@@ -276,7 +274,7 @@ function Spent({ row }: { row: Row }): VNode | null {
 function getBarClass(row: Row): string {
   if (row.type === 'heading') return row.isLive ? 'run live' : `run ${row.state}`
   if (row.type === 'proposal') return `wait ${row.proposal.state}`
-  if (row.type === 'call') return `call ${row.result?.outcome ?? 'pending'}`
+  if (row.type === 'call') return `call ${row.hasFailed ? 'error' : (row.result?.outcome ?? 'pending')}`
   return ''
 }
 

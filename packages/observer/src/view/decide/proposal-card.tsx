@@ -27,19 +27,20 @@ import { DiffView, SettingsView } from '../shared/content.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { What } from '../shared/what.js'
 import { WhySteps } from '../why/why-panel.js'
 import { Decision } from './decision.js'
 
 /** A proposal: a card while it is pending, then a line with the decision. */
-export const ProposalCard = ({ row: { proposal, envelope } }: { row: ProposalRow }): VNode =>
-  proposal.state === 'open' ? (
-    <OpenCard proposal={proposal} envelope={envelope} />
+export const ProposalCard = ({ row }: { row: ProposalRow }): VNode =>
+  row.proposal.state === 'open' ? (
+    <OpenCard proposal={row.proposal} envelope={row.envelope} />
   ) : (
-    <Decided proposal={proposal} />
+    <Decided row={row} />
   )
 
-function Decided({ proposal }: { proposal: ProposalView }): VNode {
-  const { tool, state, source, fulfilments, rejections, withdrawal } = proposal
+function Decided({ row: { proposal, summary } }: { row: ProposalRow }): VNode {
+  const { tool, state, fulfilments, rejections, withdrawal } = proposal
   const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
   // Who is told no withdraws it: what counts is that, and why.
   const ending = state === 'withdrawn' && no !== undefined ? 'rejected' : state
@@ -49,10 +50,10 @@ function Decided({ proposal }: { proposal: ProposalView }): VNode {
       <span class="mark" aria-hidden="true">
         {state === 'fulfilled' ? '✓' : '✕'}
       </span>
-      <Name id={source.from} /> proposed <code class="tool">{nameText(tool)}</code>
-      <Chip kind={state === 'fulfilled' ? 'good' : 'dim'}>
-        {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${ending} by ${said.by}` : ending}
-      </Chip>
+      <What summary={summary} tool={nameText(tool)} />
+      <span class="approved">
+        — {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${ending} by ${said.by}` : ending}
+      </span>
       {said && <Said kind="rationale" text={printable(said.message ?? said.reason)} />}
     </div>
   )

@@ -2,24 +2,30 @@ import type { SearchHit } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { isSeeking, nothingSought, type Sought } from '../../connect/finder.js'
-import { clockText, momentText, nameText, sortNames, sorts } from '../../model/index.js'
-import { Alert, CloseButton, Name } from '../shared/parts.js'
+import { momentText, nameText, sortNames, sorts, whenText } from '../../model/index.js'
+import { Alert, Name } from '../shared/parts.js'
+import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** What was found in the whole log, newest first, and what narrows it. */
 export function FindPanel({ close }: { close: () => void }): VNode {
-  const { session } = useSpace()
+  const { session, reveal } = useSpace()
   const { finder } = session
   const { hits, sought, isSearching, isWhole, problem } = finder
+  const [chosen, choose] = useState<string | undefined>()
+  const at = hits.findIndex(({ id }) => id === chosen)
+  const go = (index: number): void => {
+    const hit = hits[index]
+    if (hit === undefined) return
+    choose(hit.id)
+    reveal(hit)
+  }
   return (
     <aside class="inspector find" aria-label="Search">
-      <header>
-        <h2>Search</h2>
-        <CloseButton close={close} />
-      </header>
+      <StepsHeader title="Search" what="hit" {...{ at, go, close }} count={hits.length} />
       <Narrow sought={sought} />
       {problem !== undefined && <Alert>{problem}</Alert>}
-      <Hits hits={hits} />
+      <Hits {...{ hits, at, go }} />
       <p class="dim" role="status">
         {isSearching
           ? 'Searching…'
@@ -141,8 +147,13 @@ const Choice = ({ label, value = '', all, set, children }: ChoiceProps): VNode =
   </label>
 )
 
-function Hits({ hits }: { hits: readonly SearchHit[] }): VNode {
-  const { reveal } = useSpace()
+interface HitsProps {
+  readonly hits: readonly SearchHit[]
+  readonly at: number
+  readonly go: (index: number) => void
+}
+
+function Hits({ hits, at, go }: HitsProps): VNode {
   return (
     <ol
       class="hits"
@@ -156,13 +167,13 @@ function Hits({ hits }: { hits: readonly SearchHit[] }): VNode {
         all[Math.min(Math.max(at + by, 0), all.length - 1)]?.focus()
       }}
     >
-      {hits.map((hit) => (
-        <li key={hit.id}>
-          <button type="button" onClick={() => reveal(hit)}>
+      {hits.map((hit, index) => (
+        <li key={hit.id} aria-current={index === at}>
+          <button type="button" onClick={() => go(index)}>
             <span class="hit-about">
               <Name id={hit.from} /> <span class="dim">{nameText(hit.tool ?? hit.kind)}</span>{' '}
               <time class="dim" dateTime={hit.ts} title={momentText(hit.ts)}>
-                {clockText(hit.ts)} #{hit.seq}
+                {whenText(hit.ts)} #{hit.seq}
               </time>
             </span>
             <span class="said">

@@ -1,9 +1,9 @@
 import { indentJson } from '@meup/folds'
 import { getNumberText, stringifyExact } from '@meup/protocol'
-import type { createLowlight } from 'lowlight'
 import type { ComponentChildren, Ref, VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type DiffLine, type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
+import { Code } from './code.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
@@ -101,31 +101,36 @@ function TableView({
   rows: readonly (readonly string[])[]
 }): VNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
-    <section class="table" tabIndex={0} aria-label="Table">
-      <table>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
+    <TableBox>
+      <thead>
+        <tr>
+          {columns.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={index}>
+            {row.map((cell, at) => (
+              <td key={at}>{cell}</td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {row.map((cell, at) => (
-                <td key={at}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </TableBox>
   )
 }
+
+/** A table that scrolls by itself where it is wider than what is around it. */
+export const TableBox = ({ children }: { children: ComponentChildren }): VNode => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
+  <section class="table" tabIndex={0} aria-label="Table">
+    <table>{children}</table>
+  </section>
+)
 
 /** Formats that a browser draws and nothing else. */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -238,52 +243,5 @@ function Member({ name, value, digits, depth, isWhole }: MemberProps): VNode {
       </button>
       {isOpen && <Members of={value} depth={depth + 1} isWhole={isWhole} />}
     </>
-  )
-}
-
-type Highlighter = ReturnType<typeof createLowlight>
-type Tree = ReturnType<Highlighter['highlight']>
-type Child = Tree['children'][number]
-
-let highlighter: Highlighter | undefined
-
-/** What knows the languages is loaded when there is some code for the first time. */
-function useHighlighter(isNeeded: boolean): Highlighter | undefined {
-  const [loaded, setLoaded] = useState(highlighter)
-  useEffect(() => {
-    if (!isNeeded || loaded !== undefined) return
-    import('lowlight').then(
-      ({ common, createLowlight }) => {
-        highlighter = createLowlight(common)
-        setLoaded(highlighter)
-      },
-      (error: unknown) => console.info('code shows without colours:', error),
-    )
-  }, [isNeeded, loaded])
-  return loaded
-}
-
-/** Characters that are highlighted; longer code shows without colours. */
-const maxHighlightedChars = 50_000
-
-/** Code in the colours of its language, as elements: nothing of it is read as HTML. */
-function Code({ text, language }: { text: string; language: string | undefined }): VNode {
-  const isKnown = language !== undefined && text.length <= maxHighlightedChars
-  const reader = useHighlighter(isKnown)
-  const tree = useMemo(
-    () => (isKnown && reader?.registered(language) ? reader.highlight(language, text) : undefined),
-    [reader, text, language],
-  )
-  return <>{tree === undefined ? text : tree.children.map(draw)}</>
-}
-
-function draw(node: Child, index: number): ComponentChildren {
-  if (node.type === 'text') return node.value
-  if (node.type !== 'element') return null
-  const { className } = node.properties
-  return (
-    <span key={index} class={Array.isArray(className) ? className.join(' ') : ''}>
-      {node.children.map((child, at) => draw(child as Child, at))}
-    </span>
   )
 }

@@ -1,5 +1,5 @@
-import { options, type RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { loadChoices, loadSetting, saveChoices, saveSetting } from '../../connect/storage.js'
 import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
@@ -48,27 +48,6 @@ const isAtEnd = ({ scrollTop, scrollLeft, scrollHeight, scrollWidth, clientHeigh
   scrollHeight > 0 &&
   scrollTop + clientHeight >= scrollHeight - 1 &&
   Math.abs(scrollLeft) + clientWidth >= scrollWidth - 1
-
-/** Whether the page is being printed. It is drawn at once then: the browser does not wait for it. */
-export function usePrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(false)
-  useLayoutEffect(() => {
-    const turn = ({ type }: Event): void => {
-      const { debounceRendering } = options
-      options.debounceRendering = (draw) => draw()
-      setPrinting(type === 'beforeprint')
-      if (debounceRendering === undefined) delete options.debounceRendering
-      else options.debounceRendering = debounceRendering
-    }
-    addEventListener('beforeprint', turn)
-    addEventListener('afterprint', turn)
-    return () => {
-      removeEventListener('beforeprint', turn)
-      removeEventListener('afterprint', turn)
-    }
-  }, [])
-  return isPrinting
-}
 
 /** A value that is kept in this browser. */
 export function useStored(name: string, otherwise: string): [string, (value: string) => void] {

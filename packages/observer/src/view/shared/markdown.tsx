@@ -1,11 +1,14 @@
 import type { Lexer, MarkedToken, Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { namesHost } from '../../model/index.js'
-import { Said } from './parts.js'
+import { countText, findDefinitions, namesHost, splitText } from '../../model/index.js'
+import { CodeBlock } from './code.js'
+import { TableBox } from './content.js'
+import { useOpened } from './opened.js'
+import { memo, Said } from './parts.js'
 
-/** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
-const [maxMarkdownChars, maxDepth] = [4000, 8]
+/** How deep a text may be nested; what is deeper shows as written. */
+const maxDepth = 8
 
 let lexer: typeof Lexer | undefined
 
@@ -25,24 +28,45 @@ function useLexer(): typeof Lexer | undefined {
   return loaded
 }
 
+interface MarkdownProps {
+  readonly text: string
+  /** The text that this one is a part of. */
+  readonly of?: string
+}
+
 /** Text from others that is Markdown. No HTML and no images come of it, and links lead to web pages alone. */
-export function Markdown({ text }: { text: string }): VNode {
+export function Markdown({ text, of = text }: MarkdownProps): VNode {
   const Reader = useLexer()
-  const tokens = useMemo(
-    () => (Reader === undefined || text.length > maxMarkdownChars ? undefined : read(Reader, text)),
-    [Reader, text],
-  )
-  if (tokens === undefined) return <Said text={text} />
+  const parts = useMemo(() => splitText(text), [text])
+  const definitions = useMemo(() => findDefinitions(of), [of])
+  if (Reader === undefined) return <Said text={text} />
   return (
-    <div class="said markdown" dir="auto">
-      <All tokens={tokens} depth={0} />
+    <div class={`said markdown ${parts.length > 1 ? 'long' : ''}`}>
+      {parts.map((part, index) => (
+        <Part key={index} Reader={Reader} text={part} definitions={definitions} />
+      ))}
     </div>
   )
 }
 
-function read(Reader: typeof Lexer, text: string): readonly Token[] | undefined {
+interface PartProps {
+  readonly Reader: typeof Lexer
+  readonly text: string
+  readonly definitions: string
+}
+
+/** While a text is written, only its last part is read again. */
+const Part = memo(({ Reader, text, definitions }: PartProps): VNode => {
+  const tokens = read(Reader, text, definitions)
+  return <div dir="auto">{tokens === undefined ? text : <All tokens={tokens} depth={0} />}</div>
+})
+
+function read(Reader: typeof Lexer, text: string, definitions: string): readonly Token[] | undefined {
   try {
-    return new Reader({ gfm: true }).lex(text)
+    const { links } = new Reader({ gfm: true }).lex(definitions)
+    const reader = new Reader({ gfm: true })
+    Object.assign(reader.tokens.links, links)
+    return reader.lex(text)
   } catch (error) {
     console.info('this shows as it was written:', error)
     return undefined
@@ -65,21 +89,28 @@ function All({ tokens = [], depth }: Nested): VNode {
   )
 }
 
+/** Headings are below those of the page. */
+const headings = ['h3', 'h4', 'h5', 'h6'] as const
+
 function One({ token, depth }: { token: MarkedToken; depth: number }): ComponentChildren {
   const inner = 'tokens' in token && <All tokens={token.tokens} depth={depth} />
+  // Each block has a direction of its own.
+  const dir = depth === 1 ? ('auto' as const) : undefined
   switch (token.type) {
     case 'paragraph':
-      return <p>{inner}</p>
-    case 'heading':
-      return <p class="heading-line">{inner}</p>
+      return <p dir={dir}>{inner}</p>
+    case 'heading': {
+      const Heading = headings[token.depth - 1] ?? 'h6'
+      return <Heading dir={dir}>{inner}</Heading>
+    }
     case 'blockquote':
-      return <blockquote>{inner}</blockquote>
+      return <blockquote dir={dir}>{inner}</blockquote>
     case 'list':
-      return <List list={token} depth={depth} />
+      return <List list={token} depth={depth} dir={dir} />
     case 'table':
       return <Table table={token} depth={depth} />
     case 'code':
-      return <pre dir="ltr">{token.text}</pre>
+      return <CodeBlock text={token.text} language={/^[\w#+.-]{1,20}/.exec(token.lang ?? '')?.[0]} />
     case 'codespan':
       return <code dir="ltr">{token.text}</code>
     case 'strong':
@@ -101,44 +132,72 @@ function One({ token, depth }: { token: MarkedToken; depth: number }): Component
     case 'checkbox':
       return token.checked ? '☑ ' : '☐ '
     case 'space':
+    case 'def':
       return null
     default:
       return token.raw
   }
 }
 
-function List({ list: { ordered, start, items }, depth }: { list: Tokens.List; depth: number }): VNode {
-  const children = items.map(({ tokens }, index) => (
-    <li key={index}>
+interface ListProps {
+  readonly list: Tokens.List
+  readonly depth: number
+  readonly dir: 'auto' | undefined
+}
+
+function List({ list: { ordered, start, items }, depth, dir }: ListProps): VNode {
+  const children = items.map(({ tokens, task }, index) => (
+    <li key={index} class={task ? 'task' : ''}>
       <All tokens={tokens} depth={depth} />
     </li>
   ))
-  return ordered ? <ol start={Number(start) || 1}>{children}</ol> : <ul>{children}</ul>
+  if (!ordered) return <ul dir={dir}>{children}</ul>
+  return (
+    <ol dir={dir} start={Number(start) || 1}>
+      {children}
+    </ol>
+  )
 }
 
-function Table({ table: { header, rows }, depth }: { table: Tokens.Table; depth: number }): VNode {
+/** Rows of a table that show before all of them are asked for, and characters of a cell that has no line break. */
+const [maxRows, maxUnbrokenChars] = [100, 24]
+
+function Table({ table: { header, rows, raw }, depth }: { table: Tokens.Table; depth: number }): VNode {
+  const [isWhole, toggle] = useOpened(`table ${raw.length} ${raw.slice(0, 200)}`)
   const cells = (row: readonly Tokens.TableCell[], Cell: 'th' | 'td'): VNode[] =>
-    row.map(({ tokens }, index) => (
-      <Cell key={index}>
+    row.map(({ tokens, text, align }, index) => (
+      <Cell key={index} dir="auto" class={`${text.length < maxUnbrokenChars ? 'short' : ''} ${align ?? ''}`}>
         <All tokens={tokens} depth={depth} />
       </Cell>
     ))
   return (
-    <table>
-      <thead>
-        <tr>{cells(header, 'th')}</tr>
-      </thead>
-      <tbody>
-        {rows.map((row, index) => (
-          <tr key={index}>{cells(row, 'td')}</tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      <TableBox>
+        <thead>
+          <tr>{cells(header, 'th')}</tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, isWhole ? rows.length : maxRows).map((row, index) => (
+            <tr key={index}>{cells(row, 'td')}</tr>
+          ))}
+        </tbody>
+      </TableBox>
+      {rows.length > maxRows && !isWhole && (
+        <button type="button" class="link" onClick={toggle}>
+          Show all {countText(rows.length, 'row')}
+        </button>
+      )}
+    </>
   )
 }
 
+interface LinkProps {
+  readonly link: Pick<Tokens.Link, 'href' | 'raw' | 'text'>
+  readonly children: ComponentChildren
+}
+
 /** A link that shows its target; one that is no web address is shown as text. */
-function Link({ link: { href, raw, text }, children }: { link: Tokens.Link; children: ComponentChildren }) {
+function Link({ link: { href, raw, text }, children }: LinkProps) {
   const url = URL.parse(href)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return raw
   return (
@@ -150,3 +209,20 @@ function Link({ link: { href, raw, text }, children }: { link: Tokens.Link; chil
     </>
   )
 }
+
+const address = /(https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}])/
+
+/** Text from others as it is written, but for web addresses, which are links. */
+export const PlainText = ({ text }: { text: string }): VNode => (
+  <span class="said" dir="auto">
+    {text.split(address).map((part, index) =>
+      index % 2 === 0 ? (
+        part
+      ) : (
+        <Link key={index} link={{ href: part, raw: part, text: part }}>
+          {part}
+        </Link>
+      ),
+    )}
+  </span>
+)

@@ -11,7 +11,7 @@ import {
 } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
-import { clockText, hueOf, initialsOf, terms } from '../../model/index.js'
+import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */
 export const Name = ({ id }: { id: string }): VNode => (
@@ -31,7 +31,7 @@ export const Avatar = ({ id, kind = '' }: { id: string; kind?: string }): VNode 
 )
 
 export const Time = ({ ts }: { ts: string }): VNode => (
-  <time class="time" dateTime={ts} title={ts}>
+  <time class="time" dateTime={ts} title={dateText(ts)}>
     {clockText(ts)}
   </time>
 )
@@ -89,8 +89,15 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
   </button>
 )
 
-/** Copies a text, and says so. `what` it is, for those who hear the button. */
-export function CopyButton({ text, what }: { text: string; what: string }): VNode {
+interface CopyButtonProps {
+  readonly text: string
+  /** A name of the text, for screen readers. */
+  readonly what: string
+  readonly label?: string
+}
+
+/** Copies a text, and says so. */
+export function CopyButton({ text, what, label = 'copy' }: CopyButtonProps): VNode {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
   useEffect(() => {
     if (state === 'idle') return
@@ -108,15 +115,14 @@ export function CopyButton({ text, what }: { text: string; what: string }): VNod
   }
   return (
     <button type="button" class="link copy" aria-label={`Copy ${what}`} onClick={() => void copy()}>
-      {copyLabels[state]}
+      {state === 'idle' ? label : copyLabels[state]}
     </button>
   )
 }
 
 /** Milliseconds that a button says what has become of it. */
-const copiedMs = 2000
+const copiedMs = 1500
 const copyLabels = {
-  idle: 'copy',
   copied: 'copied ✓',
   refused: 'the browser does not let it be copied',
 } as const

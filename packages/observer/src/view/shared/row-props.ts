@@ -5,17 +5,17 @@ import type { RowProps } from './virtual-rows.js'
 
 type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
 
-/** What every row does: a click looks at its envelope, and the keys are for the one that has the focus. */
+/** Handlers of every row: a click selects it, and the keys are for the one that has the focus. */
 export function useRowActions(row: Row, isCurrent: boolean): Handlers {
-  const { inspect, select } = useSpace()
+  const { select } = useSpace()
   return {
     onClick: ({ target }) => {
       const isControl =
         target instanceof Element && target.closest('button, input, select, a, summary') !== null
-      if (!isControl && getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
+      if (!isControl && getSelection()?.isCollapsed !== false) select(row)
     },
     onFocus: ({ target, currentTarget }) => {
-      if (target === currentTarget && !isCurrent) select(row.key)
+      if (target === currentTarget && !isCurrent) select(row)
     },
   }
 }

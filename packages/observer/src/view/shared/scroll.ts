@@ -7,15 +7,15 @@ const marginPx = 400
 
 interface Anchor {
   readonly key: string
-  /** Where it was found last. */
+  /** The index at which it was found last. */
   index: number
   /** Pixels that are above the view. */
   readonly above: number
 }
 
 /**
- * Where a row is brought to: a third of the way down, where what is around it shows; no further than into view; or to the top. What is in
- * view already stays where it is, but for the last.
+ * The place that a row is brought to: a third of the way down, so that its surroundings show; no further than into view; or the top. For
+ * the first two a row that is in view stays where it is.
  */
 export type Place = 'third' | 'near' | 'top'
 

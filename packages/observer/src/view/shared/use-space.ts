@@ -5,19 +5,19 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js'
-import { type Cut, everything, type Filter, isSort, readRoute } from '../../model/index.js'
+import { type Cut, everything, type Filter, isSort, type Row, readRoute } from '../../model/index.js'
 import { updateAddress } from './hooks.js'
+import type { Unread } from './unread.js'
 
-/** What stands beside the view. */
-export type Panel =
-  /** `envelope`: where it is not loaded here. */
-  | { readonly at: 'envelope'; readonly id: string; readonly envelope?: Envelope }
-  /** Why there is an envelope. */
-  | { readonly at: 'why'; readonly id: string }
-  /** `capability`: what the grant form is filled in with. */
+/** The panel beside the view. */
+export type Panel = {
+  /** On small screens only its head shows, to make room for a row that it leads to. */
+  readonly isLow?: boolean
+} & (
+  | { readonly at: 'envelope' | 'why'; readonly id: string; readonly envelope?: Envelope }
   | { readonly at: 'person'; readonly id: string; readonly capability?: string }
-  | { readonly at: 'inbox' }
-  | { readonly at: 'find' }
+  | { readonly at: 'inbox' | 'find' }
+)
 
 /** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
@@ -25,12 +25,15 @@ export interface SpaceActions {
   /** Whether the space can be reached. */
   readonly isLive: boolean
   can(draft: Draft): boolean
-  /** Makes the row of this key the one that the keys are for. */
-  select(key: string): void
+  /** Makes this row the one that the keys are for. */
+  select(row: Row): void
   /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
   /** Brings what was found into view, loaded here or not. */
   reveal(hit: Pick<SearchHit, 'id' | 'seq'>): void
+  /** Messages that came while the reader was away. */
+  readonly unread: Unread | undefined
+  markRead(): void
   /** What stands beside the view. */
   readonly panel: Panel | undefined
   showPanel(panel: Panel | undefined): void

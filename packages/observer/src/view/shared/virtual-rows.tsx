@@ -1,7 +1,6 @@
-import type { ComponentChildren, ComponentType, JSX, VNode } from 'preact'
+import { type ComponentChildren, type ComponentType, type JSX, options, type VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Row, RowList } from '../../model/index.js'
-import { usePrinting } from './hooks.js'
 import { Scroll, type Place as ScrollPlace } from './scroll.js'
 
 export interface RowProps {
@@ -54,7 +53,7 @@ export interface ViewProps {
 interface Wanted {
   readonly key: string | undefined
   readonly isFocused?: boolean
-  /** Whether it is marked for a moment. */
+  /** It is marked for a moment. */
   readonly isFound?: boolean
 }
 
@@ -79,6 +78,27 @@ interface VirtualRowsProps {
   readonly next?: string | undefined
   /** Renders what stands above the rows. Arguments: whether the reader is at the live end, and the first drawn row. */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
+}
+
+/** True while the page is being printed. It is drawn at once then: the browser does not wait for it. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false)
+  useLayoutEffect(() => {
+    const turn = ({ type }: Event): void => {
+      const { debounceRendering } = options
+      options.debounceRendering = (draw) => draw()
+      setPrinting(type === 'beforeprint')
+      if (debounceRendering === undefined) delete options.debounceRendering
+      else options.debounceRendering = debounceRendering
+    }
+    addEventListener('beforeprint', turn)
+    addEventListener('afterprint', turn)
+    return () => {
+      removeEventListener('beforeprint', turn)
+      removeEventListener('afterprint', turn)
+    }
+  }, [])
+  return isPrinting
 }
 
 /** Rows that are printed, and those of them above what is seen. */

@@ -1,21 +1,31 @@
 import { brief, describe, sentence, type Why, type WhyStep, whySignalTexts } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { clockText, noRedaction, stripMarkdown } from '../../model/index.js'
-import { Chip, CloseButton, Name } from '../shared/parts.js'
+import { noRedaction, stripMarkdown, whenText } from '../../model/index.js'
+import { Chip, Name } from '../shared/parts.js'
+import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Why there is an envelope: what led to it, across agents, step by step. */
 export function WhyPanel({ id, close }: { id: string; close: () => void }): VNode {
-  const { session } = useSpace()
+  const { session, inspect } = useSpace()
   const why = session.model.explain(id)
+  const steps = why?.steps ?? []
+  const [chosen, choose] = useState<string | undefined>()
+  const goTo = (step: string): void => {
+    choose(step)
+    inspect(step)
+  }
+  const at = steps.findIndex((step) => step.id === chosen)
+  const go = (index: number): void => goTo(steps[index]?.id ?? id)
   return (
     <aside class="inspector why" aria-label="Why">
-      <header>
-        <h2>Why?</h2>
-        <CloseButton close={close} />
-      </header>
-      {why === undefined ? <p class="dim">This envelope is not loaded here.</p> : <WhySteps why={why} />}
+      <StepsHeader title="Why?" what="step" {...{ at, go, close }} count={steps.length} />
+      {why === undefined ? (
+        <p class="dim">This envelope is not loaded here.</p>
+      ) : (
+        <WhySteps why={why} goTo={goTo} />
+      )}
     </aside>
   )
 }
@@ -23,8 +33,15 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
 /** Steps at the beginning and at the end, and ranks, that show before all are asked for. */
 const [firstSteps, lastSteps, firstRanks] = [2, 6, 3]
 
+interface WhyStepsProps {
+  readonly why: Why
+  /** Shows a step; default: brings it into view. */
+  readonly goTo?: (id: string) => void
+}
+
 /** Steps as a list that can be walked, the last one the envelope itself. */
-export function WhySteps({ why: { steps, cut, of } }: { why: Why }): VNode {
+export function WhySteps({ why: { steps, cut, of }, goTo }: WhyStepsProps): VNode {
+  const { inspect } = useSpace()
   const [isOpen, setOpen] = useState(false)
   const isShown = ({ rank }: WhyStep, index: number): boolean =>
     index < firstSteps || index >= steps.length - lastSteps || rank <= firstRanks
@@ -35,7 +52,13 @@ export function WhySteps({ why: { steps, cut, of } }: { why: Why }): VNode {
     <ol class="why-chain">
       {cut && <li class="dim">What was before it is not loaded here, or too far back.</li>}
       {(isCut ? shown : steps).map((step) => (
-        <Step key={step.id} step={step} isLast={step.id === of.id} isRanked={steps.length > firstRanks} />
+        <Step
+          key={step.id}
+          step={step}
+          isLast={step.id === of.id}
+          isRanked={steps.length > firstRanks}
+          goTo={goTo ?? inspect}
+        />
       ))}
       {isCut && (
         <li>
@@ -52,10 +75,10 @@ interface StepProps {
   readonly step: WhyStep
   readonly isLast: boolean
   readonly isRanked: boolean
+  readonly goTo: (id: string) => void
 }
 
-function Step({ step, isLast, isRanked }: StepProps): VNode {
-  const { inspect } = useSpace()
+function Step({ step, isLast, isRanked, goTo }: StepProps): VNode {
   const { id, seq, from, ts, rank, signals = [] } = step
   return (
     <li aria-current={isLast ? 'step' : undefined}>
@@ -65,8 +88,8 @@ function Step({ step, isLast, isRanked }: StepProps): VNode {
           <Chip kind="warn">look here first</Chip>
         </span>
       )}{' '}
-      <button type="button" class="link" onClick={() => inspect(id)}>
-        #{seq} <span class="dim">{clockText(ts)}</span>
+      <button type="button" class="link" onClick={() => goTo(id)}>
+        #{seq} <span class="dim">{whenText(ts)}</span>
       </button>
     </li>
   )

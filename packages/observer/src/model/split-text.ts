@@ -1,0 +1,57 @@
+/** Characters after which a text goes on in another part at its next paragraph, and at its next line. */
+export const partChars = 4000
+const maxPartChars = 12_000
+
+/**
+ * Parts of a long Markdown text that can be read and drawn on their own: cut between paragraphs, never in a code block or a table.
+ * Joined they are the text. While a text grows, its parts stay as they are except for the last.
+ */
+export function splitText(text: string): readonly string[] {
+  if (text.length <= partChars) return [text]
+  const parts: string[] = []
+  let [start, fence, isAfterBlank] = [0, '', false]
+  const cutAt = (end: number): void => {
+    parts.push(text.slice(start, end))
+    start = end
+  }
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at)
+    const end = newline === -1 ? text.length : newline + 1
+    const mark = getFence(text, at, end)
+    if (fence !== '') {
+      if (mark.startsWith(fence) && text.slice(at, end).trim().length === mark.length) fence = ''
+    } else {
+      const isWhole = text[at] === '|' // A row of a table.
+      const isParagraph = isAfterBlank && !/\s/.test(text[at] ?? '')
+      const isFull = end - start > maxPartChars && !isWhole
+      if (at - start >= partChars && (isParagraph || isFull)) cutAt(at)
+      if (!isWhole && mark === '')
+        while (end - start > maxPartChars) cutAt(findBreak(text, start + maxPartChars))
+      fence = mark
+    }
+    isAfterBlank = text.slice(at, end).trim() === ''
+    at = end
+  }
+  if (start < text.length) cutAt(text.length)
+  return parts
+}
+
+/** The marks that open or close a code block in this line; `''` where there are none. */
+const getFence = (text: string, from: number, to: number): string =>
+  /^[\s>]*(`{3,}|~{3,})/.exec(text.slice(from, Math.min(to, from + 200)))?.[1] ?? ''
+
+/** Characters before the end of a part in which a space is looked for. */
+const maxWordChars = 200
+
+/** After the last space before this character, else before the character. */
+function findBreak(text: string, at: number): number {
+  const space = text.lastIndexOf(' ', at - 1)
+  if (space >= at - maxWordChars) return space + 1
+  return /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at - 1 : at
+}
+
+const definition = /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}/gm
+
+/** Lines of a text that define the targets of its links: links of all parts may be to them. */
+export const findDefinitions = (text: string): string =>
+  (text.match(definition) ?? []).slice(0, 200).join('\n')

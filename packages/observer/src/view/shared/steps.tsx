@@ -1,0 +1,41 @@
+import type { VNode } from 'preact'
+import { CloseButton } from './parts.js'
+import { useSpace } from './use-space.js'
+
+interface StepsHeaderProps {
+  readonly title: string
+  /** What it is called that the panel leads to. */
+  readonly what: string
+  /** Index of the one that was gone to last; -1 = none was. */
+  readonly at: number
+  readonly count: number
+  readonly go: (index: number) => void
+  readonly close: () => void
+}
+
+/** The head of a panel that leads to one row after the other: on small screens it is all that stays of the panel while a row shows. */
+export function StepsHeader({ title, what, at, count, go, close }: StepsHeaderProps): VNode {
+  const { panel, showPanel } = useSpace()
+  const arrow = (sign: string, to: number, label: string): VNode => (
+    <button type="button" aria-label={label} disabled={to < 0 || to >= count} onClick={() => go(to)}>
+      {sign}
+    </button>
+  )
+  return (
+    <header>
+      <h2>{title}</h2>
+      {at !== -1 && (
+        <span class="steps">
+          {what} {at + 1} of {count} {arrow('‹', at - 1, `The ${what} before`)}
+          {arrow('›', at + 1, `The next ${what}`)}
+          {panel?.isLow === true && (
+            <button type="button" class="raise" onClick={() => showPanel({ ...panel, isLow: false })}>
+              List
+            </button>
+          )}
+        </span>
+      )}
+      <CloseButton close={close} />
+    </header>
+  )
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Session } from '../../connect/session.js'
+import { loadReadMark, type ReadMark, saveReadMark } from '../../connect/storage.js'
+import type { SpaceModel } from '../../model/index.js'
+
+/** The messages that came while their reader was away. */
+export interface Unread {
+  /** Key of the row of the first. */
+  readonly key: string
+  readonly count: number
+  /** When the reader left, RFC 3339. */
+  readonly since: string
+}
+
+/** Milliseconds between two writes of how far somebody has read. */
+const saveMs = 1000
+
+/** What is unread, and how to mark it read. It is known to this browser alone: a page in view at the live end reads what comes. */
+export function useUnread(session: Session): readonly [unread: Unread | undefined, markRead: () => void] {
+  const { present, welcome, time } = session
+  const { space } = session.place
+  const me = welcome?.you.id ?? ''
+  const [left, setLeft] = useState<ReadMark | undefined>()
+  useEffect(() => {
+    if (me === '') return
+    setLeft(loadReadMark(space, me))
+    let saved = 0
+    const save = (): void => {
+      const { log } = session.present
+      if (log.last === saved || !isReading(session.present)) return
+      saved = log.last
+      saveReadMark(space, me, { seq: log.last, ts: new Date().toISOString() })
+    }
+    const turned = (): void => {
+      if (document.visibilityState === 'visible') setLeft(loadReadMark(space, me))
+      else if (session.present.isFollowing)
+        saveReadMark(space, me, { seq: session.present.log.last, ts: new Date().toISOString() })
+    }
+    const timer = setInterval(save, saveMs)
+    document.addEventListener('visibilitychange', turned)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', turned)
+    }
+  }, [session, me])
+  const unread = time.isPast || left === undefined ? undefined : findUnread(present, left, me)
+  return [unread, () => setLeft(undefined)]
+}
+
+const isReading = ({ isFollowing, log }: SpaceModel): boolean =>
+  document.visibilityState === 'visible' && isFollowing && log.last > 0
+
+function findUnread({ lists, log }: SpaceModel, { seq: read, ts: since }: ReadMark, me: string) {
+  if (log.first > read) return undefined // What was read is not loaded.
+  const { slots } = lists.stream
+  let [key, count] = ['', 0]
+  for (let at = slots.length - 1; at >= 0; at--) {
+    const slot = slots[at]
+    if (slot?.type !== 'message' || (slot.part ?? 0) > 0) continue
+    if ((slot.envelope.seq ?? 0) <= read) break
+    if (slot.envelope.from !== me) [key, count] = [slot.key, count + 1]
+  }
+  return count === 0 ? undefined : { key, count, since }
+}

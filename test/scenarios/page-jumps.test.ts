@@ -1,0 +1,164 @@
+import { testToken } from '@meup/gateway/testing'
+import { expect, test } from 'vitest'
+import type { DrivenPage } from '../support/driven-page.js'
+import { crew, onPage, pictures } from '../support/page.js'
+
+const messages = 3000
+const words = 'words of a message that is as long as it happens to be and has **some** Markdown in it. '
+
+/** A number from 0 to 1, the same in each run. */
+const random = (seed: number): number => (Math.imul(seed + 1, 0x9e3779b1) >>> 0) / 2 ** 32
+
+/** Says so many messages of all lengths, as `m-0` and so on. */
+async function fill(url: string): Promise<void> {
+  for (let from = 0; from < messages; from += 200) {
+    const drafts = Array.from({ length: 200 }, (_, at) => ({
+      id: `m-${from + at}`,
+      kind: 'chat',
+      payload: {
+        message: `Message ${from + at}. ${words.repeat(Math.floor(random(from + at) ** 4 * 60))}`,
+        format: 'markdown',
+      },
+    }))
+    const headers = { authorization: `Bearer ${testToken('planner')}`, 'content-type': 'application/json' }
+    const body = JSON.stringify(drafts)
+    const response = await fetch(`${url}/spaces/demo/envelopes`, { method: 'POST', headers, body })
+    expect(response.status).toBeLessThan(300)
+  }
+}
+
+interface Landing {
+  readonly id: string
+  /** Pixels from the top of the view to the row; absent: it is not drawn. */
+  readonly top?: number
+  readonly height: number
+  /** Whether it could be nowhere else: the list begins or ends there. */
+  readonly isAtEdge: boolean
+}
+
+/** Goes to rows one after the other, and says where each is when nothing moves any more. `go`: an expression of `id` and `seq`. */
+const jump = (targets: readonly (readonly [id: string, seq: number])[], go: string): string => `(async () => {
+  const frames = async (count) => { while (count-- > 0) await new Promise((drawn) => requestAnimationFrame(drawn)) }
+  const landings = []
+  for (const [id, seq] of ${JSON.stringify(targets)}) {
+    ${go}
+    let [last, still] = [undefined, 0]
+    for (let tries = 0; still < 3 && tries < 300; tries++) {
+      await frames(1)
+      const box = document.querySelector('.scroller').getBoundingClientRect()
+      const row = document.querySelector('[data-key="' + id + '"]')
+      const top = row === null ? undefined : row.getBoundingClientRect().top - box.top
+      still = top !== undefined && top === last ? still + 1 : 0
+      last = top
+    }
+    const { scrollTop, scrollHeight, clientHeight } = document.querySelector('.scroller')
+    const isAtEdge = scrollTop <= 1 || scrollTop + clientHeight >= scrollHeight - 1
+    landings.push({ id, top: last, height: clientHeight, isAtEdge })
+  }
+  return landings
+})()`
+
+/** Those that are not a third of the way down, or not in view. */
+const missed = (landings: readonly Landing[]): readonly Landing[] =>
+  landings.filter(({ top, height, isAtEdge }) => {
+    if (top === undefined || top < 0 || top > height - 40) return true
+    return !isAtEdge && Math.abs(top - 0.3 * height) > 24
+  })
+
+async function openFilled(page: DrivenPage, url: string, enter: () => Promise<void>): Promise<number> {
+  await fill(url)
+  await enter()
+  await page.shows(`Message ${messages - 1}.`)
+  const first = await page.evaluate<number>(
+    `fetch('/spaces/demo/envelopes?limit=1000', { headers: { authorization: 'Bearer ${testToken('ana')}' } })
+      .then((response) => response.json())
+      .then(({ envelopes }) => envelopes.find(({ id }) => id === 'm-0').seq)`,
+  )
+  await page.evaluate(`location.hash = '#/s/demo?e=${first}'`)
+  await page.shows('Message 0.')
+  return first
+}
+
+test(
+  'two hundred jumps to rows that were never drawn land a third of the way down',
+  { timeout: 180_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const first = await openFilled(page, gateway.url, enter)
+    const targets = Array.from({ length: 200 }, (_, at) => {
+      const index = Math.floor(random(at + messages) * messages)
+      return [`m-${index}`, first + index] as const
+    })
+    const landings = await page.evaluate<Landing[]>(jump(targets, `location.hash = '#/s/demo?e=' + seq`))
+    expect(landings).toHaveLength(200)
+    expect(missed(landings)).toEqual([])
+    await page.screenshot(pictures('jump'))
+  }),
+)
+
+test(
+  'hits are gone through up and down, and on a phone the list makes room for the row',
+  { timeout: 120_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    await openFilled(page, gateway.url, enter)
+    await page.type('input[name=query]', 'Message 77')
+    await page.shows('Message 770.')
+    const count = await page.evaluate<number>(`document.querySelectorAll('.hits button').length`)
+    expect(count).toBeGreaterThan(5)
+    const order = [count - 1, 0, 3, 1, count - 2]
+    const visible = `(() => {
+      const box = document.querySelector('.scroller').getBoundingClientRect()
+      const row = document.querySelector('.scroller [aria-current=true]')?.getBoundingClientRect()
+      const foot = document.querySelector('.low .inspector') && innerWidth <= 800 ? innerHeight - 96 : box.bottom
+      return row !== undefined && row.top >= box.top && row.top < foot - 40
+    })()`
+    for (const index of order) {
+      await page.evaluate(`document.querySelectorAll('.hits button')[${index}].click()`)
+      await page.shows(`hit ${index + 1} of ${count}`)
+      await expect.poll(() => page.evaluate(visible)).toBe(true)
+    }
+    await page.resize(390, 844)
+    await page.click('.steps button', 'The hit before')
+    await page.shows(`hit ${count - 2} of ${count}`)
+    await expect.poll(() => page.evaluate(visible)).toBe(true)
+    expect(
+      await page.evaluate(`document.querySelector('.inspector').getBoundingClientRect().height`),
+    ).toBeLessThanOrEqual(96)
+    await page.screenshot(pictures('jump-phone'))
+    await page.click('button', 'List')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('.inspector').getBoundingClientRect().height`))
+      .toBeGreaterThan(500)
+  }),
+)
+
+test(
+  'a link to a result opens the row of its call, and one to what has no row shows what is around it',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    for (let count = 0; count < 100; count++) await planner.chat(`before ${count}.`)
+    const run = await planner.reason('Reading')
+    await run.call('repo/read_diff', {}, { why: 'to know' })
+    const eve = await gateway.enter('eve')
+    await eve.close()
+    for (let count = 0; count < 100; count++) await planner.chat(`after ${count}.`)
+    await enter()
+    await page.shows('after 99.')
+    const seqs = await page.evaluate<Record<string, number>>(
+      `fetch('/spaces/demo/envelopes?limit=1000', { headers: { authorization: 'Bearer ${testToken('ana')}' } })
+        .then((response) => response.json())
+        .then(({ envelopes }) => ({
+          result: envelopes.find(({ kind }) => kind === 'mcp.response').seq,
+          left: envelopes.find(({ kind, payload }) => kind === 'system.presence' && payload.participant.id === 'eve' && payload.event === 'leave').seq,
+        }))`,
+    )
+    await page.evaluate(`location.hash = '#/s/demo?e=${seqs.result}'`)
+    await page.shows('three files changed, 48 lines')
+    await page.hides('after 99.')
+    await page.key('.')
+    await page.shows('after 99.')
+    await page.evaluate(`location.hash = '#/s/demo?e=${seqs.left}'`)
+    await page.shows('after 0.')
+    await page.hides('after 99.')
+  }),
+)

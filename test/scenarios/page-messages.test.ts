@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { type DrivenPage, drivePage } from '../support/driven-page.js'
+import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+
+const evaluateAll = <Value>(page: DrivenPage, selector: string, expression: string): Promise<Value[]> =>
+  page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => ${expression})`)
+
+/** Where the rows are, and how large. */
+const places = `[...document.querySelectorAll('.scroller .row')].map((row) => {
+  const { top, height } = row.getBoundingClientRect()
+  return [row.dataset.key, Math.round(top), Math.round(height)]
+})`
+
+test(
+  'nothing moves under the pointer, and what can be done with a message and a run shows there',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner, security } = await crew(gateway)
+    await page.prepare(
+      `Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text } } })`,
+    )
+    await enter()
+    const ana = await gateway.enter('ana')
+    const question = await ana.chat('Is **it** ready?')
+    for (let count = 0; count < 3; count++) {
+      const run = await planner.reason(`Looking ${count}`)
+      await run.conclude(`It is, ${'as far as anybody can see '.repeat(10)}`)
+    }
+    await planner.chat('It is.', { correlationId: question.id })
+    await security.reason('Still at it')
+    await page.shows('Still at it')
+    const before = await page.evaluate<[string, number, number][]>(places)
+    for (const [, top, height] of before) {
+      await page.point(640, top + height / 2)
+      expect(await page.evaluate(places)).toEqual(before)
+    }
+    const [x = 0, y = 0] = await page.evaluate<number[]>(
+      `(({ left, top }) => [left + 20, top + 20])([...document.querySelectorAll('.said-aloud')].find((row) => row.textContent.includes('Is it ready')).getBoundingClientRect())`,
+    )
+    await page.point(x, y)
+    await expect
+      .poll(() => evaluateAll(page, '.said-aloud:hover .toolbar', 'getComputedStyle(each).visibility'))
+      .toEqual(['visible'])
+    await page.click('.said-aloud:hover .toolbar button', 'Copy the message')
+    await expect.poll(() => page.evaluate('window.copied')).toBe('Is **it** ready?')
+    await page.click('.said-aloud:hover .toolbar button', 'Copy a link')
+    await expect
+      .poll(() => page.evaluate('window.copied'))
+      .toMatch(new RegExp(`#/s/demo\\?.*e=${question.seq}`))
+    await page.screenshot(pictures('messages-toolbar'))
+
+    await page.click('.said-aloud', 'Is it ready')
+    expect(await page.text()).not.toContain(`#${question.seq} chat`)
+    await page.key('Enter')
+    await page.shows(`#${question.seq} chat`)
+    await page.key('Escape')
+    await page.click('.said-aloud[aria-current=true] .toolbar button', 'take back')
+    await page.shows('taken back')
+
+    await page.click('.heading.live button', 'Interrupt')
+    await page.shows('Stopping…')
+  }),
+)
+
+test(
+  'on a touch screen a folded run is one line',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    await enter()
+    const run = await planner.reason('Looking')
+    await run.call('repo/read_diff', {}, { why: 'to know' })
+    await run.conclude(`It is, ${'as far as anybody can see '.repeat(10)}`)
+    await page.resize(390, 844)
+    await page.shows('It is, as far')
+    const [height = 0] = await evaluateAll<number>(page, '.row:has(.heading)', 'each.clientHeight')
+    expect(height).toBeLessThanOrEqual(56)
+    await page.screenshot(pictures('messages-phone'))
+  }),
+)
+
+test(
+  'paper has all of the conversation, and nothing else',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    await enter()
+    for (let count = 0; count < 200; count++)
+      await planner.chat(`message ${count}. ${'and so on '.repeat(30)}`)
+    await page.shows('message 199.')
+    expect(await page.countPrintedPages()).toBeGreaterThan(5)
+    expect(await page.evaluate('document.querySelectorAll(".row").length')).toBeLessThan(60)
+  }),
+)
+
+test(
+  'dialogs have the width of their text, wherever they are opened',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const { url } = await openPageGateway({ more: { root: ['*'] } })
+    const page = await drivePage(chromium)
+    await enterAs(page, url, 'root')
+    const cut = `[...document.querySelectorAll('dialog, dialog *')]
+      .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth + 1)
+      .map((each) => each.className || each.localName)`
+    await page.click('button', 'audit')
+    await page.shows('This page asks the gateway')
+    expect(await page.evaluate(cut)).toEqual([])
+    await page.click('dialog button', 'Close')
+    await page.click('button', 'Help')
+    const heading = `getComputedStyle(document.querySelector('dialog h2')).font`
+    const font = await page.evaluate(heading)
+    await page.click('dialog button', 'Close')
+    await page.click('button', 'Invite')
+    await page.shows('Capabilities, one a line')
+    expect(await page.evaluate(heading)).toBe(font)
+    expect(await page.evaluate(cut)).toEqual([])
+    expect(page.problems).toEqual([])
+  }),
+)
