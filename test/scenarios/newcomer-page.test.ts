@@ -81,7 +81,7 @@ const scenario = (chromium: string) =>
     await ask(page, 'And in the evening?')
     await expect.poll(() => times(page, answer), patience).toBe(2)
     await page.shows(/hidden \d+ · .* saved/)
-    expect(await times(page, thought)).toBe(1)
+    expect(await times(page, thought)).toBe(0)
     await page.screenshot(pictures('newcomer-hidden'))
     await page.click('.hidden-list button', 'show')
     await page.hides('by you, at the gateway')

@@ -74,7 +74,7 @@ test(
     planner.on('envelope', (each) => {
       if (each.from === 'ana' && each.kind === 'chat') asked.push(each)
     })
-    await page.click('button', 'Ask about this')
+    await page.evaluate(`document.querySelector('button[aria-label^="Ask planner"]').click()`)
     await page.type('input[aria-label="Ask planner about this thought"]', 'why that one?')
     await page.key('Enter')
     const payload = { message: '> the second one\n\nwhy that one?', mentions: ['planner'] }
