@@ -35,9 +35,9 @@ export function errorTable(): string {
 const costs: Readonly<Record<RateClass, string>> = {
   reasoning: '`reasoning.*`: one each',
   chat: '`chat` and `chat.*` but deltas: one each',
-  deltas: '`chat.delta`: one each',
+  deltas: '`chat.delta`, `observe.typing`: one each',
   mcp: '`mcp.*`: one each',
-  control: '`capability.*`, `space.*`, `participant.*`, `observe.*`: one each',
+  control: '`capability.*`, `space.*`, `participant.*`, `observe.*` but typing: one each',
   other: 'all other kinds, and frames that cannot be read: one each',
   bytes: 'the bytes of all frames but large results',
   results: 'the bytes of frames over `limits.maxEnvelopeBytes` [MEUP-1.15]',

@@ -16,6 +16,7 @@ export const Kind = {
   observeSubscribe: 'observe.subscribe',
   observeVisibility: 'observe.visibility',
   observeSummary: 'observe.summary',
+  observeTyping: 'observe.typing',
   capabilityGrant: 'capability.grant',
   capabilityRevoke: 'capability.revoke',
   capabilityGrantAck: 'capability.grant-ack',
@@ -120,7 +121,7 @@ export interface KindRule {
   readonly free?: true
   /** Neither logged nor relayed. */
   readonly ephemeral?: true
-  /** Relayed at once and not logged; it is about one envelope, and in no context. */
+  /** Relayed at once and not logged; it is in no context, and about one envelope where it needs `correlationId`. */
   readonly live?: true
   /** Sent by the gateway alone. */
   readonly gateway?: true
@@ -164,6 +165,7 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
     ...inContext,
     ...ephemeralOfGateway,
   }),
+  [Kind.observeTyping]: rule('says that its sender writes a message', { free: true, live: true }),
   [Kind.capabilityGrant]: rule('gives capabilities; its id is the grant id'),
   [Kind.capabilityRevoke]: rule('takes granted capabilities back'),
   [Kind.capabilityGrantAck]: rule('answers a grant', { ...correlated, free: true }),
@@ -193,6 +195,9 @@ export function getKindRule(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return kindRules[kind]
   return kind.startsWith('reasoning.') ? kindRules[Kind.reasoningThought] : undefined
 }
+
+/** Whether it is relayed at once and not logged. */
+export const isLiveKind = (kind: string): boolean => getKindRule(kind)?.live === true
 
 /** `correlationId` as a list, however it was sent [MEUP-1.1]. */
 export function correlations(envelope: {

@@ -5,7 +5,7 @@ export interface Rate {
 }
 
 /**
- * Classes of kinds with a bucket each (`deltas`: `chat.delta`), and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
+ * Classes of kinds with a bucket each (`deltas`: what is relayed and not logged), and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
  * responses over `maxEnvelopeBytes`; `work`, units of what envelopes cost to decide; `frames`, what is refused, malformed
  * or repeated, and pings; `log`, the bytes that are appended to the log.
  */

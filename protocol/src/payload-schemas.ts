@@ -20,6 +20,7 @@ const schemas = {
   [Kind.observeSubscribe]: payloads.SubscribePayload,
   [Kind.observeVisibility]: payloads.VisibilityPayload,
   [Kind.observeSummary]: payloads.SummaryPayload,
+  [Kind.observeTyping]: payloads.TypingPayload,
   [Kind.capabilityGrant]: payloads.GrantPayload,
   [Kind.capabilityRevoke]: payloads.RevokePayload,
   [Kind.capabilityGrantAck]: payloads.GrantAckPayload,

@@ -212,6 +212,9 @@ export const RequestStatusPayload = Type.Object({ fields: Type.Optional(Type.Arr
 export type RequestStatusPayload = Static<typeof RequestStatusPayload>
 
 /** Requests to an agent carry what their sender and the agent agree on. */
+/** It is relayed to all who read: there is nothing to say in it. */
+export const TypingPayload = Type.Object({}, { maxProperties: 0 })
+
 export const OpenPayload = Type.Object({})
 export type OpenPayload = Static<typeof OpenPayload>
 

@@ -107,6 +107,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
   [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
   [Kind.chatDelta]: ({ payload }) => ['writes', '', payload.text, 'message'],
+  [Kind.observeTyping]: () => ['writes a message'],
   [Kind.mcpRequest]: (envelope, guard) => {
     const { params } = envelope.payload
     if (isElicitation(envelope.payload) && typeof params?.message === 'string')

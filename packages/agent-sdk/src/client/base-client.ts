@@ -8,6 +8,7 @@ import {
   freshId,
   GATEWAY,
   isCompilable,
+  isLiveKind,
   Kind,
   makeCompilable,
   type ParticipantDetails,
@@ -248,10 +249,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   /**
    * Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. What the space does not
-   * log, `chat.delta`, is never acknowledged: `post` it.
+   * log, `chat.delta` and `observe.typing`, is never acknowledged: `post` it.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
-    if (draft.kind === Kind.chatDelta) throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
+    if (isLiveKind(draft.kind)) throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
     const id = draft.id ?? freshId()
     return this.#connection.send(id, { ...draft, id })
   }
@@ -274,6 +275,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   /** Sends what the space does not log, and nobody acknowledges; it is lost while there is no connection. */
   post(draft: Draft): void {
     this.#connection.post(draft)
+  }
+
+  /** Shows that this participant writes a message, to everybody or to those in `to`. It holds for a few seconds: repeat it. */
+  sendTyping({ to }: Pick<Draft, 'to'> = {}): void {
+    this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
 
   /** Sends a message to the main conversation. */

@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline'
 import type { ChatOptions, SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded, brief, onOneLine, suggest } from '@meup/folds'
-import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
 import { formatError } from '../lib/exit.js'
@@ -273,7 +273,7 @@ export class Feed {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    if (envelope.kind === Kind.chatDelta) {
+    if (isLiveKind(envelope.kind)) {
       this.#view.show(envelope) // It is about the present, and stands in no order with what is printed.
       return
     }

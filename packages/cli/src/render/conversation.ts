@@ -82,6 +82,7 @@ const background: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
   Kind.chatDelta,
   Kind.observeSubscribe,
+  Kind.observeTyping,
   Kind.participantStatus,
   Kind.participantRequestStatus,
   Kind.spaceInviteAck,

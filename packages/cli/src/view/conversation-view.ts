@@ -1,7 +1,13 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { type AnyEnvelope, Kind, type SubscribePayload, type WelcomePayload } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  isLiveKind,
+  Kind,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { createHttpClient } from '../lib/connection.js'
 import {
   createDimmer,
@@ -31,8 +37,8 @@ const nothing = (): void => {}
 
 const jsonView = ({ filter }: ViewOptions): View => ({
   show(envelope) {
-    // Readers that are behind get no deltas, and what is printed must not depend on that unless they are asked for.
-    const isWanted = envelope.kind !== Kind.chatDelta || filter?.subscription?.kinds?.includes(envelope.kind)
+    // Readers that are behind get nothing of what is not logged, and what is printed must not depend on that unless they are asked for.
+    const isWanted = !isLiveKind(envelope.kind) || filter?.subscription?.kinds?.includes(envelope.kind)
     if (isWanted && filter?.includes(envelope) !== false) printJson(envelope)
   },
   learn: nothing,
@@ -97,6 +103,7 @@ class ConversationView implements View {
   }
 
   show(envelope: AnyEnvelope): void {
+    if (envelope.kind === Kind.observeTyping) return
     if (envelope.kind === Kind.observeSummary && this.#isLive) this.#activity.onEnvelope(envelope)
     else if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
     else if (this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } }))

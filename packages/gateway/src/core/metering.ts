@@ -8,6 +8,7 @@ const classes: ReadonlyMap<string, RateClass> = new Map([
   ['reasoning', 'reasoning'],
   ['chat', 'chat'],
   [Kind.chatDelta, 'deltas'],
+  [Kind.observeTyping, 'deltas'],
   ['mcp', 'mcp'],
   ['capability', 'control'],
   ['space', 'control'],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LoggedRevoke } from '@meup/folds'
-import { correlations, type Envelope, freshId, getKindRule, type InvitePayload, Kind } from '@meup/protocol'
+import { correlations, type Envelope, freshId, type InvitePayload, isLiveKind, Kind } from '@meup/protocol'
 import { encode } from '../../log/entries.js'
 import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
@@ -56,7 +56,7 @@ const isOfProgram = ({ kind, payload }: Envelope): boolean =>
 export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
   admission.encoded = encode(admission.envelope, admission.payload, admission.orPropose)
   const { id, kind } = admission.envelope
-  if (getKindRule(kind)?.live) return undefined
+  if (isLiveKind(kind)) return undefined
   // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
   chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
@@ -81,10 +81,10 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
 const isContext = (root: string, { ids, state }: Admission): boolean =>
   state.contexts.get(root) !== undefined || ids.hasContext(root)
 
-/** What is not logged ends here: it is relayed at once, and nobody is told that it was [MEUP-3.25]. */
+/** What is not logged ends here: it is relayed at once, and nobody is told that it was [MEUP-3.25, 3.32]. */
 export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): Outcome {
   const { id, kind } = envelope
-  if (!getKindRule(kind)?.live) return undefined
+  if (!isLiveKind(kind)) return undefined
   if (sender.isRequest) {
     return {
       code: 'invalid_request',

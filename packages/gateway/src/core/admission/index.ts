@@ -63,7 +63,7 @@ export const pipeline: readonly Step[] = [
   validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees
   subscribe, //  observe.subscribe ends here
-  relay, //      chat.delta ends here
+  relay, //      chat.delta and observe.typing end here
   guard, //      reasoning, rationales and metadata, made fit to be seen
   invite, //     space.invite gets a token
   revoke, //     capability.revoke gets the ids of what it takes back

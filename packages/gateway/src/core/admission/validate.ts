@@ -164,7 +164,7 @@ function checkFields(envelope: Envelope): Refusal | undefined {
     if (envelope[field] === undefined) continue
     return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}. Leave it out.` }
   }
-  if (rule?.live && typeof envelope.correlationId !== 'string') {
+  if (rule?.live && rule.requires !== undefined && typeof envelope.correlationId !== 'string') {
     const message = `${kind} is about one envelope. Send another for each.`
     return { code: 'invalid_envelope', path: '/correlationId', message }
   }

@@ -104,7 +104,7 @@ export class Relayed {
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return
     if (!session.selection.includes(this.#entry)) return
-    if (session.subscription.wantsDeltas) session.offer(this.#outboundBatch, this.bytes)
+    if (session.subscription.wantsLive(this.#entry.kind)) session.offer(this.#outboundBatch, this.bytes)
     else session.suppress(1, this.bytes)
   }
 }

@@ -210,7 +210,7 @@ interface Subscription {
   readonly asked: SubscribePayload
   readonly key: string
   /** Nothing but `kinds` cuts deltas, and it does so whomever they are addressed to [MEUP-8.3]. */
-  readonly wantsDeltas: boolean
+  wantsLive(kind: string): boolean
   /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
   passes(entry: Entry): boolean
 }
@@ -228,7 +228,7 @@ const maxPatternSteps = 2 ** 13
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
-  let wantsDeltas = true
+  const unwanted = new Set<string>()
   if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
     const wanted = underAny(contexts, '/contexts', meter)
@@ -244,13 +244,14 @@ export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter):
   }
   if (kinds) {
     const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
-    wantsDeltas = checkWithin(maxPatternSteps, () => wanted(Kind.chatDelta))
+    for (const kind of [Kind.chatDelta, Kind.observeTyping])
+      if (!checkWithin(maxPatternSteps, () => wanted(kind))) unwanted.add(kind)
     tests.push(({ kind }) => wanted(kind))
   }
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
-    wantsDeltas,
+    wantsLive: (kind) => !unwanted.has(kind),
     passes: (entry) =>
       isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
   }

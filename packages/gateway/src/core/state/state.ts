@@ -67,6 +67,7 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.observeSubscribe]: [],
   [Kind.observeVisibility]: ['contexts'],
   [Kind.observeSummary]: [],
+  [Kind.observeTyping]: [],
   [Kind.capabilityGrant]: ['participants'],
   [Kind.capabilityRevoke]: ['participants'],
   [Kind.capabilityGrantAck]: ['participants'],
