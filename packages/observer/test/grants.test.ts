@@ -67,3 +67,10 @@ describe('capabilities', () => {
     expect(() => readCapabilities('chat\n{"kind":')).toThrow('line 2 is neither a kind nor JSON')
   })
 })
+
+test('what has blanks in it is no kind', () => {
+  expect(readCapabilities('chat\n{"kind":"mcp.*"}')).toEqual(['chat', { kind: 'mcp.*' }])
+  expect(() => readCapabilities('chat\nnonsense here')).toThrow(
+    /line 2: "nonsense here" is neither a kind nor JSON/,
+  )
+})

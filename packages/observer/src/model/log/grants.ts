@@ -85,7 +85,13 @@ export function readCapabilities(text: string): Capability[] {
 }
 
 function readCapability(line: string, number: number): Capability {
-  if (!/^[{["]/.test(line)) return line
+  if (!/^[{["]/.test(line)) {
+    if (/\s/.test(line) && !line.startsWith('re:'))
+      throw new SyntaxError(
+        `line ${number}: "${line}" is neither a kind nor JSON. Write one capability a line.`,
+      )
+    return line
+  }
   try {
     return JSON.parse(line) as Capability
   } catch (error) {

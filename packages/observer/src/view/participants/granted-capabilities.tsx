@@ -104,11 +104,25 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
   )
 }
 
-/** What is misspelt in capabilities, or allows more than it seems to, while they are written. */
-export function CapabilityWarnings({ text }: { text: string }): VNode {
+/** What is misspelt in capabilities, or allows more than it seems to; `confirm` lets it pass when it was shown before. */
+export function useWarnings(text: string) {
   const { session } = useSpace()
   const people = session.model.people.map(({ id }) => id)
   const warnings = useCapabilityHelp()?.findWarnings(text, people) ?? []
+  const [shown, show] = useState('')
+  const isConfirmed = warnings.length === 0 || shown === warnings.join()
+  return {
+    warnings,
+    /** Whether the button now does it in spite of a warning. */
+    isInSpite: isConfirmed && warnings.length > 0,
+    confirm(): boolean {
+      show(warnings.join())
+      return isConfirmed
+    },
+  }
+}
+
+export function CapabilityWarnings({ warnings }: { warnings: readonly string[] }): VNode {
   return (
     <>
       {warnings.map((warning) => (
@@ -129,6 +143,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
   const [minutes, setMinutes] = useState('60')
   const [reason, setReason] = useState('')
   const [requestError, setRequestError] = useState<unknown>()
+  const { warnings, isInSpite, confirm } = useWarnings(text)
   const mayGrant =
     recipient !== session.welcome?.you.id && can({ kind: Kind.capabilityGrant, payload: { recipient } })
   if (!mayGrant)
@@ -158,7 +173,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
       onSubmit={(event) => {
         event.preventDefault()
         setRequestError(undefined)
-        give().catch(setRequestError)
+        if (confirm()) give().catch(setRequestError)
       }}
     >
       <h3>Grant more</h3>
@@ -175,7 +190,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <CapabilityWarnings text={text} />
+      <CapabilityWarnings warnings={warnings} />
       <Term minutes={minutes} set={setMinutes}>
         For how long
       </Term>
@@ -189,7 +204,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
         />
       </label>
       <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
-        Grant
+        {isInSpite ? 'Grant it all the same' : 'Grant'}
       </button>
       <Problem error={requestError} />
     </form>

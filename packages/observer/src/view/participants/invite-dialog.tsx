@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { readCapabilities } from '../../model/index.js'
 import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { CapabilityWarnings } from './granted-capabilities.js'
+import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
 
 /** What most people and agents are invited to do. */
 const presets = [
@@ -26,6 +26,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
   const [capabilities, setCapabilities] = useState<string>(presets[0][0])
   const [invited, setInvited] = useState<Invited | undefined>()
   const [problem, setProblem] = useState<unknown>()
+  const { warnings, isInSpite, confirm } = useWarnings(capabilities)
   const invite = async (): Promise<void> => {
     const { client, place } = session
     if (client === undefined) throw new Error('the space cannot be reached at present')
@@ -46,7 +47,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
           onSubmit={(event) => {
             event.preventDefault()
             setProblem(undefined)
-            invite().catch(setProblem)
+            if (confirm()) invite().catch(setProblem)
           }}
         >
           <label>
@@ -83,10 +84,10 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
               onInput={(event) => setCapabilities(event.currentTarget.value)}
             />
           </label>
-          <CapabilityWarnings text={capabilities} />
+          <CapabilityWarnings warnings={warnings} />
           <Problem error={problem} />
           <button type="submit" class="primary">
-            Invite
+            {isInSpite ? 'Invite all the same' : 'Invite'}
           </button>
         </form>
       ) : (
