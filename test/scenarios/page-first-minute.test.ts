@@ -32,11 +32,7 @@ test(
         (row.querySelector('.message-text, .heading .ending')?.textContent ?? ''))`)
     await expect
       .poll(async () => (await places()).filter((place) => !place.startsWith('alone')))
-      .toEqual([
-        'start to planner' + 'What can you do?',
-        'middle There is a release',
-        'end to anaI plan releases.',
-      ])
+      .toEqual(['start @planner' + 'What can you do?', 'middle There is a release', 'end I plan releases.'])
 
     // One click shows why an answer says what it says.
     await page.click('.said-aloud .why-button')

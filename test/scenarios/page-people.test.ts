@@ -170,30 +170,3 @@ test(
     expect(page.problems).toEqual([])
   }),
 )
-
-test(
-  'a message that begins with @name goes to that one alone, as in a terminal',
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
-    const planner = await gateway.enter('planner')
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
-    const heard: unknown[] = []
-    planner.on('envelope', ({ kind, to, payload }) => kind === 'chat' && heard.push([to, payload.message]))
-    const whom = `document.querySelector('[aria-label="To whom"]').value`
-    for (const said of ['@planner, the secret is 7', '@nobody here?', 'all of you, @planner too']) {
-      await page.type('.message-box textarea', said)
-      expect(await page.evaluate(whom)).toBe(said.startsWith('@planner') ? 'planner' : '')
-      await page.key('Enter')
-      await expect.poll(() => page.evaluate(`document.querySelector('.message-box textarea').value`)).toBe('')
-    }
-    await expect
-      .poll(() => heard)
-      .toEqual([
-        [['planner'], 'the secret is 7'],
-        [undefined, '@nobody here?'],
-        [undefined, 'all of you, @planner too'],
-      ])
-    expect(page.problems).toEqual([])
-  }),
-)

@@ -139,3 +139,22 @@ test(
     expect(page.problems).toEqual([])
   }),
 )
+
+test(
+  'in the inbox a question about what was just approved takes the place of the next proposal',
+  { timeout },
+  withChromium(async (chromium) => {
+    const { page, propose } = await scene(chromium)
+    const first = await propose()
+    await propose()
+    await page.shows('2 pending')
+    await page.key('i')
+    await page.click('.review .decision button', 'Approve')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('.review .question')?.innerText ?? ''`))
+      .toContain('Where to <b>exactly</b>?')
+    await page.click('.review .question button', 'Decline')
+    await expect.poll(() => page.evaluate(`document.querySelector('.review .question')`)).toBeNull()
+    expect(await first.outcome).toMatchObject({ state: 'approved' })
+  }),
+)

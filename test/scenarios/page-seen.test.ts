@@ -22,7 +22,7 @@ const propose = (by: SpaceClient, name: string, args: object) =>
     rationale: 'it is asked for',
   })
 
-const approve = '.cards .decision button'
+const approve = '.review .decision button'
 const always = `[...document.querySelectorAll('.inbox .decision button')].find((each) => /Always/.test(each.textContent))`
 
 /** Whether the last line of a box is on the screen. */
@@ -95,23 +95,16 @@ test(
     for (let at = 0; at < 2; at++) await propose(planner, 'run', { at, ...long })
     await page.shows('2 pending')
     await page.key('i')
-    await page.click('button', 'choose all 2')
+    await page.click('.queue button', 'Decide all 2')
     const isOff = (): Promise<boolean> =>
-      page.evaluate(`document.querySelector('.together .decision button').disabled`)
-    await page.type('.together input', '2')
-    const scroll = (at: number): Promise<unknown> =>
-      page.evaluate(`(() => {
-        const box = document.querySelectorAll('.inbox .exact')[${at}]
-        box.scrollTop = box.scrollHeight
-      })()`)
+      page.evaluate(`document.querySelector('.group-review button[type=submit]').disabled`)
+    await page.type('.group-review .number', '2')
     expect(await isOff()).toBe(true)
-    await scroll(0)
-    await expect.poll(() => page.evaluate(`document.querySelector('${approve}').disabled`)).toBe(false)
-    expect(await isOff()).toBe(true)
-    await scroll(1)
+    await page.evaluate(`document.querySelector('.calls').focus()`)
+    await page.key('End')
     await expect.poll(isOff).toBe(false)
-    await page.click('.together .bad', 'Approve 2')
-    await page.shows('Nothing waits for a decision')
+    await page.click('.group-review button', 'Approve 2')
+    await page.shows('Nothing waits for your decision')
   }),
 )
 

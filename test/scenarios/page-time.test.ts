@@ -5,11 +5,14 @@ import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 const slider = `document.querySelector('.scrubber input')`
 
-/** Drags the slider to this seq. */
-const scrubTo = (page: DrivenPage, seq: number): Promise<void> =>
-  page.evaluate(
+/** Opens the time bar where it is closed, and drags its slider to this seq. */
+async function scrubTo(page: DrivenPage, seq: number): Promise<void> {
+  if (await page.evaluate(`${slider} === null`)) await page.click('button', 'Look back in time')
+  await expect.poll(() => page.evaluate(`${slider} !== null`)).toBe(true)
+  await page.evaluate(
     `{ ${slider}.value = ${seq}; ${slider}.dispatchEvent(new Event('input', { bubbles: true })) }`,
   )
+}
 
 const present = (page: DrivenPage): Promise<string[]> =>
   page.evaluate(

@@ -11,7 +11,9 @@ const tools = [
 
 /** What each proposal is marked with, in the order of the inbox. */
 const marked = (model: SpaceModel): [tool: string, ...marks: string[]][] =>
-  model.waiting(0).map(({ proposal, marks }) => [proposal.tool, ...marks.map(({ label }) => label)])
+  model
+    .sortWaiting(model.pending(0))
+    .map(({ proposal, marks }) => [proposal.tool, ...marks.map(({ label }) => label)])
 
 function listed(): Script {
   const script = new Script()

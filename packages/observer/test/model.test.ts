@@ -152,11 +152,12 @@ describe('the reader', () => {
 describe('people', () => {
   test('are those whom the gateway names, with what they are at', () => {
     const script = new Script()
-    script.start('bot', 'Looking')
+    const { id, ts } = script.start('bot', 'Looking')
     const over = script.start('eve', 'Me too')
     script.conclude('eve', over.id, 'done')
     const model = new SpaceModel()
-    model.onWelcome(welcome(['eve', 'bot', 'ana'], 3), 0)
+    const going = { context: id, owner: 'bot', state: 'open', reasoningVisible: true, startedAt: ts } as const
+    model.onWelcome({ ...welcome(['eve', 'bot', 'ana'], 3), contexts: [going] }, 0)
     model.append(script.envelopes, 0)
     script.presence('leave', 'ana')
     model.append(script.envelopes, 0)

@@ -130,8 +130,17 @@ describe('arguments', () => {
     ['too many', Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`f${at}`, 'x']))],
   ])('are JSON where there is %s', (_, args) => expect(settings(args)).toBeUndefined())
 
-  test('are JSON where more is sent than they are', () => {
-    expect(settings({ change: 'a' }, { _meta: { confirm: false } })).toBeUndefined()
+  test('of a command come first, with every sign of it', () => {
+    expect(settings({ cwd: 'work', command: '-x rm -rf ../..' })).toEqual([
+      ['command', '-x rm -rf ../..'],
+      ['cwd', 'work'],
+    ])
+    expect(settings({ command: 'ls      ; rm -rf .' })).toBeUndefined()
+    expect(settings({ command: 'ls\nrm -rf .' })).toBeUndefined()
+    expect(settings({ command: 'ls \u202erm' })).toBeUndefined()
+  })
+
+  test('are none where there are none', () => {
     expect(readSettings({ params: { name: 'revert' } })).toBeUndefined()
   })
 })

@@ -64,10 +64,23 @@ test('a card that is cut is not whole until all of it is asked for', () => {
   expect(describeCard(lines, { method: lines.method, params: lines.params }, false).isWhole).toBe(false)
 })
 
-test('a proposal is seen once each of its parts was', () => {
+test('a proposal is seen once each of its parts was, and not when it has become longer', () => {
   const seen = new SeenParts()
-  expect([seen.add('p', 'change'), seen.add('p', 'change')]).toEqual([true, false])
-  expect(seen.hasAll('p', ['change', 'exact'])).toBe(false)
-  seen.add('p', 'exact')
-  expect([seen.hasAll('p', ['change', 'exact']), seen.hasAll('q', ['exact'])]).toEqual([true, false])
+  expect([seen.add('p', 'change', 7), seen.add('p', 'change', 7)]).toEqual([true, false])
+  expect(seen.hasAll('p', ['change', 'exact'], 7)).toBe(false)
+  seen.add('p', 'exact', 7)
+  expect([seen.hasAll('p', ['change', 'exact'], 7), seen.hasAll('q', ['exact'], 7)]).toEqual([true, false])
+  expect(seen.hasAll('p', ['change'], 8)).toBe(false)
+})
+
+test('arguments show beside what only a program reads, and all of it has to be seen', () => {
+  const payload = {
+    method: 'tools/call',
+    params: { name: 'bash', arguments: { command: 'npm test' }, _meta: { x: 1 } },
+  }
+  expect(summarize(payload)).toMatchObject({
+    settings: [['command', 'npm test']],
+    isAll: false,
+    needed: ['settings', 'exact'],
+  })
 })

@@ -41,8 +41,8 @@ export interface ProposalsEvents {
 }
 
 export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
-  /** Patterns [MEUP-4.3], numbers or booleans that these arguments have to match; what is not named may be anything. */
-  readonly arguments?: Readonly<Record<string, string | number | boolean>>
+  /** Patterns [MEUP-4.3] that these arguments have to match; what is not named may be anything. */
+  readonly arguments?: Readonly<Record<string, PayloadPattern>>
 }
 
 /** Beyond these bounds the oldest proposal of the participant with the largest share is dropped. */

@@ -20,7 +20,9 @@ import { Audit } from './audit.js'
 import { formatError } from './errors.js'
 import { Finder } from './finder.js'
 import { Batches } from './frames.js'
+import { HeldDecisions } from './held-decisions.js'
 import { History, initialTail, readHistory, type SessionHandle } from './history.js'
+import { Outbox } from './outbox.js'
 import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
@@ -74,6 +76,10 @@ export class Session implements SessionHandle {
     this.#history.fill().catch(onError)
   })
   readonly #history = new History(this)
+  /** Messages of this reader that are under way. */
+  readonly outbox: Outbox
+  /** What this reader has decided and can still undo. */
+  readonly held = new HeldDecisions(this)
   /** What is looked for in the whole log. */
   readonly finder: Finder
 
@@ -84,6 +90,7 @@ export class Session implements SessionHandle {
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
     this.finder = new Finder(this.http, onChange)
+    this.outbox = new Outbox(this)
     this.audit = new Audit(this.http, () => this.present.log, onChange)
   }
 
@@ -131,12 +138,13 @@ export class Session implements SessionHandle {
 
   /** Connects at once, where the next attempt waits for its time. */
   retryNow(): void {
-    this.#watcher?.reconnectNow()
+    if (this.stage.at === 'reconnecting') this.#watcher?.reconnectNow()
   }
 
   close(): void {
     this.#isOver = true
     this.#batches.clear()
+    this.held.undo()
     this.time.toPresent()
     this.audit.stop()
     this.finder.stop()
@@ -257,6 +265,7 @@ export class Session implements SessionHandle {
     this.present = new SpaceModel(undefined, this.present)
     this.#history.isWhole = true
     this.subscription.onLogLost()
+    this.outbox.onLogLost()
     this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 

@@ -1,6 +1,7 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
 import { freshId } from '@meup/agent-sdk/watch'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
+import type { Outgoing } from './outbox.js'
 
 /** What is kept, by key: in the browser, or in this page alone where the browser keeps nothing, as in some private windows. */
 interface Kept extends Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
@@ -128,4 +129,15 @@ export const loadDraft = (space: string): string => tab.getItem(draftKey(space))
 export function saveDraft(space: string, text: string): void {
   if (text === '') tab.removeItem(draftKey(space))
   else tab.setItem(draftKey(space), text)
+}
+
+const outboxKey = (space: string): string => `meup-outbox:${space}`
+
+/** Messages that the gateway has not acknowledged, per tab. */
+export const loadOutbox = (space: string): readonly Outgoing[] =>
+  JSON.parse(tab.getItem(outboxKey(space)) ?? '[]') as Outgoing[]
+
+export function saveOutbox(space: string, list: readonly Outgoing[]): void {
+  if (list.length === 0) tab.removeItem(outboxKey(space))
+  else tab.setItem(outboxKey(space), JSON.stringify(list))
 }

@@ -1,4 +1,4 @@
-import { hasUnseen, isObject, printable } from '@meup/folds'
+import { hasUnseen, isObject, onOneLine, printable } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { diffLines } from 'diff'
 import { countText, nameText } from './text.js'
@@ -287,16 +287,37 @@ const [maxSettings, maxSettingChars] = [8, 120]
 /** Arguments as names and texts. */
 export type Settings = readonly (readonly [name: string, text: string])[]
 
-/** The arguments of a call, where names and texts say all that is sent and say it unmistakably. */
+/** Whether a call has more than its name, its arguments and its kind. */
+export function hasAsides({ params }: Fields): boolean {
+  const { name: _, arguments: __, ...others } = isObject(params) ? params : {}
+  return !saysNothing(others)
+}
+
+/** The arguments of a call, where names and texts say all of them and say it unmistakably. */
 export function readSettings({ params }: Fields): Settings | undefined {
   if (!isObject(params)) return undefined
-  const { name, arguments: args, ...others } = params
-  if (typeof name !== 'string' || !isObject(args) || !saysNothing(others)) return undefined
+  const { name, arguments: args } = params
+  if (typeof name !== 'string' || !isObject(args)) return undefined
   const settings = Object.entries(args)
-  const isPlain = settings.every(([name, value]) => isPlainName(name) && isPlainValue(value))
+  const isPlain = settings.every(
+    ([name, value]) =>
+      isPlainName(name) && (isPlainValue(value) || (name === 'command' && isPlainCommand(value))),
+  )
   if (!isPlain || settings.length === 0 || settings.length > maxSettings) return undefined
-  return settings.map(([name, value]) => [name, String(value)])
+  const texts = settings.map(([name, value]): [string, string] => [name, String(value)])
+  return texts.sort(([one], [other]) => Number(other === 'command') - Number(one === 'command'))
 }
+
+const maxCommandChars = 1000
+
+/** Its prompt tells a command line from a number. What blanks or line breaks may hide shows as JSON. */
+const isPlainCommand = (value: unknown): boolean =>
+  typeof value === 'string' &&
+  value.length <= maxCommandChars &&
+  value.trim() === value &&
+  value !== '' &&
+  onOneLine(value) === value &&
+  !hasUnseen(value)
 
 const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
 

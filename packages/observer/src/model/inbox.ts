@@ -39,7 +39,7 @@ const riskLabels: Readonly<Record<Risk['level'], string>> = {
 export function judge(proposal: ProposalView, known: Known): Waiting {
   const { id, source, tool, parameters } = proposal
   const effects = (source.to ?? []).map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
-  const risk = assessRisk({ tool, parameters, effects })
+  const risk = assess({ tool, parameters, effects })
   const origin = known.explain(id)
   const [outsideSeq] = origin?.outside ?? []
   const outside = outsideSeq === undefined ? undefined : known.at(outsideSeq)
@@ -57,6 +57,25 @@ export function judge(proposal: ProposalView, known: Known): Waiting {
     marks.push({ kind: 'outside', label: 'origin unknown', why })
   }
   return { proposal, risk, marks, origin }
+}
+
+interface Assessed {
+  readonly effects: string
+  readonly risk: Risk
+}
+
+/** By the arguments of the call: they are looked at again only when the tool says something else of itself. */
+const assessments = new WeakMap<object, Assessed>()
+
+function assess(call: Parameters<typeof assessRisk>[0]): Risk {
+  const { parameters } = call
+  const effects = call.effects.join()
+  if (typeof parameters !== 'object' || parameters === null) return assessRisk(call)
+  const known = assessments.get(parameters)
+  if (known?.effects === effects) return known.risk
+  const risk = assessRisk(call)
+  assessments.set(parameters, { effects, risk })
+  return risk
 }
 
 /** Destructive proposals come first, then those with most marks, then the oldest. */

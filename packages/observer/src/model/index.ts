@@ -37,9 +37,10 @@ export type { Mark, Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'
-export type { Person, Status } from './log/people.js'
+export type { Person, Role, Status } from './log/people.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
+export { type Completion, completeName, findCompletion, findNames, type NamedPart } from './message.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
@@ -65,6 +66,7 @@ export { SpaceModel } from './space-model.js'
 export { findDefinitions, splitText } from './split-text.js'
 export { expiry, terms } from './terms.js'
 export {
+  ageText,
   areSameDay,
   clockText,
   countText,
@@ -77,6 +79,7 @@ export {
   noRedaction,
   questionText,
   sizeText,
+  splitTarget,
   stripMarkdown,
   whenText,
 } from './text.js'

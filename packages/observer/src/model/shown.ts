@@ -1,5 +1,5 @@
 import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
-import { type Change, describeChange, readSettings, type Settings } from './content.js'
+import { type Change, describeChange, hasAsides, readSettings, type Settings } from './content.js'
 
 /** Characters of what is sent, and lines of a change, that a card shows at once. */
 const maxExactChars = 16_000
@@ -33,7 +33,8 @@ export function summarize(payload: Readonly<Record<string, unknown>>): ProposalS
     name.length <= maxToolChars &&
     spellOut(name) === name &&
     name.trim() === name
-  const isAll = isPlainCall && (settings !== undefined || change?.isAll === true)
+  const saysAll = settings !== undefined && !hasAsides(payload)
+  const isAll = isPlainCall && (saysAll || change?.isAll === true)
   const needed: CardPart[] = [
     ...(change !== undefined && change.lines.length > 0 ? (['change'] as const) : []),
     ...(settings === undefined ? [] : (['settings'] as const)),
@@ -70,20 +71,21 @@ export function describeCard(
 /** Proposals whose parts are remembered. */
 const maxProposals = 10_000
 
-/** What this reader has seen of each proposal, wherever it was drawn. */
+/** What this reader has seen of each proposal, wherever it was drawn. What has another length now was not seen. */
 export class SeenParts {
-  readonly #seen = new Bounded<ReadonlySet<CardPart>>(maxProposals)
+  readonly #seen = new Bounded<ReadonlySet<string>>(maxProposals)
 
-  /** A part was drawn whole, and its end was in view. Whether that is new. */
-  add(proposal: string, part: CardPart): boolean {
+  /** A part was drawn whole, and its end was in view. `chars`: of all that is sent. Whether that is new. */
+  add(proposal: string, part: CardPart, chars: number): boolean {
     const seen = this.#seen.get(proposal) ?? new Set()
-    if (seen.has(part)) return false
-    this.#seen.set(proposal, new Set([...seen, part]))
+    const name = `${part} ${chars}`
+    if (seen.has(name)) return false
+    this.#seen.set(proposal, new Set([...seen, name]))
     return true
   }
 
-  hasAll(proposal: string, parts: readonly CardPart[]): boolean {
+  hasAll(proposal: string, parts: readonly CardPart[], chars: number): boolean {
     const seen = this.#seen.get(proposal)
-    return parts.every((part) => seen?.has(part))
+    return parts.every((part) => seen?.has(`${part} ${chars}`))
   }
 }

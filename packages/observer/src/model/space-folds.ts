@@ -65,6 +65,8 @@ export class SpaceFolds {
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
+  /** What was open at the last welcome, and the seq up to which it said so. */
+  #welcomed: { readonly head: number; readonly open: ReadonlySet<string> } = { head: 0, open: new Set() }
   /** Likenesses of approved proposals: participant, tool and kind of arguments. */
   readonly #approved = new Bounded<true>(10_000)
 
@@ -87,7 +89,18 @@ export class SpaceFolds {
   }
 
   onWelcome(welcome: WelcomePayload): void {
+    const { space, contexts } = welcome
+    this.#welcomed = { head: space.head, open: new Set(contexts.map(({ context }) => context)) }
     this.#onContexts(this.#space.onWelcome(welcome).contexts)
+    for (const { context, state } of this.#known.values())
+      if (state === 'open' && !this.isGoingOn(context)) this.blocks.touchContext(context)
+  }
+
+  /** Whether a run goes on. One that was over when the gateway said what is open has its end in what is still to come. */
+  isGoingOn(context: string): boolean {
+    const { state, firstSeq } = this.#known.get(contextRoot(context)) ?? {}
+    const { head, open } = this.#welcomed
+    return state === 'open' && ((firstSeq ?? 0) > head || open.has(contextRoot(context)))
   }
 
   /** Whether participants may have changed. */
@@ -142,7 +155,7 @@ export class SpaceFolds {
   /** Runs that go on, oldest first. */
   runs(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
-      ({ context }) => contextParent(context) === undefined,
+      ({ context }) => contextParent(context) === undefined && this.isGoingOn(context),
     )
   }
 

@@ -29,6 +29,7 @@ import { Log } from './log/log.js'
 import { People, type Person } from './log/people.js'
 import { ToolCatalog } from './log/tools.js'
 import { truncateEnvelope } from './log/truncate.js'
+import { Typists } from './log/typists.js'
 import { welcomeBefore, welcomeEnvelope } from './log/welcome.js'
 import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
@@ -63,6 +64,8 @@ export class SpaceModel {
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
+  /** Who writes a message. */
+  readonly typists = new Typists()
   /** What tools are known. */
   readonly tools = new ToolCatalog()
   /** Who is in it, and what each is at. */
@@ -126,6 +129,7 @@ export class SpaceModel {
     for (const each of envelopes) {
       if (each.kind === Kind.observeSummary) this.#views.summarize(each)
       this.#answers.apply(each)
+      this.typists.apply(each, now)
       const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
       this.#noteErasure(each)
@@ -284,9 +288,13 @@ export class SpaceModel {
     return this.#views.facts.proposals.open(this.gatewayTime(now))
   }
 
-  /** The same, with what there is to know before each is decided: what deserves a second look first. */
-  waiting(now: number): readonly Waiting[] {
-    return sortWaiting(this.pending(now).map((proposal) => this.judge(proposal)))
+  getProposal(id: string): ProposalView | undefined {
+    return this.#views.facts.proposals.get(id)
+  }
+
+  /** Proposals with what there is to know before each is decided: what deserves a second look first. */
+  sortWaiting(proposals: readonly ProposalView[]): readonly Waiting[] {
+    return sortWaiting(proposals.map((proposal) => this.judge(proposal)))
   }
 
   /** What tools ask this participant about its calls, oldest first. */
@@ -406,6 +414,7 @@ export class SpaceModel {
       logFilter,
       getContext: (context) => views().getContext(context),
       getSummary: (context) => views().facts.summaries.get(context),
+      isGoingOn: (context) => views().isGoingOn(context),
       getProposal: (id) => views().facts.proposals.get(id),
       isOpenElicitation: (id) => views().facts.elicitations.isOpen(id),
       isLoaded: (id) => this.log.get(id) !== undefined,

@@ -39,8 +39,10 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 
 const maxParametersChars = 200
 
-/** What an envelope says, safe to show. */
-export const getText = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
+/** What an envelope says, safe to show. Whom it mentions shows beside it. */
+export function getText({ payload: { mentions: _, ...said } }: Pick<Envelope, 'payload'>): string {
+  return printable(payloadText(said))
+}
 
 const maxQuestionChars = 120
 
@@ -68,6 +70,26 @@ export function parametersText({ payload }: Envelope): string {
   if (short !== undefined) return onOneLine(cut(short, maxParametersChars))
   const text = inlineJson(value, maxParametersChars)
   return text === '{}' ? '' : onOneLine(text)
+}
+
+/** What a call is about: of a path the folder and the name, else all of it as the name. */
+export function splitTarget(envelope: Envelope): readonly [folder: string, name: string] {
+  const args = getParameters(envelope.payload)
+  const texts = isObject(args) ? Object.values(args).filter((each) => typeof each === 'string') : []
+  const path = texts.find((text) => text.includes('/') && !/\s/.test(text))
+  const text = shortenArguments(args) ?? path ?? (texts.length === 1 ? texts[0] : undefined)
+  if (text === undefined) return ['', parametersText(envelope)]
+  const shown = onOneLine(cut(text, maxParametersChars))
+  const end = text === path ? shown.lastIndexOf('/') + 1 : 0
+  return [shown.slice(0, end), shown.slice(end)]
+}
+
+/** How long ago, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function ageText(milliseconds: number): string {
+  const seconds = Math.max(Math.floor(milliseconds / 1000), 0)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
 const units = ['B', 'KB', 'MB', 'GB'] as const

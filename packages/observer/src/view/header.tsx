@@ -5,6 +5,7 @@ import type { Detail, Session } from '../connect/session.js'
 import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
 import { useAlerts } from './decide/alerts.js'
+import { usePending } from './decide/use-pending.js'
 import { FindBox } from './find/find-box.js'
 import { useNow } from './shared/hooks.js'
 import { lazy } from './shared/lazy.js'
@@ -23,6 +24,9 @@ interface HeaderProps {
   /** On small screens: whether what has no room there shows in place of the view. */
   readonly isMenuOpen: boolean
   readonly openMenu: (isOpen: boolean) => void
+  /** Whether the time bar shows. */
+  readonly isTimeOpen: boolean
+  readonly openTime: (isOpen: boolean) => void
 }
 
 const themes = [
@@ -40,6 +44,8 @@ export function Header({
   help,
   isMenuOpen,
   openMenu,
+  isTimeOpen,
+  openTime,
 }: HeaderProps): VNode {
   const { name, next } = themes.find((each) => each.name === theme) ?? themes[0]
   const me = session.welcome?.you.id
@@ -74,6 +80,15 @@ export function Header({
             <option value="none">none</option>
           </select>
         </label>
+        <IconButton
+          sign="clock"
+          label={isTimeOpen ? 'Close the time bar' : 'Look back in time'}
+          onClick={() => {
+            if (isTimeOpen) session.time.toPresent()
+            openTime(!isTimeOpen)
+            openMenu(false)
+          }}
+        />
         <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
         <button type="button" title="Keys" aria-label="Help" onClick={help}>
           ?
@@ -90,8 +105,9 @@ export function Header({
 function InboxButton({ session }: { session: Session }): VNode {
   const { panel, showPanel } = useSpace()
   const { model, welcome } = session
-  const waiting = model.pending(useNow(true)).length + model.elicitations(welcome?.you.id).length
-  useAlerts(session, waiting)
+  const { mine } = usePending()
+  const waiting = mine.length + model.elicitations(welcome?.you.id).length
+  useAlerts(session, waiting, mine)
   const isOpen = panel?.at === 'inbox'
   return (
     <button

@@ -16,6 +16,8 @@ interface Actions {
   goTo(index: number): void
   /** To the oldest proposal that waits for a decision. */
   toPending(): void
+  /** Takes back what was decided and is not sent yet. */
+  undo(): void
   /** Opens the inspector at the current line. */
   inspect(): void
   toEnd(): void
@@ -30,6 +32,8 @@ interface Actions {
   why(): void
   /** What waits for a decision, all of it. */
   inbox(): void
+  /** To the message box. */
+  write(): void
   toFilters(): void
   help(): void
   redraw(): void
@@ -40,16 +44,20 @@ interface Actions {
 export function createKeymap(actions: Actions): Keymap {
   const { list, at, goTo } = actions
   const { slots } = list
-  const move = (by: number): void => goTo(Math.min(Math.max(at + by, 0), slots.length - 1))
+  const move = (by: number): void => {
+    if (!moveInQueue(by)) goTo(Math.min(Math.max(at + by, 0), slots.length - 1))
+  }
   const keymap: Keymap = {
     ...foldKeys(actions),
-    j: () => (at === -1 ? goTo(slots.length - 1) : move(1)),
-    k: () => (at === -1 ? goTo(slots.length - 1) : move(-1)),
+    j: () => move(at === -1 ? slots.length : 1),
+    k: () => move(at === -1 ? slots.length : -1),
     '.': () => actions.toEnd(),
     ' ': () => actions.playOrStop(),
     p: () => actions.toPending(),
     n: () => void press('n'),
+    u: () => actions.undo(),
     w: () => actions.why(),
+    c: () => actions.write(),
     i: () => actions.inbox(),
     r: () => actions.turnThoughts(),
     y: () => {
@@ -66,10 +74,22 @@ export function createKeymap(actions: Actions): Keymap {
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
 
+/** Chooses the next entry of the inbox, or the one before; `false` = it is not open. */
+function moveInQueue(by: number): boolean {
+  const entries = [...document.querySelectorAll<HTMLElement>('.queue .entry')]
+  const at = entries.findIndex((each) => each.getAttribute('aria-current') === 'true')
+  const next = entries[Math.min(Math.max(at + Math.sign(by), 0), entries.length - 1)]
+  next?.click()
+  next?.focus()
+  return next !== undefined
+}
+
 /** Presses a button of the focused line only, so that a key never decides on a line that is not in view. Whether there is one. */
 function press(key: string): boolean {
-  const row = document.activeElement?.closest('[aria-current="true"], .inbox .card')
-  const button = row?.querySelector<HTMLButtonElement>(`[data-key-press="${key}"]`)
+  const row = document.activeElement?.closest('[aria-current="true"]')
+  const button = (document.querySelector('.review') ?? row)?.querySelector<HTMLButtonElement>(
+    `[data-key-press="${key}"]`,
+  )
   button?.click()
   return button != null
 }
@@ -152,7 +172,8 @@ export function listenToKeys(keymap: () => Keymap): () => void {
       event.target instanceof Element &&
       event.target.closest('button')
     const act = keymap()[event.key]
-    if (act === undefined || isButton) return
+    // A key that is held down decides once.
+    if (act === undefined || isButton || (event.repeat && event.key === 'y')) return
     event.preventDefault()
     act()
   }
@@ -172,8 +193,10 @@ const keyHelp = [
   ['.', 'to the present, and the live end'],
   ['Space', 'stop time, or play'],
   ['p', 'to what waits for a decision'],
+  ['c', 'write a message: @ asks somebody, / commands'],
   ['y n', 'approve, reject: on the card of a proposal'],
   ['i', 'the inbox: everything that waits'],
+  ['u', 'undo what was decided together'],
   ['w', 'why: what led to this line'],
   ['r', 'thoughts of others: all, starts and ends, none'],
   ['y', 'copy a link to any other line'],

@@ -12,10 +12,12 @@ const addressDelayMs = 400
 interface ScrubberProps {
   /** Seq of the moment that the address names; absent = the present. */
   readonly linked: number | undefined
+  /** Whether it shows in the present, too. */
+  readonly isOpen: boolean
 }
 
 /** Where in time the reader is, and the way to any other moment. */
-export function Scrubber({ linked }: ScrubberProps): VNode {
+export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session
   const { first, last } = present.log
@@ -24,6 +26,7 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
   useMoment(linked)
   // What was loaded since belongs into the past as well.
   useEffect(() => time.refresh(), [time, present.log.envelopes])
+  if (!isOpen && !isPast) return null
   const shown = present.log.envelopes[present.log.countThrough(seq) - 1]
   const moment = shown === undefined ? '' : momentText(shown.ts)
   return (

@@ -7,7 +7,9 @@ import { readOne } from '../connect/history.js'
 import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { MessageBox } from './conversation/message-box.js'
+import { isDecidable } from './decide/decision.js'
 import { Inbox } from './decide/inbox.js'
+import { UndoToast } from './decide/undo-toast.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
@@ -41,9 +43,14 @@ interface SpacePageProps {
   readonly redraw: () => void
 }
 
-/** Whether there are only a few events, and no messages or reasoning. */
+/** Whether there are only a few events, and no messages or reasoning. That programs ask what tools there are is none. */
 function isQuiet(list: RowList): boolean {
-  const isEvent = (row: Row): boolean => row.type === 'said' && row.tone === 'event'
+  const isEvent = (row: Row): boolean =>
+    row.type === 'batch'
+      ? row.calls.every(isEvent)
+      : row.type === 'call'
+        ? row.envelope.payload.method !== 'tools/call'
+        : row.type === 'said' && row.tone === 'event'
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
@@ -73,6 +80,7 @@ export function SpacePage({
   const [requestError, setRequestError] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
   const [isMenuOpen, openMenu] = useState(false)
+  const [isTimeOpen, openTime] = useState(false)
   const [keys, setKeys] = useStored('meup-keys', 'on')
   const shown = useRef<RowsHandle | undefined>(undefined)
   const [view, turn] = useView()
@@ -164,7 +172,8 @@ export function SpacePage({
     shown.current?.focus(index)
   }
   const toPending = (): void => {
-    const [first] = [...model.elicitations(session.welcome?.you.id), ...model.pending(Date.now())]
+    const mine = model.pending(Date.now()).filter((each) => isDecidable(each, session, space.can))
+    const [first] = [...model.elicitations(session.welcome?.you.id), ...mine]
     const key = first && shown.current?.reveal(first.id)
     if (key !== undefined) setCurrent(key)
   }
@@ -183,6 +192,19 @@ export function SpacePage({
     if ('requestIdleCallback' in globalThis) requestIdleCallback(load)
     else load()
   }, [])
+
+  useEffect(() => {
+    const retry = (): void => {
+      if (!document.hidden) session.retryNow()
+    }
+    addEventListener('online', retry)
+    document.addEventListener('visibilitychange', retry)
+    return () => {
+      removeEventListener('online', retry)
+      document.removeEventListener('visibilitychange', retry)
+    }
+  }, [session])
+
   useEffect(() => {
     // What the menu has in it has room there.
     const small = matchMedia('(max-width: 800px)')
@@ -214,7 +236,9 @@ export function SpacePage({
         const id = slots[at]?.envelope.id
         if (id !== undefined) setPanel({ at: 'why', id })
       },
+      write: () => document.querySelector<HTMLElement>('.message-box textarea')?.focus(),
       inbox: () => setPanel(panel?.at === 'inbox' ? undefined : { at: 'inbox' }),
+      undo: () => session.held.undo(),
       toFilters,
       help: () => setHelpOpen(true),
       notify: (notice: string) => session.setNotice(notice),
@@ -226,10 +250,10 @@ export function SpacePage({
   return (
     <SpaceProvider value={space}>
       <div
-        class={`page ${panel === undefined ? '' : 'inspecting'} ${panel?.at === 'inbox' ? 'deciding' : ''} ${panel?.isLow ? 'low' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
+        class={`page ${panel === undefined || panel.at === 'inbox' ? '' : 'inspecting'} ${panel?.isLow ? 'low' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
       >
         <Header
-          {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu }}
+          {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu, isTimeOpen, openTime }}
           help={() => setHelpOpen(true)}
         />
         <div class="side" role={isMenuOpen ? 'main' : undefined}>
@@ -237,13 +261,15 @@ export function SpacePage({
           <Filters />
           <HiddenList />
         </div>
-        <main>
+        {/* The inbox covers it. */}
+        <main inert={panel?.at === 'inbox'}>
           <ViewTabs view={view} turn={turn} />
           <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
             {isFiltering(model.viewFilter.filter) && model.lists.stream.slots.length === 0 ? (
               <NothingPasses widen={viewFilter.widen} />
             ) : isQuiet(model.lists.stream) &&
               !isFiltering(model.viewFilter.filter) &&
+              session.outbox.list.length === 0 &&
               !session.time.isPast ? (
               <Empty session={session} />
             ) : (
@@ -262,8 +288,8 @@ export function SpacePage({
           </div>
           <footer>
             <StatusLine {...{ session, requestError, leave, redraw }} />
-            <Scrubber linked={moment} />
-            <MessageBox />
+            <Scrubber linked={moment} isOpen={isTimeOpen} />
+            <MessageBox help={() => setHelpOpen(true)} />
           </footer>
         </main>
         {panel !== undefined && <Beside panel={panel} close={close} />}
@@ -274,6 +300,7 @@ export function SpacePage({
             close={() => setHelpOpen(false)}
           />
         )}
+        <UndoToast />
         <Announcements model={model} />
       </div>
     </SpaceProvider>
@@ -344,15 +371,14 @@ const maxSuggestions = 4
 
 /** Questions to begin with, for the agents that are here; a click asks. */
 function Suggestions(): VNode {
-  const { session, isLive, can, act } = useSpace()
+  const { session, isLive, can } = useSpace()
   const { model, welcome } = session
   const agents = model.members
     .infos(Date.now())
     .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
     .filter(({ capabilities }) => capabilities.some(isToReason))
     .slice(0, maxSuggestions)
-  const ask = (id: string): void =>
-    act('It was not said', async () => session.client?.chat(question, { to: [id] }))
+  const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
   const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
   if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
   return (

@@ -1,9 +1,13 @@
 import { Bounded, isWithheld, type OpenedContext, type Participants } from '@meup/folds'
-import { type Envelope, isThought, Kind, type ParticipantDetails } from '@meup/protocol'
+import { type Capability, type Envelope, isThought, Kind, type ParticipantDetails } from '@meup/protocol'
+
+/** `tool`: it answers calls, and says nothing itself. */
+export type Role = 'agent' | 'person' | 'tool'
 
 /** A participant, and what it is working on. */
 export interface Person {
   readonly id: string
+  readonly role: Role
   readonly isPresent: boolean
   /** Since when, RFC 3339; `null` = longer than is known. */
   readonly since: string | null
@@ -87,16 +91,25 @@ export class People {
     const { participants } = space.facts
     this.#listed = participants
       .all(0)
-      .map(({ id, status }) => ({
-        id,
-        isPresent: status === 'present',
-        since: participants.since(id),
-        load: loads.get(id) ?? 0,
-        isMuted: this.#muted.has(id),
-      }))
+      .map(
+        ({ id, status, kind, capabilities }): Person => ({
+          id,
+          role: kind === 'human' ? 'person' : capabilities.some(speaks) ? 'agent' : 'tool',
+          isPresent: status === 'present',
+          since: participants.since(id),
+          load: loads.get(id) ?? 0,
+          isMuted: this.#muted.has(id),
+        }),
+      )
       .sort(byPresence)
     return this.#listed
   }
+}
+
+/** Whether it lets its holder say something in the space. */
+function speaks(capability: Capability): boolean {
+  const kinds = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
+  return [kinds].flat().some((kind) => kind === '*' || kind === Kind.chat || kind.startsWith('reasoning.'))
 }
 
 const byPresence = (one: Person, other: Person): number =>

@@ -128,8 +128,10 @@ function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Co
 
 /** The heading of a context, at this moment. */
 function createHeading(view: ContextView, of: Block | Entry, sources: Sources): Heading {
-  const { folding, isMuted, getSummary } = sources
-  const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
+  const { folding, isMuted, getSummary, isGoingOn } = sources
+  const { context, owner, counts, contributors, references, proposals, answer, metadata } = view
+  const isLive = view.state === 'open' && isGoingOn(context)
+  const state = view.state === 'open' && !isLive ? 'concluded' : view.state
   const confidence = metadata?.confidence
   return {
     context,
@@ -143,7 +145,7 @@ function createHeading(view: ContextView, of: Block | Entry, sources: Sources): 
     level: folding.getLevel(context),
     isMuted: isMuted(owner ?? ''),
     isNested: contextRoot(context) !== context,
-    isLive: state === 'open',
+    isLive,
     thoughts: counts.thoughts,
     summary: getSummary(context),
     calls: counts.calls,

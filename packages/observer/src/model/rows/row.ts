@@ -173,6 +173,8 @@ export interface Sources {
   getContext(context: string): ContextView | undefined
   /** How much was thought there that was not sent. */
   getSummary(context: string): ThoughtSummary | undefined
+  /** Whether the run of an open context goes on: its end may not be loaded yet. */
+  isGoingOn(context: string): boolean
   getProposal(id: string): ProposalView | undefined
   /** Whether this is a question about a call that waits for its caller. */
   isOpenElicitation(id: string): boolean

@@ -1,65 +1,385 @@
-import { readAddressee } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { MessageDraft } from '../../connect/outbox.js'
 import { loadDraft, saveDraft } from '../../connect/storage.js'
+import {
+  type Completion,
+  completeName,
+  findCompletion,
+  findNames,
+  type NamedPart,
+} from '../../model/index.js'
+import { useNow } from '../shared/hooks.js'
+import { Icon, memo } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { commands, readCommand, unknownCommand, unknownName } from './commands.js'
+import { type CompletionItem, Completions } from './completions.js'
 
-/** Where a reader says something, to everybody or to one participant: as chosen, or as `@name` at its beginning says. */
-export function MessageBox(): VNode {
-  const { session, isLive, can, act } = useSpace()
-  const { space } = session.place
-  const [text, write] = useState(() => loadDraft(space))
+/** Milliseconds after which what is written is kept in the tab. */
+const keepMs = 300
+
+const levels = [
+  ['', 'think as set'],
+  ['off', 'think: off'],
+  ['low', 'think: low'],
+  ['high', 'think: high'],
+] as const
+type Level = (typeof levels)[number][0]
+
+/** Milliseconds between two signs that this reader is writing [MEUP-3.32]. */
+const typingMs = 3000
+
+/** Where a reader says something: to everybody, asking those whom it names, or to one participant alone. */
+export function MessageBox({ help }: { help: () => void }): VNode {
+  const space = useSpace()
+  const { session, isLive, can } = space
+  const box = useRef<HTMLTextAreaElement>(null)
+  const [text, setText] = useDraft(session.place.space)
+  /** Who alone is to read it; `''` = everybody. */
   const [to, setTo] = useState('')
-  const others = session.model.people.map(({ id }) => id).filter((id) => id !== session.welcome?.you.id)
-  const said = text.trim()
-  const named = readAddressee(said, others)
-  const [message, whom] = named === undefined ? [said, to] : [named.text, named.to]
-  const addressed = whom === '' ? {} : { to: [whom] }
-  const mayChat = can({ kind: Kind.chat, payload: { message }, ...addressed })
-  const setText = (next: string): void => {
-    saveDraft(space, next)
-    write(next)
+  const [level, setLevel] = useState<Level>('')
+  const [typed, setTyped] = useState<Completion | undefined>()
+  const [chosen, choose] = useState(0)
+  const [problem, setProblem] = useState('')
+  const { runs, isStopping, stop } = useOwnRuns()
+  const { people } = session.model
+  const me = session.welcome?.you.id
+  const known = useKnown(people)
+  const names = findNames(text, known)
+  const message = text.trim()
+  const command = readCommand(message)
+  const mention = [...new Set(names.flatMap(({ id }) => (id === undefined || id === me ? [] : [id])))]
+  const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level)
+  const payload = { message: draft.message, ...(draft.mention && { mentions: draft.mention }) }
+  const mayChat = can({ kind: Kind.chat, payload, ...(draft.to && { to: draft.to }) })
+  const items = typed === undefined ? [] : completionItems(typed, people, me)
+
+  const stranger =
+    command === undefined && items.length === 0 ? names.find(({ id }) => id === undefined) : undefined
+  const unknown =
+    stranger === undefined
+      ? ''
+      : unknownName(
+          text.slice(stranger.start + 1, stranger.end),
+          people.slice(0, maxListed).map(({ id }) => id),
+        )
+
+  const typingAt = useRef(0)
+  const showTyping = (next: string): void => {
+    const now = Date.now()
+    if (next === '' || next.startsWith('/') || !mayChat || now < typingAt.current + typingMs) return
+    typingAt.current = now
+    session.client?.sendTyping(to === '' ? {} : { to: [to] })
   }
-  const say = (): void => {
-    if (message === '' || !isLive || !mayChat) return
-    act('It was not said', async () => {
-      await session.client?.chat(message, addressed)
-      if (loadDraft(space).trim() === said) setText('')
-    })
+  const write = (next: string, caret = next.length): void => {
+    setText(next)
+    setProblem('')
+    setTyped(findCompletion(next, caret))
+    choose(0)
+    showTyping(next)
   }
-  const placeholder = session.time.isPast
-    ? 'This is the past: LIVE brings you back'
-    : mayChat || !isLive
-      ? 'Message…'
-      : 'You may not chat here'
+  const caret = useRef<number | undefined>(undefined)
+  useLayoutEffect(() => {
+    if (caret.current === undefined) return
+    box.current?.setSelectionRange(caret.current, caret.current)
+    caret.current = undefined
+  }, [text])
+  const complete = ({ insert }: CompletionItem): void => {
+    if (typed === undefined) return
+    const end = typed.start + 1 + typed.query.length
+    const rest = text.slice(end)
+    const gap = rest.startsWith(' ') ? '' : ' '
+    caret.current = typed.start + insert.length + 1
+    setText(`${text.slice(0, typed.start)}${insert}${gap}${rest}`)
+    setTyped(undefined)
+    box.current?.focus()
+  }
+  const runCommand = ({ name, argument, command: found }: NonNullable<typeof command>): void => {
+    const wrong =
+      found === undefined
+        ? unknownCommand(name)
+        : found.run(argument, {
+            space,
+            stop,
+            help,
+            setLevel: (next) => setLevel(next as Level),
+            sendPrivately: (whom, said) => session.outbox.send({ message: said, to: [whom] }),
+          })
+    if (typeof wrong === 'string') setProblem(wrong)
+    else write('')
+  }
+  const send = (): void => {
+    if (message === '' || !isLive) return
+    if (command !== undefined) {
+      runCommand(command)
+      return
+    }
+    if (!mayChat) return
+    session.outbox.send(draft)
+    write('')
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return
+    if (items.length > 0 && onListKey(event)) return
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      send()
+    }
+    if (event.key === 'ArrowUp' && text === '') {
+      const last = session.model.log.envelopes.findLast(({ kind, from }) => kind === Kind.chat && from === me)
+      if (last !== undefined) write(String(last.payload.message))
+    }
+  }
+  /** Whether the key was for the list of completions. */
+  const onListKey = (event: KeyboardEvent): boolean => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const item = items[chosen]
+    const isDone = typed?.sign === '/' && item?.key === typed.query && event.key === 'Enter'
+    if (by !== undefined) choose((chosen + by + items.length) % items.length)
+    else if (event.key === 'Escape') setTyped(undefined)
+    else if (
+      (event.key === 'Enter' || event.key === 'Tab') &&
+      item !== undefined &&
+      !isDone &&
+      !event.shiftKey
+    )
+      complete(item)
+    else return false
+    event.preventDefault()
+    event.stopPropagation()
+    return true
+  }
+
+  const isPrivate = to !== ''
+  const isStop = text === '' && runs.length > 0
+  const sendLabel = isPrivate ? `Send to ${to} alone` : 'Send'
   return (
     <form
-      class="message-box"
+      class={`message-box ${isPrivate ? 'private' : ''}`}
       onSubmit={(event) => {
         event.preventDefault()
-        say()
+        send()
       }}
     >
-      <Addressees to={whom} choose={setTo} />
-      <textarea
-        rows={1}
-        aria-label="Message"
-        dir="auto"
-        placeholder={placeholder}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-          event.preventDefault()
-          say()
-        }}
-      />
-      <button type="submit" class="primary" disabled={!isLive || !mayChat || text.trim() === ''}>
-        Send
-      </button>
+      <Typing />
+      {items.length > 0 && <Completions items={items} chosen={chosen} complete={complete} />}
+      <div class="writing">
+        <div class="mirror" aria-hidden="true" dir="auto">
+          <Marked text={text} names={names} />
+        </div>
+        <textarea
+          rows={1}
+          ref={box}
+          aria-label="Message"
+          aria-autocomplete="list"
+          {...(items.length > 0 && {
+            'aria-controls': 'completions',
+            'aria-activedescendant': `completion-${chosen}`,
+          })}
+          dir="auto"
+          placeholder={getPlaceholder(session.time.isPast, mayChat || !isLive, to)}
+          value={text}
+          onInput={({ currentTarget }) => write(currentTarget.value, currentTarget.selectionStart)}
+          onKeyDown={onKeyDown}
+          onBlur={() => setTyped(undefined)}
+        />
+      </div>
+      <div class="box-row">
+        <Addressees to={to} choose={setTo} people={people} me={me} />
+        <select
+          aria-label="How much models think about it"
+          value={level}
+          onChange={(event) => setLevel(event.currentTarget.value as Level)}
+        >
+          {levels.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <Note mention={command === undefined ? mention : []} to={to} problem={problem || unknown} />
+        {isStop ? (
+          <button
+            type="button"
+            class="round stop"
+            disabled={!isLive || isStopping}
+            aria-label={isStopping ? 'Stopping…' : 'Stop'}
+            title={isStopping ? 'Stopping…' : 'Stop what answers you'}
+            onClick={stop}
+          >
+            <Icon sign="square" />
+          </button>
+        ) : (
+          <button
+            type="submit"
+            class="round primary"
+            disabled={!isLive || message === '' || (!mayChat && command === undefined)}
+            aria-label={sendLabel}
+            title={sendLabel}
+          >
+            <Icon sign="send" />
+          </button>
+        )}
+      </div>
     </form>
   )
+}
+
+/** Who else is writing. */
+function Typing(): VNode | null {
+  const { session } = useSpace()
+  const { typists } = session.present
+  const now = useNow(typists.list(Date.now()).length > 0)
+  const ids = typists.list(Math.max(now, Date.now()))
+  const [first, second] = ids
+  if (first === undefined || session.time.isPast) return null
+  const text =
+    second === undefined
+      ? `${first} is writing…`
+      : ids.length === 2
+        ? `${first} and ${second} are writing…`
+        : `${ids.length} are writing…`
+  return <p class="typing dim">{text}</p>
+}
+
+function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
+  if (isPast) return 'This is the past: LIVE brings you back'
+  if (!mayChat) return 'You may not chat here'
+  return to === '' ? 'Message… @ asks somebody, / commands' : `Only ${to} reads this`
+}
+
+/** Names in a private message ask those alone who read it. */
+function toDraft(message: string, to: string, mention: readonly string[], level: Level): MessageDraft {
+  const asked = to === '' ? mention : []
+  return {
+    message,
+    ...(to !== '' && { to: [to] }),
+    ...(asked.length > 0 && { mention: asked }),
+    ...(level !== '' && { thinkingLevel: level }),
+  }
+}
+
+function completionItems(
+  { sign, query }: Completion,
+  people: Parameters<typeof completeName>[1],
+  me: string | undefined,
+): readonly CompletionItem[] {
+  if (sign === '/')
+    return commands
+      .filter(({ name }) => name.startsWith(query))
+      .map(({ name, takes, about }) => ({ key: name, insert: `/${name}`, label: `/${name} ${takes}`, about }))
+  return completeName(
+    query,
+    people.filter(({ id }) => id !== me),
+  ).map(({ id, role, isPresent }) => ({
+    key: id,
+    insert: `@${id}`,
+    label: id,
+    person: id,
+    about: isPresent ? role : `${role}, away`,
+  }))
+}
+
+/** The same text with the names in it marked, behind the field: a field cannot mark a part of its text. */
+function Marked({ text, names }: { text: string; names: readonly NamedPart[] }): VNode {
+  const known = names.filter(({ id }) => id !== undefined)
+  return (
+    <>
+      {known.map(({ start, end }, at) => (
+        <>
+          {text.slice(known[at - 1]?.end ?? 0, start)}
+          <mark>{text.slice(start, end)}</mark>
+        </>
+      ))}
+      {text.slice(known.at(-1)?.end ?? 0)}
+      {'\u200b'}
+    </>
+  )
+}
+
+interface NoteProps {
+  readonly mention: readonly string[]
+  readonly to: string
+  /** What is wrong with what is written; `''` = nothing. */
+  readonly problem: string
+}
+
+/** Who reads and who is asked, or what is wrong with what is written. */
+function Note({ mention, to, problem }: NoteProps): VNode {
+  const excluded = to === '' ? [] : mention.filter((id) => id !== to)
+  const wrong =
+    problem || (excluded.length > 0 && `${excluded.join(', ')} cannot read this: it is for ${to} alone`)
+  const asked =
+    to === '' && mention.length > 0
+      ? `${mention.join(', ')} ${mention.length === 1 ? 'answers' : 'answer'}`
+      : ''
+  return (
+    <span class={`note ${wrong ? 'warn' : 'dim'}`} role="status">
+      {wrong || asked}
+    </span>
+  )
+}
+
+/** What is written, kept in the tab. */
+function useDraft(space: string): readonly [string, (text: string) => void] {
+  const [text, setText] = useState(() => loadDraft(space))
+  const latest = useRef(text)
+  latest.current = text
+  useEffect(() => {
+    const timer = setTimeout(() => saveDraft(space, text), keepMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  useEffect(() => {
+    const keep = (): void => saveDraft(space, latest.current)
+    addEventListener('pagehide', keep)
+    return () => {
+      keep()
+      removeEventListener('pagehide', keep)
+    }
+  }, [space])
+  return [text, setText]
+}
+
+/** Whether somebody of the space is called so. */
+function useKnown(people: readonly { readonly id: string }[]): (id: string) => boolean {
+  const ids = useRef<{ readonly of: unknown; readonly set: ReadonlySet<string> }>({ of: [], set: new Set() })
+  if (ids.current.of !== people) ids.current = { of: people, set: new Set(people.map(({ id }) => id)) }
+  return (id) => ids.current.set.has(id)
+}
+
+/** Runs that go on because of what this reader asked, and what stops them. */
+function useOwnRuns() {
+  const { session, can, act } = useSpace()
+  const { model, welcome } = session
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set())
+  const isOwn = (context: string): boolean => {
+    const start = model.log.get(context)
+    const origin = start && model.getOrigin(start)
+    return origin !== undefined && origin !== context && model.log.get(origin)?.from === welcome?.you.id
+  }
+  const runs = session.time.isPast
+    ? []
+    : model
+        .runs()
+        .flatMap(({ context }) =>
+          isOwn(context) && can({ kind: Kind.reasoningCancel, context }) ? [context] : [],
+        )
+  return {
+    runs,
+    isStopping: runs.length > 0 && runs.every((context) => stopped.has(context)),
+    stop(): void {
+      setStopped(new Set(runs))
+      act('Not all runs could be stopped', () =>
+        Promise.all(runs.map(async (context) => session.client?.interrupt(context))).catch(
+          (error: unknown) => {
+            setStopped(new Set())
+            throw error
+          },
+        ),
+      )
+    },
+  }
 }
 
 /** So many are offered to choose from; beyond that names are written. */
@@ -68,34 +388,32 @@ const maxListed = 100
 interface AddresseesProps {
   readonly to: string
   readonly choose: (to: string) => void
+  readonly people: readonly { readonly id: string }[]
+  readonly me: string | undefined
 }
 
-/** To whom a message goes: everybody, or one. */
-function Addressees({ to, choose }: AddresseesProps): VNode {
-  const { session } = useSpace()
-  const { people } = session.model
-  const me = session.welcome?.you.id
-  if (people.length <= maxListed + 1) {
+/** Who reads a message: everybody, or one alone. */
+const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VNode => {
+  const others = people.filter(({ id }) => id !== me)
+  if (others.length <= maxListed) {
     return (
-      <select aria-label="To whom" value={to} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">to all</option>
-        {people
-          .filter(({ id }) => id !== me)
-          .map(({ id }) => (
-            <option key={id} value={id}>
-              to {id}
-            </option>
-          ))}
+      <select aria-label="Who reads it" value={to} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">everybody reads it</option>
+        {others.map(({ id }) => (
+          <option key={id} value={id}>
+            only {id}
+          </option>
+        ))}
       </select>
     )
   }
-  const like = people.filter(({ id }) => to !== '' && id !== me && id.startsWith(to)).slice(0, 20)
+  const like = others.filter(({ id }) => to !== '' && id.startsWith(to)).slice(0, 20)
   return (
     <>
       <input
         class="addressee"
-        aria-label="To whom"
-        placeholder="to all, or whom"
+        aria-label="Who reads it"
+        placeholder="everybody, or who alone"
         list="addressees"
         spellcheck={false}
         autocomplete="off"
@@ -109,4 +427,4 @@ function Addressees({ to, choose }: AddresseesProps): VNode {
       </datalist>
     </>
   )
-}
+})

@@ -6,6 +6,7 @@ import { Markdown, PlainText } from '../shared/markdown.js'
 import { Chip, CopyButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
+import { Asked } from './asked.js'
 
 /** What somebody says, or one part of it. */
 export function MessageText({ row: { message, text, part, envelope } }: { row: MessageRow }): VNode {
@@ -13,7 +14,7 @@ export function MessageText({ row: { message, text, part, envelope } }: { row: M
   const hasMarks = part.isLast && (isTakenBack || acknowledgedBy.length > 0)
   return (
     <div class={`message-text ${isTakenBack ? 'taken-back' : ''}`}>
-      {part.isFirst && <Addressees to={message.source.to} />}
+      {part.isFirst && <Asked to={message.source.to} mentions={getMentions(envelope)} text={text} />}
       {useIsMarkdown(envelope) ? <Markdown text={part.text} of={text} /> : <PlainText text={part.text} />}
       {hasMarks && (
         <p>
@@ -34,7 +35,7 @@ function useIsMarkdown({ from, payload }: Envelope): boolean {
 /** An answer that is being written. It looks like its message, which comes to stand in its place. */
 export const LiveAnswerText = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
   <div class="message-text">
-    <Addressees to={to} />
+    <Asked to={to} mentions={[]} text={text} />
     <Markdown text={text} />
   </div>
 )
@@ -46,12 +47,8 @@ export const BeingWritten = (): VNode => (
   </span>
 )
 
-const Addressees = ({ to }: { to: readonly string[] | undefined }): VNode | null =>
-  to === undefined ? null : (
-    <p>
-      <Chip>to {to.join(', ')}</Chip>
-    </p>
-  )
+const getMentions = ({ payload: { mentions } }: Envelope): readonly string[] =>
+  Array.isArray(mentions) ? mentions.filter((id) => typeof id === 'string') : []
 
 /** The way to what led to an answer. */
 export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>

@@ -6,6 +6,7 @@ import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { getPlace, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { BeingWritten, LiveAnswerText, MessageActions } from './message.js'
+import { OutgoingMessages } from './outgoing.js'
 import { RowContent } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
@@ -32,23 +33,26 @@ export function Stream({ current, handle }: ViewProps): VNode {
         handle={handle}
         follow={(isFollowing) => model.follow(isFollowing)}
         next={origins[0]}
-        under={answers.map((answer, at) => (
-          <article
-            key={`${answer.from} ${answer.trigger}`}
-            class={`row outer said-aloud ${getPlace(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
-            aria-live="off"
-            aria-busy={true}
-          >
-            <Avatar id={answer.from} />
-            <div class="content">
-              <header class="byline">
-                <Name id={answer.from} />
-                <BeingWritten />
-              </header>
-              <LiveAnswerText answer={answer} />
-            </div>
-          </article>
-        ))}
+        under={[
+          ...answers.map((answer, at) => (
+            <article
+              key={`${answer.from} ${answer.trigger}`}
+              class={`row outer said-aloud ${getPlace(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
+              aria-live="off"
+              aria-busy={true}
+            >
+              <Avatar id={answer.from} />
+              <div class="content">
+                <header class="byline">
+                  <Name id={answer.from} />
+                  <BeingWritten />
+                </header>
+                <LiveAnswerText answer={answer} />
+              </div>
+            </article>
+          )),
+          <OutgoingMessages key="outgoing" />,
+        ]}
         over={(isFollowing, start, toEnd) => (
           <>
             {session.hasEarlier && start === 0 && (

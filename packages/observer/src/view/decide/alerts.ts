@@ -1,3 +1,4 @@
+import type { ProposalView } from '@meup/folds'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { nameText } from '../../model/index.js'
@@ -6,7 +7,7 @@ const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
 /** Shows in the title, in the icon and, where that was asked for, in notifications how much waits. */
-export function useAlerts(session: Session, waiting: number): void {
+export function useAlerts(session: Session, waiting: number, mine: readonly ProposalView[]): void {
   const { space } = session.place
   useEffect(() => {
     document.title = waiting === 0 ? space : `(${waiting}) ${space}`
@@ -17,9 +18,9 @@ export function useAlerts(session: Session, waiting: number): void {
     const isMore = waiting > before.current
     before.current = waiting
     if (!isMore || !document.hidden || getPermission() !== 'granted') return
-    const [latest] = session.model.pending(Date.now()).toReversed()
+    const latest = mine.at(-1)
     const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
-    const proposed = latest === undefined ? '' : `${latest.source.from} proposes ${nameText(latest.tool)}`
+    const proposed = latest === undefined ? '' : describeProposal(session, latest)
     const body = elicitation === undefined ? proposed : `${elicitation.from} asks you something`
     try {
       new Notification(`${space}: ${waiting} to decide`, { body, tag: `meup-${space}` })
@@ -27,6 +28,13 @@ export function useAlerts(session: Session, waiting: number): void {
       console.info('no notification was shown:', error) // Some phones have them for installed pages alone.
     }
   }, [waiting])
+}
+
+/** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
+function describeProposal({ model }: Session, proposal: ProposalView): string {
+  const { risk } = model.judge(proposal)
+  const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason
+  return `${proposal.source.from} proposes ${nameText(proposal.tool)}. ${warning}`
 }
 
 const getPermission = (): NotificationPermission | 'unknown' =>

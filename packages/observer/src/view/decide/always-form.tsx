@@ -1,10 +1,19 @@
 import { escapePattern, getAlwaysCapability, type OpenProposal } from '@meup/agent-sdk/watch'
 import { capabilitySentence, isObject } from '@meup/folds'
+import {
+  type Capability,
+  compileCapabilities,
+  type Envelope,
+  Kind,
+  type PayloadPattern,
+} from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { expiry, nameText } from '../../model/index.js'
-import { Checkbox, Term } from '../shared/parts.js'
+import { Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+
+type Arguments = Readonly<Record<string, PayloadPattern>>
 
 interface AlwaysFormProps {
   readonly proposal: OpenProposal
@@ -12,28 +21,42 @@ interface AlwaysFormProps {
   readonly back: () => void
 }
 
-/** Lets a participant do the like of what it proposes from now on: which tool, of whom, with which arguments, until when. */
+/** Lets a participant make calls like this one without asking: with its arguments, with one of them, or with any; until when. */
 export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const { session, isLive, act } = useSpace()
-  const args = textArguments(proposal)
-  const [kept, keep] = useState<Readonly<Record<string, string>>>({})
+  const args = readArguments(proposal)
+  const like = getSample(args)
+  const [pattern, setPattern] = useState(like?.pattern ?? '')
+  const exact = pinAll(args)
+  const choices = {
+    exact: getAlwaysCapability(proposal, exact),
+    like: like && getAlwaysCapability(proposal, { [like.name]: pattern }),
+    any: getAlwaysCapability(proposal),
+  }
+  const [width, setWidth] = useState<keyof typeof choices>(Object.keys(exact).length > 0 ? 'exact' : 'any')
   const [minutes, setMinutes] = useState<string>('60')
   const [isBusy, setBusy] = useState(false)
   const { from, id } = proposal
-  const narrowed = Object.keys(kept).length > 0 ? kept : undefined
-  const capability = getAlwaysCapability(proposal, narrowed)
+  const free = Object.keys(args).filter((name) => exact[name] === undefined)
   const allow = async (): Promise<void> => {
     setBusy(true)
     try {
       const now = session.model.gatewayTime(Date.now())
+      const named = { exact, like: like && { [like.name]: pattern }, any: undefined }[width]
       await session.client?.proposals.allowAlways(id, {
         ...expiry(minutes, now),
-        ...(narrowed && { arguments: narrowed }),
+        ...(named && { arguments: named }),
       })
     } finally {
       setBusy(false)
     }
   }
+  const radio = (value: keyof typeof choices) => ({
+    type: 'radio' as const,
+    name: 'width',
+    checked: width === value,
+    onChange: () => setWidth(value),
+  })
   return (
     <form
       class="always"
@@ -44,31 +67,42 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
       }}
     >
       <p>
-        Approve this, and let <strong>{from}</strong>{' '}
-        <code>{capability === undefined ? '' : capabilitySentence(capability)}</code> without asking, with any
-        arguments but those that are chosen here
+        Approve this, and let <strong>{from}</strong> make such calls without asking:
       </p>
-      {args.map(([name, value]) => (
-        <p key={name} class="always-argument">
-          <Checkbox
-            checked={kept[name] !== undefined}
-            set={(isKept) => {
-              const { [name]: _, ...others } = kept
-              keep(isKept ? { ...others, [name]: escapePattern(value) } : others)
-            }}
-          >
-            only where {nameText(name)} is
-          </Checkbox>
-          <input
-            aria-label={`What ${nameText(name)} may be; ** stands for anything, * for anything but /`}
-            disabled={kept[name] === undefined}
-            value={kept[name] ?? value}
-            maxLength={1000}
-            spellcheck={false}
-            onInput={(event) => keep({ ...kept, [name]: event.currentTarget.value })}
-          />
-        </p>
-      ))}
+      {Object.keys(exact).length > 0 && (
+        <label>
+          <input {...radio('exact')} />
+          <span>
+            this exact call
+            {free.length > 0 && <span class="warn"> (with any {free.map(nameText).join(', ')})</span>}
+            <Covered capability={choices.exact} proposal={proposal} />
+          </span>
+        </label>
+      )}
+      {like !== undefined && (
+        <label>
+          <input {...radio('like')} />
+          <span>
+            where {nameText(like.name)} is{' '}
+            <input
+              aria-label={`What ${nameText(like.name)} may be; ** stands for anything, * for anything but /`}
+              value={pattern}
+              maxLength={1000}
+              spellcheck={false}
+              onFocus={() => setWidth('like')}
+              onInput={(event) => setPattern(event.currentTarget.value)}
+            />
+            <Covered capability={choices.like} proposal={proposal} />
+          </span>
+        </label>
+      )}
+      <label>
+        <input {...radio('any')} />
+        <span>
+          anything
+          <Covered capability={choices.any} proposal={proposal} />
+        </span>
+      </label>
       <Term minutes={minutes} set={setMinutes}>
         Until
       </Term>
@@ -84,13 +118,86 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   )
 }
 
-/** Arguments that are short texts with plain names: those that a pattern can hold, and a reader can check. */
-function textArguments({ params }: OpenProposal): readonly [name: string, value: string][] {
-  const args = isObject(params) && isObject(params.arguments) ? params.arguments : {}
-  return Object.entries(args).filter(
-    (entry): entry is [string, string] =>
-      /^[\w.-]{1,64}$/.test(entry[0]) && typeof entry[1] === 'string' && entry[1].length <= maxTextChars,
+/** Proposals that a capability is tried with. */
+const maxTried = 20
+
+/** What a capability allows, and how many of the latest proposals of the same participant for the same tool it would have allowed. */
+function Covered({
+  capability,
+  proposal,
+}: {
+  capability: Capability | undefined
+  proposal: OpenProposal
+}): VNode | null {
+  const { log } = useSpace().session.model
+  const text = JSON.stringify(capability)
+  const counted = useMemo(() => {
+    const alike = log.envelopes.filter((each) => isAlike(each, proposal)).slice(-maxTried)
+    return { covered: countCovered(capability, alike), all: alike.length }
+  }, [text, proposal.id])
+  if (capability === undefined) return null
+  return (
+    <span class="dim">
+      <code>{capabilitySentence(capability)}</code>
+      {counted.covered === undefined
+        ? ' — no pattern'
+        : ` — would have covered ${counted.covered} of the last ${counted.all}`}
+    </span>
   )
 }
 
-const maxTextChars = 200
+const isAlike = ({ kind, from, to, payload }: Envelope, proposal: OpenProposal): boolean =>
+  kind === Kind.mcpProposal &&
+  from === proposal.from &&
+  String(to) === String(proposal.to) &&
+  payload.method === proposal.method &&
+  Object(payload.params).name === Object(proposal.params).name
+
+function countCovered(
+  capability: Capability | undefined,
+  proposals: readonly Envelope[],
+): number | undefined {
+  if (capability === undefined) return undefined
+  try {
+    const compiled = compileCapabilities([capability])
+    return proposals.filter(
+      ({ to, context, payload }) => compiled.allows({ kind: Kind.mcpRequest, to, context, payload }).allowed,
+    ).length
+  } catch {
+    return undefined // While a pattern is written, it may be none.
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+function readArguments({ params }: OpenProposal): Values {
+  return isObject(params) && isObject(params.arguments) ? params.arguments : {}
+}
+
+/** Arguments with plain names, as patterns that they alone match. Lists have none. */
+const pinAll = (args: Values): Arguments =>
+  Object.fromEntries(
+    Object.entries(args).flatMap(([name, value]) => {
+      const pinned = /^[\w.-]{1,64}$/.test(name) ? pin(value) : undefined
+      return pinned === undefined ? [] : [[name, pinned]]
+    }),
+  )
+
+function pin(value: unknown): PayloadPattern | undefined {
+  if (typeof value === 'string') return value.length <= maxTextChars ? escapePattern(value) : undefined
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
+  return undefined
+}
+
+const maxTextChars = 1000
+
+/** The argument that calls of the kind differ in, and the pattern for its like: of a path, all that is in its folder. */
+function getSample(args: Values): { readonly name: string; readonly pattern: string } | undefined {
+  const texts = Object.entries(pinAll(args)).filter(
+    (each): each is [string, string] => typeof each[1] === 'string',
+  )
+  const path = texts.find(([, text]) => text.includes('/') && !/\s/.test(text))
+  const [name, text] = path ?? texts[0] ?? []
+  if (name === undefined || text === undefined) return undefined
+  return { name, pattern: path === undefined ? text : `${text.slice(0, text.lastIndexOf('/') + 1)}*` }
+}

@@ -25,6 +25,18 @@ export function isDecidable(
   return envelope !== undefined && source.from !== session.welcome?.you.id && can(toRequest(envelope))
 }
 
+/** Milliseconds after a card or a step has come in which nothing is decided: the second of two clicks was for what stood there. */
+const settleMs = 400
+
+function useSettled(step: string): boolean {
+  const [settled, setSettled] = useState<string | undefined>()
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(step), settleMs)
+    return () => clearTimeout(timer)
+  }, [step])
+  return settled === step
+}
+
 interface DecisionProps {
   readonly proposal: ProposalView
   readonly envelope: Envelope
@@ -51,7 +63,9 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
   const mayGrant =
     getAlwaysCapability({ ...(envelope.payload as unknown as ProposedRequest), to }) !== undefined &&
     can({ kind: Kind.capabilityGrant, payload: { recipient: source.from } })
-  const isClosed = !isLive || isDeciding
+  const isSettled = useSettled(step)
+  const isClosed = !isLive || isDeciding || session.held.has(id)
+  const mayApprove = !isClosed && isSeen && isSettled
   const decide = (work: () => Promise<unknown> | undefined): void => {
     setDeciding(true)
     act('It was not decided', () => Promise.resolve(work()).finally(() => setDeciding(false)))
@@ -94,7 +108,7 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
     return (
       <div class="decision">
         <span role="status">{risk.reason}</span>
-        <button type="button" class="bad" disabled={isClosed || !isSeen} onClick={approve}>
+        <button type="button" class="bad" disabled={!mayApprove} onClick={approve}>
           Yes, approve it
         </button>
         <button type="button" onClick={() => setStep('choose')}>
@@ -107,7 +121,7 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
       {risk.level === 'destructive' ? (
         <button
           type="button"
-          disabled={isClosed || !isSeen}
+          disabled={!mayApprove}
           title={unseen ?? risk.reason}
           onClick={() => setStep('confirm')}
         >
@@ -118,7 +132,7 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
           type="button"
           class="primary"
           data-key-press="y"
-          disabled={isClosed || !isSeen}
+          disabled={!mayApprove}
           title={unseen ?? ''}
           onClick={approve}
         >

@@ -1,224 +1,302 @@
+import type { ProposalView } from '@meup/folds'
+import { correlations, type Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { useRef, useState } from 'preact/hooks'
-import { countText, likenessOf, nameText, type Waiting } from '../../model/index.js'
-import { useNow } from '../shared/hooks.js'
-import { CloseButton } from '../shared/parts.js'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ageText, countText, likenessOf, nameText, splitTarget, type Waiting } from '../../model/index.js'
+import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useNotifications } from './alerts.js'
-import { isDecidable } from './decision.js'
 import { ElicitationCard } from './elicitation-card.js'
-import { hasSeenAll, OpenCard } from './proposal-card.js'
+import { GroupReview } from './group-review.js'
+import { ProposalCard } from './proposal-card.js'
+import { type Pending, usePending } from './use-pending.js'
 
-/** Cards that are drawn at first. */
-const maxCards = 60
+/** Proposals of one participant for one tool of the same owner. */
+interface Group {
+  readonly key: string
+  readonly list: readonly Waiting[]
+}
 
-/** Everything that waits for a decision in this space: what deserves a second look first. */
+/** A queue of what waits for a decision, and what is chosen of it. */
 export function Inbox({ close }: { close: () => void }): VNode {
-  const { session, can } = useSpace()
-  const elicitations = session.model.elicitations(session.welcome?.you.id)
-  const { waiting, news, sort } = useSteadyOrder(session.model.waiting(useNow(true)))
-  const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
-  const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? waiting : waiting.slice(0, maxCards)
-  // What is not drawn is not decided.
-  const picked = shown.filter(({ proposal }) => chosen.has(proposal.id))
-  const mine = shown.filter(({ proposal }) => isDecidable(proposal, session, can))
+  const { session } = useSpace()
+  const { model } = session
+  const { mine, others } = usePending()
+  const elicitations = model.elicitations(session.welcome?.you.id)
+  const { waiting, news, sort } = useSteadyOrder(mine)
+  const groups = groupWaiting(waiting)
+  const ids = [
+    ...elicitations.map(({ id }) => id),
+    ...groups.flatMap(({ list }) => list.map(({ proposal }) => proposal.id)),
+  ]
+  const [chosen, choose] = useChosen(ids)
+  const group = groups.find(({ key }) => key === chosen)
+  const asked = useAskedBack(elicitations)
+  useEffect(() => {
+    if (asked !== undefined) choose(asked)
+  }, [asked])
   return (
-    <aside class="inspector inbox" aria-label="Inbox">
+    <section class="inbox" aria-label="Inbox">
       <header>
         <h2>
           Inbox{' '}
           <span class="dim">
-            {countText(waiting.length, 'proposal')}
+            {countText(mine.length, 'proposal')}
             {elicitations.length > 0 && ` · ${countText(elicitations.length, 'question')}`}
           </span>
         </h2>
+        <Notifications />
         <CloseButton close={close} />
       </header>
-      <Notifications />
-      {news > 0 && (
-        <button type="button" onClick={sort}>
-          {news} new, at the end: sort again
+      <div class="queue">
+        {news > 0 && (
+          <button type="button" onClick={sort}>
+            {news} new, at the end: sort again
+          </button>
+        )}
+        {ids.length === 0 && <p class="dim">Nothing waits for your decision.</p>}
+        {elicitations.length > 0 && (
+          <ul aria-label="Questions to you">
+            {elicitations.map((envelope) => (
+              <QuestionLine key={envelope.id} {...{ envelope, chosen, choose }} />
+            ))}
+          </ul>
+        )}
+        {groups.map((each) => (
+          <GroupLines key={each.key} group={each} chosen={chosen} choose={choose} />
+        ))}
+        <Others list={others} chosen={chosen} choose={choose} />
+      </div>
+      <div class="review">
+        {group === undefined ? (
+          <Review key={chosen} id={chosen} next={() => choose(undefined)} />
+        ) : (
+          <GroupReview key={group.key} list={group.list} done={() => choose(undefined)} />
+        )}
+      </div>
+    </section>
+  )
+}
+
+/** In the order of their first proposals. */
+function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
+  const groups = new Map<string, Waiting[]>()
+  for (const each of waiting) {
+    const key = likenessOf(each.proposal)
+    groups.set(key, [...(groups.get(key) ?? []), each])
+  }
+  return [...groups].map(([key, list]) => ({ key, list }))
+}
+
+/**
+ * The id or the group that is looked at. What was decided by this reader gives way to the next one; what somebody else decides stays,
+ * so that nobody presses the button of another one. `choose(undefined)`: the next one.
+ */
+function useChosen(ids: readonly string[]): readonly [string, (chosen: string | undefined) => void] {
+  const { session } = useSpace()
+  const [chosen, choose] = useState<string | undefined>()
+  const place = useRef(0)
+  const at = chosen === undefined ? -1 : ids.indexOf(chosen)
+  if (at !== -1) place.current = at
+  const next = ids[Math.min(place.current, ids.length - 1)] ?? ''
+  const isOver = chosen !== undefined && at === -1 && wasDecidedHere(session, chosen)
+  useEffect(() => {
+    // What was chosen since this was drawn stays.
+    if (chosen === undefined || isOver)
+      choose((now) => (now !== chosen ? now : next === '' ? undefined : next))
+  }, [chosen, isOver, next])
+  return [chosen === undefined || isOver ? next : chosen, choose]
+}
+
+function wasDecidedHere(
+  { model, welcome, held }: ReturnType<typeof useSpace>['session'],
+  id: string,
+): boolean {
+  const me = welcome?.you.id
+  const proposal = model.getProposal(id)
+  if (proposal === undefined)
+    return !model.elicitations(me).some((each) => each.id === id) && !id.startsWith('[')
+  const by = [...proposal.fulfilments, ...proposal.rejections].at(-1)?.by
+  return held.has(id) || (proposal.state !== 'open' && by === me)
+}
+
+/** The question that a tool has about a call which this reader has approved since the inbox is open. */
+function useAskedBack(elicitations: readonly Envelope[]): string | undefined {
+  const { model, welcome } = useSpace().session
+  const before = useRef(new Set(elicitations.map(({ id }) => id)))
+  const isAboutApproved = (elicitation: Envelope): boolean =>
+    correlations(elicitation)
+      .flatMap((id) => model.log.get(id) ?? [])
+      .some(
+        (call) =>
+          call.from === welcome?.you.id &&
+          correlations(call).some((id) => model.getProposal(id) !== undefined),
+      )
+  return elicitations.find((each) => !before.current.has(each.id) && isAboutApproved(each))?.id
+}
+
+interface Chooser {
+  readonly chosen: string
+  readonly choose: (chosen: string) => void
+}
+
+function QuestionLine({ envelope, chosen, choose }: Chooser & { readonly envelope: Envelope }): VNode {
+  const { id, from, ts } = envelope
+  return (
+    <li>
+      <button type="button" class="entry" aria-current={chosen === id} onClick={() => choose(id)}>
+        <span class="dot question" role="img" aria-label="question" />
+        <span>
+          <Name id={from} /> asks you
+        </span>
+        <Age ts={ts} />
+      </button>
+    </li>
+  )
+}
+
+/** Several alike under a heading, with what decides them together. */
+function GroupLines({
+  group: { key, list },
+  chosen,
+  choose,
+}: Chooser & { readonly group: Group }): VNode | null {
+  const [isOpen, setOpen] = useState(true)
+  const [first] = list
+  if (first === undefined) return null
+  const { source, tool } = first.proposal
+  const title = `${source.from} · ${nameText(tool)}${source.to ? ` · ${source.to.join(', ')}` : ''}`
+  return (
+    <section aria-label={title}>
+      <header class="group">
+        <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> <b>{title}</b>
+          {list.length > 1 && ` — ${list.length}`}
         </button>
-      )}
-      {elicitations.length > 0 && (
-        <ul class="cards">
-          {elicitations.map((envelope) => (
-            <li key={envelope.id}>
-              <ElicitationCard envelope={envelope} />
-            </li>
+        {list.length > 1 && (
+          <button type="button" class="link" aria-current={chosen === key} onClick={() => choose(key)}>
+            Decide all {list.length}…
+          </button>
+        )}
+      </header>
+      {isOpen && (
+        <ul>
+          {list.map(({ proposal, risk }) => (
+            <ProposalLine key={proposal.id} {...{ proposal, chosen, choose }} risk={risk} />
           ))}
         </ul>
       )}
-      {waiting.length + elicitations.length === 0 && <p class="dim">Nothing waits for a decision.</p>}
-      {mine.length > 1 && (
-        <Together
-          picked={picked}
-          all={mine}
-          choose={(list) => choose(new Set(list.map(({ proposal }) => proposal.id)))}
-        />
-      )}
-      <ul class="cards">
-        {shown.map(({ proposal }) => {
-          const envelope = session.model.log.get(proposal.id)
-          return (
-            <li key={proposal.id}>
-              {mine.length > 1 && mine.some((each) => each.proposal.id === proposal.id) && (
-                <input
-                  type="checkbox"
-                  aria-label={`Choose the proposal of ${proposal.source.from}, #${proposal.source.seq}`}
-                  checked={chosen.has(proposal.id)}
-                  onChange={() => {
-                    const next = new Set(chosen)
-                    if (!next.delete(proposal.id)) next.add(proposal.id)
-                    choose(next)
-                  }}
-                />
-              )}
-              {envelope !== undefined && <OpenCard proposal={proposal} envelope={envelope} />}
-            </li>
-          )
-        })}
+    </section>
+  )
+}
+
+const riskWords = {
+  destructive: 'destructive',
+  unknown: 'effect unknown',
+  writes: 'writes',
+  reads: 'reads only',
+} as const
+
+function ProposalLine({
+  proposal: { id, source, proposedAt },
+  risk: { level, reason },
+  chosen,
+  choose,
+}: Chooser & Pick<Waiting, 'proposal' | 'risk'>): VNode {
+  const envelope = useSpace().session.model.log.get(id)
+  const [folder, name] = envelope === undefined ? ['', ''] : splitTarget(envelope)
+  return (
+    <li>
+      <button type="button" class="entry" aria-current={chosen === id} onClick={() => choose(id)}>
+        <span class={`dot ${level}`} role="img" aria-label={riskWords[level]} title={reason} />
+        <code class="target">
+          <span class="folder">{folder}</span>
+          <span class="last">{name || `#${source.seq}`}</span>
+        </code>
+        <Age ts={proposedAt} />
+      </button>
+    </li>
+  )
+}
+
+const Age = ({ ts }: { ts: string }): VNode => {
+  const { model } = useSpace().session
+  return <span class="dim">{ageText(model.gatewayTime(Date.now()) - Date.parse(ts))}</span>
+}
+
+function Others({ list, chosen, choose }: Chooser & { readonly list: Pending['others'] }): VNode | null {
+  const { model } = useSpace().session
+  if (list.length === 0) return null
+  return (
+    <details>
+      <summary>Waiting for others: {list.length}</summary>
+      <ul>
+        {list.map((proposal) => (
+          <ProposalLine
+            key={proposal.id}
+            {...{ proposal, chosen, choose }}
+            risk={model.judge(proposal).risk}
+          />
+        ))}
       </ul>
-      {waiting.length > shown.length && (
-        <button type="button" onClick={() => setWhole(true)}>
-          Show the other {waiting.length - shown.length}
+    </details>
+  )
+}
+
+/** One proposal or question; what has become of it, where somebody else has decided. */
+function Review({ id, next }: { id: string; next: () => void }): VNode | null {
+  const { model } = useSpace().session
+  const envelope = model.log.get(id)
+  const proposal = model.getProposal(id)
+  if (envelope === undefined) return null
+  if (proposal === undefined) return <ElicitationCard envelope={envelope} />
+  return (
+    <>
+      <ProposalCard row={{ proposal, envelope, summary: summarizeCall(envelope.payload) }} />
+      {proposal.state !== 'open' && (
+        <button type="button" onClick={next}>
+          Next
         </button>
       )}
-    </aside>
+    </>
   )
 }
 
 /**
- * Cards stay where they are while the inbox is open, so that nobody presses the button of another one: what comes meanwhile
- * stands at the end.
+ * Lines stay where they are while the inbox is open, so that nobody presses another one: what comes meanwhile stands at the end.
  */
-function useSteadyOrder(sorted: readonly Waiting[]): {
+function useSteadyOrder(mine: readonly ProposalView[]): {
   readonly waiting: readonly Waiting[]
   /** How many came since they were sorted. */
   readonly news: number
   readonly sort: () => void
 } {
+  const { model } = useSpace().session
   const order = useRef<readonly string[]>([])
   const known = new Set(order.current)
-  if (!sorted.some(({ proposal }) => known.has(proposal.id)))
-    order.current = sorted.map(({ proposal }) => proposal.id)
+  const sorted = model.sortWaiting(mine)
+  if (!mine.some(({ id }) => known.has(id))) order.current = sorted.map(({ proposal }) => proposal.id)
   const places = new Map(order.current.map((id, place) => [id, place]))
   const placeOf = ({ proposal: { id, source } }: Waiting): number =>
     places.get(id) ?? places.size + source.seq
-  const waiting = [...sorted].sort((one, other) => placeOf(one) - placeOf(other))
   return {
-    waiting,
-    news: waiting.filter(({ proposal }) => !places.has(proposal.id)).length,
+    waiting: [...sorted].sort((one, other) => placeOf(one) - placeOf(other)),
+    news: mine.filter(({ id }) => !places.has(id)).length,
     sort: () => {
       order.current = []
     },
   }
 }
 
-interface TogetherProps {
-  readonly picked: readonly Waiting[]
-  /** Those that this reader may decide. */
-  readonly all: readonly Waiting[]
-  readonly choose: (list: readonly Waiting[]) => void
-}
-
-/** Decides several at once: approves where tool and asker are the same, rejects any, with one reason. */
-function Together({ picked, all, choose }: TogetherProps): VNode {
-  const { session, isLive, act } = useSpace()
-  const [reason, setReason] = useState('')
-  const [typed, setTyped] = useState('')
-  const kinds = new Set(picked.map(({ proposal }) => likenessOf(proposal)))
-  const [first] = picked
-  const likeFirst = all.filter(({ proposal }) => first && likenessOf(proposal) === likenessOf(first.proposal))
-  const isSeen = ({ proposal: { id } }: Waiting): boolean => {
-    const envelope = session.model.log.get(id)
-    return envelope !== undefined && hasSeenAll(session, envelope)
-  }
-  const mayApprove = kinds.size === 1 && picked.every(isSeen)
-  // One at a time asks again; several are counted, so that nobody approves more than they mean to.
-  const isDestructive = picked.some(({ risk }) => risk.level === 'destructive')
-  const isMeant = !isDestructive || typed.trim() === `${picked.length}`
-  const each = (decide: (id: string) => Promise<unknown> | undefined): Promise<unknown> =>
-    Promise.all(picked.map(({ proposal }) => decide(proposal.id)))
-  const message = reason.trim()
-  return (
-    <fieldset class="together" aria-label="Decide several at once">
-      <p>
-        <button type="button" class="link" onClick={() => choose(picked.length === all.length ? [] : all)}>
-          {picked.length === all.length ? 'choose none' : `choose all ${all.length}`}
-        </button>
-        {likeFirst.length > picked.length && (
-          <button type="button" class="link" onClick={() => choose(likeFirst)}>
-            choose the {likeFirst.length} of {first?.proposal.source.from} for{' '}
-            {nameText(first?.proposal.tool ?? '')}
-          </button>
-        )}
-      </p>
-      {picked.length > 0 && (
-        <p class="decision">
-          {isDestructive && (
-            <input
-              aria-label={`Type ${picked.length} to approve them`}
-              placeholder={`Type ${picked.length}`}
-              inputMode="numeric"
-              size={8}
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-          <button
-            type="button"
-            class={isDestructive ? 'bad' : 'primary'}
-            disabled={!isLive || !mayApprove || !isMeant}
-            title={
-              !mayApprove
-                ? 'Only where asker, tool and target are the same, and each was seen to its end'
-                : isMeant
-                  ? ''
-                  : `Some are destructive: type ${picked.length} to approve them`
-            }
-            onClick={() =>
-              act('Not all were approved', () => each((id) => session.client?.proposals.approve(id)))
-            }
-          >
-            Approve {picked.length}
-          </button>
-          <input
-            aria-label="Why not, for all of them"
-            placeholder="Why not? (for everyone to read)"
-            maxLength={1000}
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-          <button
-            type="button"
-            class="bad"
-            disabled={!isLive}
-            onClick={() => {
-              const why = { reason: 'declined', ...(message !== '' && { message }) }
-              act('Not all were rejected', () => each((id) => session.client?.proposals.reject(id, why)))
-            }}
-          >
-            Reject {picked.length}
-          </button>
-        </p>
-      )}
-    </fieldset>
-  )
-}
-
 /** Asks the browser for notifications, for who wants them. */
 function Notifications(): VNode | null {
   const { state, ask } = useNotifications()
-  if (state === 'granted') return <p class="dim">The browser notifies you when something waits.</p>
-  if (state === 'denied') return <p class="dim">The browser shows no notifications of this page.</p>
+  if (state === 'granted') return <span class="dim">The browser notifies you when something waits.</span>
+  if (state === 'denied') return <span class="dim">The browser shows no notifications of this page.</span>
   if (state === 'unknown') return null
   return (
-    <p>
-      <button type="button" class="link" onClick={ask}>
-        Notify me when something waits
-      </button>
-    </p>
+    <button type="button" class="link" onClick={ask}>
+      Notify me when something waits
+    </button>
   )
 }

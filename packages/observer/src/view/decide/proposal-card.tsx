@@ -5,6 +5,7 @@ import {
   type ProposedCall,
   printable,
   proposerEndedText,
+  type Risk,
   reasonText,
 } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
@@ -16,30 +17,32 @@ import {
   type CardPart,
   clockText,
   countText,
+  type DiffLine,
   describeCard,
   type Mark,
   nameText,
   type ProposalRow,
   sizeText,
-  summarize,
 } from '../../model/index.js'
 import { DiffView, SettingsView } from '../shared/content.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
-import { Chip, Name, Said } from '../shared/parts.js'
+import { Chip, End, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhySteps } from '../why/why-panel.js'
 import { Decision } from './decision.js'
 
+type DecidedRow = Pick<ProposalRow, 'proposal' | 'envelope' | 'summary'>
+
 /** A proposal: a card while it is pending, then a line with the decision. */
-export const ProposalCard = ({ row }: { row: ProposalRow }): VNode =>
+export const ProposalCard = ({ row }: { row: DecidedRow }): VNode =>
   row.proposal.state === 'open' ? (
     <OpenCard proposal={row.proposal} envelope={row.envelope} />
   ) : (
     <Decided row={row} />
   )
 
-function Decided({ row: { proposal, summary } }: { row: ProposalRow }): VNode {
+function Decided({ row: { proposal, summary } }: { row: DecidedRow }): VNode {
   const { tool, state, fulfilments, rejections, withdrawal } = proposal
   const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
   // Who is told no withdraws it: what counts is that, and why.
@@ -65,7 +68,7 @@ interface OpenCardProps {
 }
 
 /** What would change, who asks and why, since when and until when, and what led to it. */
-export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
+function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { session } = useSpace()
   const { model } = session
   const [isWhole, setWhole] = useState(false)
@@ -81,15 +84,15 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { change, settings, exact, needed, isAll } = card
   const [, redraw] = useState(0)
   const see = (part: CardPart): void => {
-    if (!session.seen.add(id, part)) return
+    if (!session.seen.add(id, part, card.chars)) return
     redraw((count) => count + 1)
     // The button for several may be elsewhere.
     session.onChange()
   }
   const content = (part: CardPart, value: unknown): unknown =>
-    needed.includes(part) && card.isWhole ? value : undefined
+    needed.includes(part) && card.isWhole ? value && `${id} ${card.chars}` : undefined
   const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
-  const settingsBox = useSeenToEnd<HTMLDListElement>(content('settings', settings), () => see('settings'))
+  const settingsBox = useSeenToEnd<HTMLDivElement>(content('settings', settings), () => see('settings'))
   const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
   const { risk, marks, origin } = model.judge(proposal)
   return (
@@ -108,7 +111,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           </span>
         ) : (
           <span>
-            wants to <strong class="change">{change.sentence}</strong> with{' '}
+            wants to <strong class="change">{change.sentence}</strong> {countSigns(change.lines)}with{' '}
             <code class="tool">{nameText(tool)}</code>
           </span>
         )}
@@ -126,7 +129,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         </span>
       </header>
       <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
-      <Marks marks={marks} />
+      <Marks marks={marks} risk={risk} />
       {change !== undefined && change.lines.length > 0 && (
         <DiffView lines={change.lines} isWhole={card.isWhole} box={changeBox} />
       )}
@@ -159,7 +162,7 @@ export function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         <Decision
           proposal={proposal}
           envelope={envelope}
-          unseen={unseenText(card, session.seen.hasAll(id, needed))}
+          unseen={unseenText(card, session.seen.hasAll(id, needed, card.chars))}
           risk={risk}
         />
       )}
@@ -200,11 +203,12 @@ const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
   <pre class="exact" dir="ltr" tabIndex={0} ref={box}>
     {text}
+    <End />
   </pre>
 )
 
 /** All that is approved with a proposal; as received, if this connection has received it. */
-function readCall(session: Session, { id, to, context, payload }: Envelope): ProposedCall {
+export function readCall(session: Session, { id, to, context, payload }: Envelope): ProposedCall {
   const open = session.client?.proposals.get(id)
   if (open !== undefined) return open
   const { method, params, uses, expiresAt } = payload as {
@@ -216,38 +220,55 @@ function readCall(session: Session, { id, to, context, payload }: Envelope): Pro
   return { to, context, method, params, usesLeft: uses, expiresAt }
 }
 
-/** Whether a reader has seen all of a proposal, in one card or another. */
-export const hasSeenAll = ({ seen }: Session, { id, payload }: Envelope): boolean =>
-  seen.hasAll(id, summarize(payload).needed)
-
 /** Why a proposal cannot be approved yet. */
 function unseenText({ isWhole }: CardContent, isSeen: boolean): string | undefined {
   if (isSeen) return undefined
   return isWhole ? 'Scroll to the end of what is sent to approve it.' : 'Show all of it before you approve.'
 }
 
+/** `+3 −1` */
+function countSigns(lines: readonly DiffLine[]): string {
+  const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
+  return lines.length === 0 ? '' : `+${count('+')} −${count('-')} `
+}
+
 const signs: Readonly<Record<Mark['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
 
-/** Why a proposal deserves a second look; each says why when it is pointed at or opened. */
-function Marks({ marks }: { marks: readonly Mark[] }): VNode | null {
+/** Why a proposal deserves a second look: the risk in a sentence where it destroys something, else when its mark is pressed. */
+export function Marks({ marks, risk }: { marks: readonly Mark[]; risk: Risk | undefined }): VNode | null {
   const { inspect } = useSpace()
+  const [open, setOpen] = useState<Mark['kind'] | undefined>(
+    risk?.level === 'destructive' ? 'effect' : undefined,
+  )
   if (marks.length === 0) return null
+  const shown = marks.find(({ kind }) => kind === open)
+  const { id } = shown ?? {}
   return (
-    <ul class="marks">
-      {marks.map(({ kind, label, why, id }) => (
-        <li key={kind} class={`mark-${kind}`} data-mark={kind}>
-          <strong>
-            <span aria-hidden="true">{signs[kind]} </span>
-            {label}
-          </strong>{' '}
-          <span class="dim">{why}</span>
+    <div class="marks">
+      {marks.map(({ kind, label, why }) => (
+        <button
+          key={kind}
+          type="button"
+          class={`chip mark-${kind} ${risk?.level}`}
+          data-mark={kind}
+          title={why}
+          aria-expanded={kind === open}
+          onClick={() => setOpen(kind === open ? undefined : kind)}
+        >
+          <span aria-hidden="true">{signs[kind]} </span>
+          {label}
+        </button>
+      ))}
+      {shown !== undefined && (
+        <p class="dim">
+          {shown.why}
           {id !== undefined && (
             <button type="button" class="link" onClick={() => inspect(id)}>
               look at it
             </button>
           )}
-        </li>
-      ))}
-    </ul>
+        </p>
+      )}
+    </div>
   )
 }

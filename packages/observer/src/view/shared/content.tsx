@@ -4,6 +4,7 @@ import type { ComponentChildren, Ref, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type DiffLine, type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
 import { Code } from './code.js'
+import { End } from './parts.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
@@ -77,20 +78,24 @@ export function DiffView({
           {'\n'}
         </span>
       ))}
+      <End />
     </pre>
   )
 }
 
 /** Arguments that are a few names and texts. */
-export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDListElement> }): VNode => (
-  <dl class="settings" ref={box ?? null}>
-    {list.map(([name, text]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{text}</dd>
-      </div>
-    ))}
-  </dl>
+export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDivElement> }): VNode => (
+  <div ref={box ?? null}>
+    <dl class="settings">
+      {list.map(([name, text]) => (
+        <div key={name} class={name === 'command' ? 'command' : ''}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+    <End />
+  </div>
 )
 
 function TableView({

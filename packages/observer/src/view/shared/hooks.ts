@@ -18,8 +18,8 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 }
 
 /**
- * A box of which nothing is hidden, or that was scrolled to its end: only then `onEnd` is called. `content`: what it holds;
- * `undefined` = not all of it.
+ * A box of which nothing is hidden, or that was scrolled to its end, and whose `<End>` was in view: only then `onEnd` is called.
+ * `content`: what it holds; `undefined` = not all of it.
  */
 export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
   const box = useRef<Box>(null)
@@ -27,15 +27,23 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
   latest.current = onEnd
   useEffect(() => {
     const element = box.current
-    if (element === null || content === undefined) return
+    const end = element?.querySelector('[data-end]')
+    if (element === null || end == null || content === undefined) return
+    let isEndInView = false
     const look = (): void => {
-      if (isAtEnd(element)) latest.current()
+      if (isEndInView && isAtEnd(element)) latest.current()
     }
+    const inView = new IntersectionObserver((entries) => {
+      isEndInView = entries.at(-1)?.isIntersecting === true
+      look()
+    })
+    inView.observe(end)
     // It is called at first, too, and where a box unfolds, or gets narrower.
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look)
     return () => {
+      inView.disconnect()
       observer.disconnect()
       element.removeEventListener('scroll', look)
     }

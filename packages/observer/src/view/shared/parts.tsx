@@ -57,6 +57,11 @@ const shapes = {
     'M8 4.6a3.4 3.4 0 1 1 0 6.8 3.4 3.4 0 0 1 0-6.8zM7.3.8h1.4v2.4H7.3zM7.3 12.8h1.4v2.4H7.3zM.8 7.3h2.4v1.4H.8zM12.8 7.3h2.4v1.4h-2.4zM2.4 3.4l1-1 1.7 1.7-1 1zM10.9 11.9l1-1 1.7 1.7-1 1zM12.6 2.4l1 1-1.7 1.7-1-1zM4.1 10.9l1 1-1.7 1.7-1-1z',
   search:
     'M6.8 1.5a5.3 5.3 0 0 1 4.2 8.5l3.5 3.5-1 1L10 11a5.3 5.3 0 1 1-3.2-9.5zm0 1.4a3.9 3.9 0 1 0 0 7.8 3.9 3.9 0 0 0 0-7.8z',
+  clock:
+    'M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zm0 1.4a5.1 5.1 0 1 0 0 10.2A5.1 5.1 0 0 0 8 2.9zM7.3 4.5h1.4v3.2l2.3 1.4-.7 1.2-3-1.8z',
+  lock: 'M4 7V5a4 4 0 0 1 8 0v2h1v7H3V7zm1.5 0h5V5a2.5 2.5 0 0 0-5 0z',
+  send: 'M8 2l5 5-1 1-3.3-3.2V14H7.3V4.8L4 8 3 7z',
+  square: 'M4 4h8v8H4z',
   dark: 'M6.2 1.6A6.6 6.6 0 1 0 14.4 9.8 5.4 5.4 0 0 1 6.2 1.6z',
 } as const
 
@@ -75,6 +80,9 @@ export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): V
     ↓ {count > 0 ? `${count.toLocaleString('en')} new` : 'live'}
   </button>
 )
+
+/** The end of a box that has to be in view before what it holds can be decided: see `useSeenToEnd`. */
+export const End = (): VNode => <i class="box-end" data-end />
 
 export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
   <p class="problem" role="alert">

@@ -1,0 +1,80 @@
+import type { BaseClient } from '@meup/agent-sdk/watch'
+import { formatError } from './errors.js'
+
+/** Milliseconds that a decision about several proposals can be undone. */
+export const undoMs = 6000
+
+/** A decision about several proposals that is not sent yet. */
+export interface HeldDecision {
+  readonly ids: readonly string[]
+  readonly isApproval: boolean
+  /** `19 delete_file approved` */
+  readonly label: string
+  /** For rejections: why, for everybody to read. */
+  readonly message?: string
+}
+
+interface Decider {
+  /** `undefined` while there is no connection. */
+  readonly client: Pick<BaseClient, 'proposals'> | undefined
+  readonly onChange: () => void
+  setNotice(notice: string): void
+}
+
+/** Holds a decision about several proposals back until it can no longer be undone. Nothing is sent when the page is closed meanwhile. */
+export class HeldDecisions {
+  readonly #decider: Decider
+  #held: HeldDecision | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(decider: Decider) {
+    this.#decider = decider
+  }
+
+  get held(): HeldDecision | undefined {
+    return this.#held
+  }
+
+  has(id: string): boolean {
+    return this.#held?.ids.includes(id) === true
+  }
+
+  /** What was held before is sent at once. */
+  hold(decision: HeldDecision): void {
+    this.#send()
+    this.#held = decision
+    this.#timer = setTimeout(() => this.#send(), undoMs)
+    this.#decider.onChange()
+  }
+
+  undo(): void {
+    clearTimeout(this.#timer)
+    this.#held = undefined
+    this.#decider.onChange()
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer)
+    const held = this.#held
+    this.#held = undefined
+    if (held === undefined) return
+    const { client } = this.#decider
+    if (client === undefined) {
+      this.#decider.setNotice('Nothing was decided: there is no connection.')
+      return
+    }
+    const open = held.ids.filter((id) => client.proposals.get(id) !== undefined)
+    const settled = held.ids.length - open.length
+    this.#decider.setNotice(
+      settled === 0 ? held.label : `${held.label}; ${settled} had been decided by others meanwhile`,
+    )
+    const why = { reason: 'declined', ...(held.message && { message: held.message }) }
+    const decide = (id: string): Promise<unknown> =>
+      held.isApproval ? client.proposals.approve(id) : client.proposals.reject(id, why)
+    for (const id of open)
+      decide(id).catch((error: unknown) => {
+        if (client.proposals.get(id) !== undefined)
+          this.#decider.setNotice(`Not all were decided: ${formatError(error)}`)
+      })
+  }
+}

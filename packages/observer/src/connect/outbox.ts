@@ -1,0 +1,98 @@
+import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
+import { formatError } from './errors.js'
+import { loadOutbox, saveOutbox } from './storage.js'
+
+/** What a message says, and to whom. */
+export type MessageDraft = Pick<
+  NonNullable<Parameters<BaseClient['chat']>[1]>,
+  'to' | 'mention' | 'thinkingLevel'
+> & { readonly message: string }
+
+/** A message of this reader that the log does not show yet. */
+export interface Outgoing extends MessageDraft {
+  readonly id: string
+  /** Why it was not accepted; absent = it is under way. */
+  readonly failure?: string
+}
+
+interface Sender {
+  readonly place: { readonly space: string }
+  /** `undefined` while there is no connection. */
+  readonly client: BaseClient | undefined
+  readonly present: { readonly log: { get(id: string): unknown } }
+  readonly onChange: () => void
+}
+
+/** Messages of this reader until the log shows them. What was not acknowledged survives a reload, and is sent again as it was. */
+export class Outbox {
+  readonly #sender: Sender
+  #list: readonly Outgoing[]
+  /** Ids of what the gateway has, though it does not show yet. */
+  readonly #accepted = new Set<string>()
+
+  constructor(sender: Sender) {
+    this.#sender = sender
+    this.#list = loadOutbox(sender.place.space).map((each) => ({ failure: 'not acknowledged', ...each }))
+  }
+
+  /** Oldest first. */
+  get list(): readonly Outgoing[] {
+    const { log } = this.#sender.present
+    if (this.#list.some(({ id }) => log.get(id) !== undefined))
+      this.#set(this.#list.filter(({ id }) => log.get(id) === undefined))
+    return this.#list
+  }
+
+  send(draft: MessageDraft): void {
+    const outgoing = { ...draft, id: freshId() }
+    this.#set([...this.#list, outgoing])
+    this.#post(outgoing)
+  }
+
+  /** Sends it again under its id: the gateway takes it once. */
+  retry(id: string): void {
+    const found = this.#list.find((each) => each.id === id)
+    if (found === undefined) return
+    const { failure: _, ...draft } = found
+    this.#replace(draft)
+    this.#post(draft)
+  }
+
+  discard(id: string): void {
+    this.#set(this.#list.filter((each) => each.id !== id))
+    this.#sender.onChange()
+  }
+
+  /** What was accepted was in the log that is gone. */
+  onLogLost(): void {
+    this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
+  }
+
+  #post({ message, ...options }: Outgoing): void {
+    const { client, onChange } = this.#sender
+    const sent = client?.chat(message, options) ?? Promise.reject(new Error('there is no connection'))
+    sent.then(
+      () => {
+        this.#accepted.add(options.id)
+        this.#save()
+      },
+      (error: unknown) => this.#replace({ message, ...options, failure: formatError(error) }),
+    )
+    onChange()
+  }
+
+  #replace(outgoing: Outgoing): void {
+    this.#set(this.#list.map((each) => (each.id === outgoing.id ? outgoing : each)))
+    this.#sender.onChange()
+  }
+
+  #set(list: readonly Outgoing[]): void {
+    this.#list = list
+    this.#save()
+  }
+
+  #save(): void {
+    const missing = this.#list.filter(({ id }) => !this.#accepted.has(id))
+    saveOutbox(this.#sender.place.space, missing)
+  }
+}

@@ -1,0 +1,44 @@
+import type { VNode } from 'preact'
+import { Avatar } from '../shared/parts.js'
+
+/** A name or a command that completes what is typed. */
+export interface CompletionItem {
+  readonly key: string
+  /** What takes the place of what is typed. */
+  readonly insert: string
+  readonly label: string
+  readonly about: string
+  /** The participant, where it is one. */
+  readonly person?: string
+}
+
+interface CompletionsProps {
+  readonly items: readonly CompletionItem[]
+  /** Index of the item that Enter takes. */
+  readonly chosen: number
+  readonly complete: (item: CompletionItem) => void
+}
+
+/** What may be meant; the focus stays in the field. */
+export const Completions = ({ items, chosen, complete }: CompletionsProps): VNode => (
+  <div class="completions" id="completions" role="listbox" aria-label="Completions">
+    {items.map((item, at) => (
+      <div
+        key={item.key}
+        id={`completion-${at}`}
+        role="option"
+        aria-selected={at === chosen}
+        tabIndex={-1}
+        ref={at === chosen ? (row) => row?.scrollIntoView({ block: 'nearest' }) : null}
+        onMouseDown={(event) => {
+          event.preventDefault()
+          complete(item)
+        }}
+      >
+        {item.person !== undefined && <Avatar id={item.person} kind="small" />}
+        <b>{item.label}</b>
+        <span class="dim">{item.about}</span>
+      </div>
+    ))}
+  </div>
+)

@@ -1,0 +1,17 @@
+import type { VNode } from 'preact'
+import { useSpace } from '../shared/use-space.js'
+
+/** What was decided about several proposals, until it is sent. */
+export function UndoToast(): VNode | null {
+  const { session } = useSpace()
+  const { held } = session.held
+  if (held === undefined) return null
+  return (
+    <p class="toast" role="status">
+      {held.label}
+      <button type="button" onClick={() => session.held.undo()}>
+        Undo <kbd>u</kbd>
+      </button>
+    </p>
+  )
+}
