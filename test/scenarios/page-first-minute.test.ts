@@ -177,3 +177,25 @@ async function expectClosed(page: DrivenPage): Promise<void> {
   await page.click('.audit-details button', 'Close')
   await page.hides('Export JSONL')
 }
+
+test(
+  'the box of a choice stands beside its words when one signs in, and a space stays empty when an agent lists its tools',
+  onPage(async ({ gateway, page, enter }) => {
+    await page.goTo(`${gateway.url}/#/s/demo`)
+    await page.shows('Stay signed in')
+    const [box, words] = await page.evaluate<[number, number]>(`(() => {
+      const label = [...document.querySelectorAll('label')].find((each) => each.textContent.includes('Stay signed in'))
+      const range = document.createRange()
+      range.selectNodeContents(label.lastChild)
+      const middle = ({ top, bottom }) => (top + bottom) / 2
+      return [middle(label.querySelector('input').getBoundingClientRect()), middle(range.getBoundingClientRect())]
+    })()`)
+    expect(Math.abs(box - words)).toBeLessThan(8)
+    const { planner } = await crew(gateway)
+    await enter()
+    await planner.request('repo', 'tools/list')
+    await page.shows('Ask planner: What can you do?')
+    await planner.call('repo/read_diff', {}, {})
+    await page.hides('What can you do?')
+  }),
+)

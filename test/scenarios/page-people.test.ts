@@ -170,3 +170,43 @@ test(
     expect(page.problems).toEqual([])
   }),
 )
+
+test(
+  'the list says what each agent does now, and stops it; who was removed is not among them',
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    const repo = await gateway.enter('repo')
+    let answer = (): void => {}
+    repo.tool('read_file', {}, () => new Promise((resolve) => (answer = () => resolve('done'))))
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const groups = `Object.fromEntries([...document.querySelectorAll('.people details')].map((group) =>
+      [group.querySelector('summary').textContent, [...group.querySelectorAll('.name')].map((name) => name.textContent)]))`
+    await expect
+      .poll(() => page.evaluate(groups))
+      .toMatchObject({ People: ['ana'], Tools: ['repo', 'admin', 'deploy'] })
+    const run = await planner.reason('Looking')
+    await page.shows(/thinks · \d+ s/)
+    const called = run.call('repo/read_file', { path: 'src/pool.ts' }, { why: 'to see' }).catch(() => {})
+    await page.shows(/read_file pool\.ts · \d+ s/)
+    await page.screenshot(pictures('people-doing'))
+    answer()
+    await called
+    await planner.propose({
+      ...{ to: 'deploy', method: 'tools/call', params: { name: 'release' } },
+      ...{ context: run.context, rationale: 'it is ready' },
+    })
+    await page.shows('waits for you')
+    const stopped = new Promise((resolve) =>
+      planner.on('envelope', ({ kind, context }) => kind === 'reasoning.cancel' && resolve(context)),
+    )
+    await page.click('.stop-all', 'Stop what planner does')
+    expect(await stopped).toBe(run.context)
+    const admin = await gateway.enter('admin')
+    await admin.kick('eve')
+    await expect.poll(() => page.evaluate(groups)).toMatchObject({ Removed: ['eve'] })
+    await page.hides('eve')
+    expect(page.problems).toEqual([])
+  }),
+)

@@ -114,7 +114,7 @@ test(
     const content = { city: 'Rome', nights: 2, view: 'hill', extras: ['wine'], quiet: true }
     await expect.poll(() => answers).toEqual([{ action: 'accept', content }])
     await page.hides('asks you')
-    await page.shows('Nothing waits for a decision')
+    await page.shows('Nothing waits for your decision')
     expect(await proposal.outcome).toMatchObject({ state: 'approved', by: 'ana' })
     for (const each of [page, eve]) expect(each.problems).toEqual([])
   }),

@@ -1,5 +1,12 @@
 import { Bounded, isWithheld, type OpenedContext, type Participants } from '@meup/folds'
-import { type Capability, type Envelope, isThought, Kind, type ParticipantDetails } from '@meup/protocol'
+import {
+  type Capability,
+  correlations,
+  type Envelope,
+  isThought,
+  Kind,
+  type ParticipantDetails,
+} from '@meup/protocol'
 
 /** `tool`: it answers calls, and says nothing itself. */
 export type Role = 'agent' | 'person' | 'tool'
@@ -35,6 +42,8 @@ export class People {
   /** What the list was made from. */
   #key = ''
   #version = 0
+  /** The latest call of each that has no answer. */
+  readonly #calls = new Map<string, Envelope>()
   /** Texts that the gateway's guard kept back. */
   withheld = 0
 
@@ -48,7 +57,12 @@ export class People {
     this.#version++
   }
 
-  apply({ kind, from, payload }: Envelope): void {
+  apply(envelope: Envelope): void {
+    const { kind, from, to = [], payload } = envelope
+    if (kind === Kind.mcpRequest && payload.method === 'tools/call') this.#calls.set(from, envelope)
+    if (kind === Kind.mcpResponse)
+      for (const id of to)
+        if (correlations(envelope).includes(this.#calls.get(id)?.id ?? '')) this.#calls.delete(id)
     if (kind === Kind.participantStatus) this.#statuses.renew(from, payload)
     if (isThought(kind)) this.#thoughts.set(from, this.countThoughts(from) + 1)
     if (isWithheld(payload)) this.withheld++
@@ -59,12 +73,18 @@ export class People {
     this.#version++
     this.#statuses = new Bounded(10_000)
     this.#thoughts.clear()
+    this.#calls.clear()
     this.withheld = 0
     for (const envelope of envelopes) this.apply(envelope)
   }
 
   countThoughts(id: string): number {
     return this.#thoughts.get(id) ?? 0
+  }
+
+  /** The call that it waits for. */
+  getCall(id: string): Envelope | undefined {
+    return this.#calls.get(id)
   }
 
   getStatus(id: string): Status | undefined {

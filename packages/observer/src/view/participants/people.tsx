@@ -1,7 +1,9 @@
-import type { StateText } from '@meup/folds'
+import { getToolName, type StateText } from '@meup/folds'
+import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Person, Status } from '../../model/index.js'
+import { ageText, nameText, type Person, type Status, splitTarget } from '../../model/index.js'
+import { isDecidable } from '../decide/decision.js'
 import { useNow } from '../shared/hooks.js'
 import { Avatar, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -12,13 +14,27 @@ const maxListed = 100
 /** From so many on there is a field to find them by. */
 const minForSearch = 12
 
-/** Who is in the space, what each is at, and whose thoughts are shown. */
+const groups = [
+  ['agent', 'Agents'],
+  ['person', 'People'],
+  ['tool', 'Tools'],
+] as const
+
+/** Who is in the space, what each does now, and whose thoughts are shown. */
 export function People(): VNode {
-  const { session, panel } = useSpace()
-  const { people } = session.model
+  const { session } = useSpace()
+  const { model } = session
+  const { people } = model
   const [sought, setSought] = useState('')
   const found = sought === '' ? people : people.filter(({ id }) => id.includes(sought.trim()))
   const present = people.filter(({ isPresent }) => isPresent).length
+  const listed = found.slice(0, maxListed)
+  const now = Date.now()
+  const isRemoved = ({ id }: Person): boolean => {
+    const { kicked } = model.stateOf(id, now)
+    return kicked !== undefined && kicked.until === undefined
+  }
+  const removed = listed.filter(isRemoved)
   return (
     <nav class="people" aria-label="Participants">
       <h2>
@@ -36,8 +52,38 @@ export function People(): VNode {
           onInput={(event) => setSought(event.currentTarget.value)}
         />
       )}
+      {groups.map(([role, title]) => (
+        <PeopleGroup
+          key={role}
+          title={title}
+          isOpen={true}
+          list={listed.filter((each) => each.role === role && !removed.includes(each))}
+        />
+      ))}
+      <PeopleGroup title="Removed" isOpen={sought !== ''} list={removed} />
+      {found.length > maxListed && (
+        <p class="dim rest">and {(found.length - maxListed).toLocaleString('en')} more: find them by name</p>
+      )}
+      <Invite />
+      {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
+    </nav>
+  )
+}
+
+interface PeopleGroupProps {
+  readonly title: string
+  readonly isOpen: boolean
+  readonly list: readonly Person[]
+}
+
+function PeopleGroup({ title, isOpen, list }: PeopleGroupProps): VNode | null {
+  const { panel } = useSpace()
+  if (list.length === 0) return null
+  return (
+    <details open={isOpen}>
+      <summary>{title}</summary>
       <ul>
-        {found.slice(0, maxListed).map((person) => (
+        {list.map((person) => (
           <PersonLine
             key={person.id}
             person={person}
@@ -45,12 +91,7 @@ export function People(): VNode {
           />
         ))}
       </ul>
-      {found.length > maxListed && (
-        <p class="dim rest">and {(found.length - maxListed).toLocaleString('en')} more: find them by name</p>
-      )}
-      <Invite />
-      {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
-    </nav>
+    </details>
   )
 }
 
@@ -110,11 +151,7 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
         </span>
       )}
       {isMe && <span class="dim">you</span>}
-      {load > 0 && (
-        <span class="load" title="Runs that go on">
-          {load}
-        </span>
-      )}
+      {load > 0 && <Doing id={id} load={load} />}
       {used !== undefined && (
         <span class="load" title="How full its context is">
           {used} %
@@ -153,6 +190,48 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
         </span>
       )}
     </li>
+  )
+}
+
+/** What a participant with runs does now, and since when; what stops it. */
+function Doing({ id, load }: { id: string; load: number }): VNode {
+  const { session, isLive, can, act } = useSpace()
+  const { model, client } = session
+  const now = useNow(true)
+  const runs = model.runs().filter(({ owner }) => owner === id)
+  const call = model.members.getCall(id)
+  const asked = model.pending(now).find(({ source }) => source.from === id)
+  const since = (ts: string): string => ageText(model.gatewayTime(now) - Date.parse(ts))
+  const what = asked
+    ? `waits for ${isDecidable(asked, session, can) ? 'you' : 'a decision'}`
+    : call
+      ? `${nameText(getToolName(call.payload))} ${splitTarget(call)[1]} · ${since(call.ts)}`
+      : `thinks · ${since(runs.at(-1)?.startedAt ?? '')}`
+  const stoppable = runs.filter(({ context }) => can({ kind: Kind.reasoningCancel, context }))
+  return (
+    <>
+      <span class="load" title="Runs that go on">
+        {load}
+      </span>
+      <span class="doing dim" title={what}>
+        {what}
+      </span>
+      {stoppable.length > 0 && (
+        <button
+          type="button"
+          class="mute stop-all"
+          disabled={!isLive}
+          aria-label={`Stop what ${id} does`}
+          onClick={() =>
+            act('Not all runs could be stopped', () =>
+              Promise.all(stoppable.map(async ({ context }) => client?.interrupt(context))),
+            )
+          }
+        >
+          stop
+        </button>
+      )}
+    </>
   )
 }
 
