@@ -2,10 +2,10 @@ import type { BaseClient } from '@meup/agent-sdk/watch'
 import { formatError } from './errors.js'
 
 /** Milliseconds that a decision about several proposals can be undone. */
-export const undoMs = 6000
+const undoMs = 6000
 
 /** A decision about several proposals that is not sent yet. */
-export interface HeldDecision {
+interface HeldDecision {
   readonly ids: readonly string[]
   readonly isApproval: boolean
   /** `19 delete_file approved` */

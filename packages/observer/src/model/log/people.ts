@@ -9,7 +9,7 @@ import {
 } from '@meup/protocol'
 
 /** `tool`: it answers calls, and says nothing itself. */
-export type Role = 'agent' | 'person' | 'tool'
+type Role = 'agent' | 'person' | 'tool'
 
 /** A participant, and what it is working on. */
 export interface Person {

@@ -4,7 +4,7 @@ import type { Detail } from '../../connect/session.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
 /** What commands of the message box act on. */
-export interface CommandTarget {
+interface CommandTarget {
   readonly space: SpaceActions
   /** Interrupts the runs that answer this reader. */
   stop(): void
