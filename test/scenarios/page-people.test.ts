@@ -206,7 +206,8 @@ test(
     const admin = await gateway.enter('admin')
     await admin.kick('eve')
     await expect.poll(() => page.evaluate(groups)).toMatchObject({ Removed: ['eve'] })
-    await page.hides('eve')
+    const shown = (): Promise<string> => page.evaluate(`document.querySelector('.people').innerText`)
+    await expect.poll(shown).not.toContain('eve')
     expect(page.problems).toEqual([])
   }),
 )

@@ -17,6 +17,9 @@ interface Group {
   readonly list: readonly Waiting[]
 }
 
+/** The view that it covers is inert. */
+const landmark = 'main'
+
 /** A queue of what waits for a decision, and what is chosen of it. */
 export function Inbox({ close }: { close: () => void }): VNode {
   const { session } = useSpace()
@@ -36,7 +39,7 @@ export function Inbox({ close }: { close: () => void }): VNode {
     if (asked !== undefined) choose(asked)
   }, [asked])
   return (
-    <section class="inbox" aria-label="Inbox">
+    <section class="inbox" role={landmark} aria-label="Inbox">
       <header>
         <h2>
           Inbox{' '}
