@@ -191,6 +191,28 @@ test(
 )
 
 test(
+  'a group shows all of each call, also where a file is moved to',
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await gateway.enter('planner')
+    const run = await planner.reason('Moving')
+    for (const name of ['a', 'b'])
+      await planner.propose({
+        ...{ to: 'deploy', method: 'tools/call', context: run.context, rationale: 'it is old' },
+        params: { name: 'move_file', arguments: { path: `src/${name}`, destination: `/tmp/${name}` } },
+      })
+    await enter()
+    await page.shows('2 pending')
+    await page.key('i')
+    await page.click('.queue button', 'Decide all 2')
+    const calls = `[...document.querySelectorAll('.decided-call')].map((each) => each.textContent)`
+    await expect
+      .poll(() => page.evaluate<string[]>(calls))
+      .toEqual([expect.stringContaining('/tmp/a'), expect.stringContaining('/tmp/b')])
+  }),
+  timeout,
+)
+
+test(
   'a card is approved once its end was in view, one that has another length now once more',
   onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')

@@ -87,7 +87,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
                 leave(new Set(isPicked ? [...left].filter((each) => each !== id) : [...left, id]))
               }
             >
-              <code>{splitTarget(envelope).join('')}</code>
+              <code>{card.change?.sentence ?? splitTarget(envelope).join('')}</code>
             </Checkbox>
             {reason === undefined && <Said kind="reason" text={printable(reasonText(proposal.rationale))} />}
             {card.change !== undefined && card.change.lines.length > 0 && (
