@@ -8,7 +8,6 @@ import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { MessageBox } from './conversation/message-box.js'
 import { isDecidable } from './decide/decision.js'
-import { Inbox } from './decide/inbox.js'
 import { UndoToast } from './decide/undo-toast.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
@@ -28,6 +27,7 @@ import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
 import { WhyPanel } from './why/why-panel.js'
 
 const Inspector = lazy(() => import('./audit/inspector.js').then(({ Inspector }) => Inspector))
+const Inbox = lazy(() => import('./decide/inbox.js').then(({ Inbox }) => Inbox))
 const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel }) => FindPanel))
 const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 

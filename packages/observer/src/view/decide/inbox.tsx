@@ -2,7 +2,15 @@ import type { ProposalView } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ageText, countText, likenessOf, nameText, splitTarget, type Waiting } from '../../model/index.js'
+import {
+  ageText,
+  countText,
+  likenessOf,
+  nameText,
+  splitTarget,
+  summarizeCall,
+  type Waiting,
+} from '../../model/index.js'
 import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useNotifications } from './alerts.js'
