@@ -8,7 +8,6 @@ import {
   freshId,
   GATEWAY,
   isCompilable,
-  isLiveKind,
   Kind,
   makeCompilable,
   type ParticipantDetails,
@@ -252,7 +251,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
    * log, `chat.delta` and `observe.typing`, is never acknowledged: `post` it.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
-    if (isLiveKind(draft.kind)) throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
+    if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping)
+      throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
     const id = draft.id ?? freshId()
     return this.#connection.send(id, { ...draft, id })
   }

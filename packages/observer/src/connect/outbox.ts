@@ -1,19 +1,6 @@
 import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
 import { formatError } from './errors.js'
-import { loadOutbox, saveOutbox } from './storage.js'
-
-/** What a message says, and to whom. */
-export type MessageDraft = Pick<
-  NonNullable<Parameters<BaseClient['chat']>[1]>,
-  'to' | 'mention' | 'thinkingLevel'
-> & { readonly message: string }
-
-/** A message of this reader that the log does not show yet. */
-export interface Outgoing extends MessageDraft {
-  readonly id: string
-  /** Why it was not accepted; absent = it is under way. */
-  readonly failure?: string
-}
+import { loadOutbox, type MessageDraft, type Outgoing, saveOutbox } from './storage.js'
 
 interface Sender {
   readonly place: { readonly space: string }

@@ -1,7 +1,6 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
-import { freshId } from '@meup/agent-sdk/watch'
+import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
-import type { Outgoing } from './outbox.js'
 
 /** What is kept, by key: in the browser, or in this page alone where the browser keeps nothing, as in some private windows. */
 interface Kept extends Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
@@ -129,6 +128,19 @@ export const loadDraft = (space: string): string => tab.getItem(draftKey(space))
 export function saveDraft(space: string, text: string): void {
   if (text === '') tab.removeItem(draftKey(space))
   else tab.setItem(draftKey(space), text)
+}
+
+/** What a message says, and to whom. */
+export type MessageDraft = Pick<
+  NonNullable<Parameters<BaseClient['chat']>[1]>,
+  'to' | 'mention' | 'thinkingLevel'
+> & { readonly message: string }
+
+/** A message of this reader that the log does not show yet. */
+export interface Outgoing extends MessageDraft {
+  readonly id: string
+  /** Why it was not accepted; absent = it is under way. */
+  readonly failure?: string
 }
 
 const outboxKey = (space: string): string => `meup-outbox:${space}`

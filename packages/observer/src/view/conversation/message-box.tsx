@@ -1,7 +1,7 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { MessageDraft } from '../../connect/outbox.js'
+import type { MessageDraft } from '../../connect/storage.js'
 import { loadDraft, saveDraft } from '../../connect/storage.js'
 import {
   type Completion,

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import type { Outgoing } from '../../connect/outbox.js'
+import type { Outgoing } from '../../connect/storage.js'
 import { Avatar, Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Asked } from './asked.js'
