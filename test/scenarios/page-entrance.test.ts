@@ -207,6 +207,7 @@ test(
     await page.click('button', 'Try again')
     await page.shows('said before')
     await page.shows('live')
+    await page.shows('audit ✓')
   }),
 )
 

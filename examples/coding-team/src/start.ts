@@ -77,9 +77,9 @@ async function play(): Promise<void> {
     for (const line of conversation.lines(envelope)) console.log(line)
   })
   const decided = decide(ana)
-  const { text } = await ana.ask('The test fails. Fix it.', { to: ['coder'], timeoutMs })
+  const { text } = await ana.ask('The test fails. Fix it.', { mention: 'coder', timeoutMs })
   if (!isScripted) return
-  const answer = await ana.ask('Is the change right?', { to: ['reviewer'], timeoutMs })
+  const answer = await ana.ask('Is the change right?', { mention: 'reviewer', timeoutMs })
   match(readFileSync(`${repo}/sum.js`, 'utf8'), /a \+ b/)
   match(text, /rejected by ana/)
   match(answer.text, /is right/)

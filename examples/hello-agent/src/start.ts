@@ -35,7 +35,7 @@ async function ask(): Promise<void> {
   ana.on('envelope', (envelope) => {
     for (const line of conversation.lines(envelope)) console.log(line)
   })
-  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: timeoutMs })
+  const { text } = await ana.ask('Can we deploy?', { mention: 'reviewer', timeoutMs })
   const failed = readFileSync(`${directory}/files/report.txt`, 'utf8').match(/^FAIL.*$/gm) ?? []
   equal(text, failed.length === 0 ? 'Go ahead.' : `I recommend against deploying: ${failed.join(', ')}`)
 }

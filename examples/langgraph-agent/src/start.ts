@@ -40,7 +40,7 @@ async function ask(): Promise<void> {
     if (envelope.kind !== Kind.mcpRequest || envelope.payload.method !== 'tools/call') return
     calls.push([envelope.payload.params?.name, envelope.rationale])
   })
-  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: timeoutMs })
+  const { text } = await ana.ask('Can we deploy?', { mention: 'reviewer', timeoutMs })
   match(text, /token expires/)
   if (!isScripted) return
   deepEqual(calls, [

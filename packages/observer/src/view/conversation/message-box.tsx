@@ -292,8 +292,7 @@ function Marked({ text, names }: { text: string; names: readonly NamedPart[] }):
           <mark>{text.slice(start, end)}</mark>
         </>
       ))}
-      {text.slice(known.at(-1)?.end ?? 0)}
-      {'\u200b'}
+      {text.slice(known.at(-1)?.end ?? 0)}{' '}
     </>
   )
 }

@@ -4,6 +4,8 @@ import { useEffect, useReducer } from 'preact/hooks'
 type Load = () => Promise<unknown>
 const loads = new Set<Load>()
 
+const retryMs = 2000
+
 /** A component whose code is no part of what the page begins with. Nothing is drawn until it is there. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined
@@ -25,7 +27,17 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   return (props) => {
     const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
     useEffect(() => {
-      if (loaded === undefined) loadOnce().then(() => redraw(), reportError)
+      let again: ReturnType<typeof setTimeout> | undefined
+      const tryToLoad = (): void =>
+        void loadOnce().then(
+          () => redraw(),
+          // The gateway is away, as the page says.
+          () => {
+            again = setTimeout(tryToLoad, retryMs)
+          },
+        )
+      if (loaded === undefined) tryToLoad()
+      return () => clearTimeout(again)
     }, [])
     return loaded === undefined ? null : createElement(loaded, props)
   }
