@@ -42,12 +42,18 @@ test(
     await one.hides('Always allow')
 
     const twice = await propose({ uses: 2 })
+    /** A card takes a decision once it has stood there for a moment. */
+    const approve = async () => {
+      await one.key('p')
+      await expect
+        .poll(() => one.evaluate(`document.querySelector('[data-key-press=y]')?.disabled`))
+        .toBe(false)
+      await one.key('y')
+    }
     await one.shows('2 times')
-    await one.key('p')
-    await one.key('y')
+    await approve()
     await one.shows(/carried out by ana, 1 left/)
-    await one.key('p')
-    await one.key('y')
+    await approve()
     expect(await twice.outcome).toMatchObject({ state: 'approved', by: 'ana' })
     await one.hides('carried out by ana')
 

@@ -74,8 +74,8 @@ test(
     planner.on('envelope', (each) => {
       if (each.from === 'ana' && each.kind === 'chat') asked.push(each)
     })
-    await page.evaluate(`document.querySelector('button[aria-label^="Ask planner"]').click()`)
-    await page.type('input[aria-label="Ask planner about this thought"]', 'why that one?')
+    await page.evaluate(`document.querySelector('button[aria-label^="Ask about"]').click()`)
+    await page.type('input[aria-label="Ask about this thought of planner"]', 'why that one?')
     await page.key('Enter')
     const payload = { message: '> the second one\n\nwhy that one?', mentions: ['planner'] }
     await expect.poll(() => asked).toMatchObject([{ correlationId: id, payload }])

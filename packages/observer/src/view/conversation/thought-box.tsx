@@ -37,7 +37,7 @@ export function ThoughtActions({ thought }: { thought: Envelope }): VNode | null
         <ThoughtBox
           thought={thought}
           name="Ask about this"
-          label={`Ask ${from} about this thought`}
+          label={`Ask about this thought of ${from}`}
           placeholder={`${from} answers, and its run goes on`}
           send={(text) =>
             session.client?.chat(quoteThought(thought, text), {

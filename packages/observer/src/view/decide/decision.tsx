@@ -54,6 +54,7 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
   const [isDeciding, setDeciding] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [step])
+  const isSettled = useSettled(step)
   const { id, source, tool } = proposal
   const open = session.client?.proposals.get(id)
   if (!isDecidable(proposal, session, can))
@@ -63,7 +64,6 @@ export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): V
   const mayGrant =
     getAlwaysCapability({ ...(envelope.payload as unknown as ProposedRequest), to }) !== undefined &&
     can({ kind: Kind.capabilityGrant, payload: { recipient: source.from } })
-  const isSettled = useSettled(step)
   const isClosed = !isLive || isDeciding || session.held.has(id)
   const mayApprove = !isClosed && isSeen && isSettled
   const decide = (work: () => Promise<unknown> | undefined): void => {
