@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
-import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
 
 const release = {
   to: 'deploy',
@@ -42,18 +42,10 @@ test(
     await one.hides('Always allow')
 
     const twice = await propose({ uses: 2 })
-    /** A card takes a decision once it has stood there for a moment. */
-    const approve = async () => {
-      await one.key('p')
-      await expect
-        .poll(() => one.evaluate(`document.querySelector('[data-key-press=y]')?.disabled`))
-        .toBe(false)
-      await one.key('y')
-    }
     await one.shows('2 times')
-    await approve()
+    await approveByKey(one)
     await one.shows(/carried out by ana, 1 left/)
-    await approve()
+    await approveByKey(one)
     expect(await twice.outcome).toMatchObject({ state: 'approved', by: 'ana' })
     await one.hides('carried out by ana')
 

@@ -11,7 +11,7 @@ import { withChromium } from '../support/chromium.js'
 import { temporaryFolder } from '../support/cli.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
-import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
@@ -176,8 +176,7 @@ test(
     await page.hides('Two unused imports.')
 
     await page.key('3')
-    await page.key('p')
-    await page.key('y')
+    await approveByKey(page)
     await page.hides('waits for a decision')
     await page.key('Escape')
   }),

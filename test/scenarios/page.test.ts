@@ -7,7 +7,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
-import { crew, onPage, openPageGateway } from '../support/page.js'
+import { approveByKey, crew, onPage, openPageGateway } from '../support/page.js'
 import { verifies } from '../verifies.js'
 
 /** The test leaves there what it has seen. */
@@ -83,8 +83,7 @@ verifies(
     await page.shows(/"version": "1.4.2"/)
     await picture('3-proposal')
     await page.key('Escape')
-    await page.key('p')
-    await page.key('y')
+    await approveByKey(page)
     expect(await releasing).toMatchObject({ text: 'released 1.4.2 to production', approvedBy: 'ana' })
     await page.shows('approved by ana')
     await page.hides('pending')

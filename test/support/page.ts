@@ -101,6 +101,14 @@ export async function enterAs(
   await page.shows('live')
 }
 
+/** Goes to the oldest proposal and approves it by keys, once it has stood there long enough to be meant. */
+export async function approveByKey(page: DrivenPage): Promise<void> {
+  await page.key('p')
+  const isOff = `document.querySelector('[data-key-press=y]')?.disabled`
+  await expect.poll(() => page.evaluate(isOff), { timeout: 20_000 }).toBe(false)
+  await page.key('y')
+}
+
 interface PageScene {
   readonly gateway: Awaited<ReturnType<typeof openPageGateway>>
   readonly page: DrivenPage
