@@ -1,5 +1,6 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { expect, test } from 'vitest'
+import type { DrivenPage } from '../support/driven-page.js'
 import { onPage, pictures } from '../support/page.js'
 
 const timeout = 240_000
@@ -35,6 +36,12 @@ const endIsInView = (box: string) => `(() => {
   return end.bottom <= Math.min(bottom, innerHeight) + 1 && end.top >= top - 1
 })()`
 
+/** Opens the inbox, whose code comes when it is asked for. */
+async function openInbox(page: DrivenPage): Promise<void> {
+  await page.key('i')
+  await expect.poll(() => page.evaluate(`document.querySelector('.inbox .decision') !== null`)).toBe(true)
+}
+
 test.for([
   ['JSON', wide, 'run', long, '.inbox .exact'],
   ['JSON', narrow, 'run', long, '.inbox .exact'],
@@ -52,7 +59,7 @@ test.for([
       await enter()
       const { outcome } = await propose(planner, name, args)
       await page.shows('1 pending')
-      await page.key('i')
+      await openInbox(page)
       await page.shows('Scroll to the end of what is sent to approve it.')
       const isOff = (): Promise<boolean> => page.evaluate(`document.querySelector('${approve}').disabled`)
       expect([await isOff(), await page.evaluate(`${always}.disabled`)]).toEqual([true, true])
@@ -94,7 +101,7 @@ test(
     await enter()
     for (let at = 0; at < 2; at++) await propose(planner, 'run', { at, ...long })
     await page.shows('2 pending')
-    await page.key('i')
+    await openInbox(page)
     await page.click('.queue button', 'Decide all 2')
     const isOff = (): Promise<boolean> =>
       page.evaluate(`document.querySelector('.group-review button[type=submit]').disabled`)
@@ -117,7 +124,7 @@ test(
     await enter()
     await propose(planner, 'run', { ...long, padding: 'x'.repeat(20_000), last: 'rm -rf ~' })
     await page.shows('1 pending')
-    await page.key('i')
+    await openInbox(page)
     const isOff = (): Promise<boolean> => page.evaluate(`document.querySelector('${approve}').disabled`)
     const scroll = `(() => { const box = document.querySelector('.inbox .exact'); box.scrollTop = box.scrollHeight })()`
     await page.shows('Show all of it before you approve.')
