@@ -12,11 +12,11 @@ verifies('M32', 'one context is written for people, with the name of each speake
   const response = await as('ana').get('/contexts/run?format=markdown')
   expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
   const text = await response.text()
-  expect(text.replace(/(?<=by rules )[0-9a-f]{12}/, 'DIGEST')).toBe(
+  expect(text.replace(/(?<=· rules )[0-9a-f]{12}/, 'DIGEST')).toBe(
     [
       '# run in test',
       '',
-      '[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · masked by rules DIGEST',
+      '[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · rules DIGEST',
       '',
       '## Context run',
       '',

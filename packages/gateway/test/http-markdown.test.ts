@@ -17,12 +17,12 @@ const anonymous = (text: string): string => {
   const ids = [...new Set([...text.matchAll(/^## Turn (\S+)/gm)].map(([, id]) => id))]
   return ids
     .reduce<string>((rest, id = '', at) => rest.replaceAll(id, `#${at + 1}`), text)
-    .replace(/(?<=by rules )[0-9a-f]{12}/, 'DIGEST')
+    .replace(/(?<=· rules )[0-9a-f]{12}/, 'DIGEST')
 }
 
 const legend =
   '[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error'
-const head = `# Turns of test\n\n${legend} · masked by rules DIGEST\n\n`
+const head = `# Turns of test\n\n${legend} · rules DIGEST\n\n`
 const at = '(2026-01-01T00:00:00.000Z)'
 
 const ofBen = [

@@ -48,7 +48,7 @@ verifies(
     const turn = readFileSync(join(cwd, 'turn.md'), 'utf8')
     expect(masked(turn)).toBe(`# Turns of demo
 
-[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · masked by rules DIGEST
+[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · rules DIGEST
 
 ## Turn ID (TIME) bot, turn 3, completed
 

@@ -48,7 +48,7 @@ export const markdownLegend = Object.entries(phaseNames)
 
 /** The first lines of an export. `rules`: the digest of the rules by which arguments and results are masked in it. */
 export const markdownHeader = (title: string, rules: string): string =>
-  `# ${title}\n\n${markdownLegend} · masked by rules ${rules.slice(0, digestChars)}\n\n`
+  `# ${title}\n\n${markdownLegend} · rules ${rules.slice(0, digestChars)}\n\n`
 
 /** As many as tell rules apart for people: `/audit` has the whole digest. */
 const digestChars = 12
