@@ -89,7 +89,7 @@ export class Subscription {
   /** Fetches the ends of runs whose conclusions were suppressed. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
-    for (const { context } of this.#session.present.runs()) {
+    for (const { context } of this.#session.present.unended()) {
       if (open.has(context)) continue
       await this.#session.fetchMissing(() => ({ context, reasoning: 'boundaries' }))
     }

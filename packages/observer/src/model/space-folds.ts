@@ -154,8 +154,13 @@ export class SpaceFolds {
 
   /** Runs that go on, oldest first. */
   runs(): readonly OpenedContext[] {
+    return this.unended().filter(({ context }) => this.isGoingOn(context))
+  }
+
+  /** Runs whose end has not come, though the gateway may know it. */
+  unended(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
-      ({ context }) => contextParent(context) === undefined && this.isGoingOn(context),
+      ({ context }) => contextParent(context) === undefined,
     )
   }
 

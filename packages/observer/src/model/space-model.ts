@@ -352,7 +352,12 @@ export class SpaceModel {
     return this.#views.runs()
   }
 
-  /** Those of them whose thoughts are hidden from everybody. */
+  /** Runs whose end has not come, though the gateway may know it. */
+  unended(): readonly OpenedContext[] {
+    return this.#views.unended()
+  }
+
+  /** Runs that go on whose thoughts are hidden from everybody. */
   hiddenRuns(): readonly HiddenRun[] {
     return this.#views.hiddenRuns()
   }
