@@ -30,7 +30,7 @@ const terminal = (page: string): { args: string[]; output: string }[] =>
 const comparable = (text: string): string =>
   text
     .replace(/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
-    .replace(/(· rules )[0-9a-f]{8}/, '$1<digest>')
+    .replace(/(· rules )[0-9a-f]{6}/, '$1<digest>')
     .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<ulid>')
     .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<id>')
 

@@ -103,7 +103,7 @@ export function settled(text: string, space: string, participants: readonly stri
   return text
     .replace(/"(salt|leaf|hash|snapshot)":"[0-9a-f]+"/g, '"$1":"…"')
     .replace(/(redaction|redacted_by)(\\?": ?\\?")[0-9a-f]{64}/g, '$1$2…')
-    .replace(/(· rules )[0-9a-f]{8}/g, '$1…')
+    .replace(/(· rules )[0-9a-f]{6}/g, '$1…')
     .replace(/(?<![\w-])([\w-]{21}|[0-9A-Z]{26})(?![\w-])/g, (id) => {
       if (own.has(id)) return id
       const name = names.get(id) ?? `<${names.size + 1}>`

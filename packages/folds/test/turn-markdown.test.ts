@@ -441,7 +441,7 @@ describe('a turn as Markdown tells why', () => {
     ]
     expect(pieces.join('')).toBe(`# Audit of demo
 
-[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · rules 01234567
+[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error · rules 012345
 
 ${deploymentText}
 ## Turn 02T (2026-02-21T10:00:01.000Z) agent, turn 2, completed

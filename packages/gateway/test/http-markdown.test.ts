@@ -17,7 +17,7 @@ const anonymous = (text: string): string => {
   const ids = [...new Set([...text.matchAll(/^## Turn (\S+)/gm)].map(([, id]) => id))]
   return ids
     .reduce<string>((rest, id = '', at) => rest.replaceAll(id, `#${at + 1}`), text)
-    .replace(/(?<=· rules )[0-9a-f]{8}/, 'DIGEST')
+    .replace(/(?<=· rules )[0-9a-f]{6}/, 'DIGEST')
 }
 
 const legend =

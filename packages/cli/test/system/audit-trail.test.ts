@@ -20,7 +20,7 @@ const masked = (text: string): string =>
   text
     .replace(/(?<=Turn )[0-9A-Z]{26} \([^)]*\)/g, 'ID (TIME)')
     .replace(/(?<=_call: )[\w-]+/g, 'CALL')
-    .replace(/(?<=rules )[0-9a-f]{8}/, 'DIGEST')
+    .replace(/(?<=rules )[0-9a-f]{6}/, 'DIGEST')
 
 verifies(
   'A21',

@@ -51,7 +51,7 @@ export const markdownHeader = (title: string, rules: string): string =>
   `# ${title}\n\n${markdownLegend} · rules ${rules.slice(0, digestChars)}\n\n`
 
 /** As many as tell rules apart for people: `/audit` has the whole digest. */
-const digestChars = 8
+const digestChars = 6
 
 /** One turn of the audit as Markdown. */
 export function turnMarkdown(
