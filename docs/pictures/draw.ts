@@ -41,7 +41,7 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
   await answer(review, terminal)
   await page.key('3')
   await page.key(']')
-  await page.shows('read_text_file')
+  await page.shows('auth-token.diff')
   await picture('page-waterfall', 1040, 560)
   await page.key('[')
   await page.key('1')

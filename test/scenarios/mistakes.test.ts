@@ -414,7 +414,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     prepare: nextTo(['send', 'x', '--space', 'dmeo', '--as', 'ana']),
     code: 1,
     cause: /There is no space dmeo/,
-    next: /Check the name/,
+    next: /leave it out to enter/,
   },
   'an agent that is not there': {
     row: 'unknown_participant',
