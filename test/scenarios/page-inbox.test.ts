@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import type { DrivenPage } from '../support/driven-page.js'
 import { drivePage } from '../support/driven-page.js'
-import { enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+import { enterAs, onPage, openInbox, openPageGateway, pictures } from '../support/page.js'
 
 const timeout = 90_000
 const files = {
@@ -65,7 +65,7 @@ test(
       .poll(() => page.evaluate(`document.querySelector('link[rel=icon]').getAttribute('href')`))
       .toBe('/icon-waiting.svg')
 
-    await page.key('i')
+    await openInbox(page)
     await expect
       .poll(async () => (await queue(page)).map(([title, lines]) => [title, lines.length]))
       .toEqual([
@@ -117,7 +117,7 @@ test(
     }
     await enter()
     await page.shows('19 pending')
-    await page.key('i')
+    await openInbox(page)
     await page.shows('Decide all 19')
     const decideAll = async (): Promise<number> => {
       await page.click('.queue button', 'Decide all 19')
@@ -166,7 +166,7 @@ test(
     await expect.poll(() => rex.proposals.list().length).toBe(2)
     await enter()
     await page.shows('2 pending')
-    await page.key('i')
+    await openInbox(page)
     const review = (): Promise<string> => page.evaluate(`document.querySelector('.review')?.innerText ?? ''`)
     await expect.poll(review).toContain('docs/a')
     await rex.proposals.approve(rex.proposals.list()[0]?.id ?? '')
@@ -184,7 +184,7 @@ test(
     await page.shows('note')
     expect(await page.evaluate('document.title')).toBe('demo')
     await page.hides('pending')
-    await page.key('i')
+    await openInbox(page)
     await page.shows('Waiting for others: 1')
   }),
   timeout,
@@ -202,7 +202,7 @@ test(
       })
     await enter()
     await page.shows('2 pending')
-    await page.key('i')
+    await openInbox(page)
     await page.click('.queue button', 'Decide all 2')
     const calls = `[...document.querySelectorAll('.decided-call')].map((each) => each.textContent)`
     await expect
@@ -225,7 +225,7 @@ test(
     })
     await enter()
     await page.shows('1 pending')
-    await page.key('i')
+    await openInbox(page)
     await page.shows('+55 −0')
     await page.shows('Scroll to the end')
     expect(await isDisabled(page, 'Approve')).toBe(true)
@@ -253,7 +253,7 @@ test(
     })
     await enter()
     await page.shows('1 pending')
-    await page.key('i')
+    await openInbox(page)
     await expect
       .poll(() => page.evaluate(`document.querySelector('.review .settings').innerText`))
       .toMatch(/rm -rf \.\.\/\.\.[\s\S]*cwd[\s\S]*work\/app/)
@@ -284,7 +284,7 @@ test(
     const { outcome } = await planner.propose(edit('docs/report.txt'))
     await enter()
     await page.shows('4 pending')
-    await page.key('i')
+    await openInbox(page)
     await page.click('.entry', 'report.txt')
     await new Promise((r) => setTimeout(r, 3000))
     await page.shows('wants to edit docs/report.txt, 1 line')

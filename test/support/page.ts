@@ -109,6 +109,12 @@ export async function approveByKey(page: DrivenPage): Promise<void> {
   await page.key('y')
 }
 
+/** Opens the inbox, whose code comes when it is asked for. */
+export async function openInbox(page: DrivenPage): Promise<void> {
+  await page.key('i')
+  await expect.poll(() => page.evaluate(`document.querySelector('.inbox') !== null`)).toBe(true)
+}
+
 interface PageScene {
   readonly gateway: Awaited<ReturnType<typeof openPageGateway>>
   readonly page: DrivenPage
