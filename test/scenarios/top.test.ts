@@ -18,7 +18,8 @@ test(
     })
     let count = 0
     const talk = setInterval(() => {
-      if (!isPaused) seats.planner.chat(`I need more data, round ${++count}`).catch(() => {})
+      // Once it is paused, one is refused.
+      if (!isPaused) void Promise.allSettled([seats.planner.chat(`I need more data, round ${++count}`)])
     }, 50)
     const pane = open('top')
     await pane.sees(/^▶ planner +here +\d/m)

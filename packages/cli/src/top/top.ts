@@ -25,6 +25,9 @@ const keysLine = '↑↓ choose · p pause, resume · k kick · i interrupt · w
 const [enter, leave] = ['\u001B[?1049h\u001B[?25l', '\u001B[?25h\u001B[?1049l']
 const [begin, end] = ['\u001B[?2026h\u001B[H', '\u001B[J\u001B[?2026l']
 
+/** Messages a second from which on a participant is busy enough that its row stays chosen. */
+const runawayRate = 1
+
 /** `meup top`: who does how much, and keys that stop it. Resolves when the user leaves. */
 export async function top(flags: ConnectionFlags): Promise<void> {
   if (!isAtTerminal()) throw new UsageError('meup top needs a terminal; meup ps prints the same once')
@@ -128,7 +131,7 @@ class TopScreen {
   #select(work: readonly Work[]): void {
     const isThere = work.some(({ id }) => id === this.#selected)
     if (!isThere || !this.#isChosen) this.#selected = work[0]?.id
-    this.#isChosen ||= (work[0]?.messagesPerSecond ?? 0) > 0
+    this.#isChosen ||= (work[0]?.messagesPerSecond ?? 0) >= runawayRate
   }
 
   #open(): void {
