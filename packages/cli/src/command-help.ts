@@ -4,7 +4,7 @@ import { UsageError } from './lib/exit.js'
 type Example = readonly [command: string, about: string]
 
 interface CommandHelp {
-  /** Of a command that has no subcommands, or of one of them. */
+  /** Examples of the command, or of one of its subcommands. */
   readonly examples: readonly Example[]
 }
 

@@ -78,7 +78,7 @@ function formatPlainPage(program: Command): string {
 
 const capitalize = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 
-/** Of a line of roff: backslashes and dashes, and what would begin a request. */
+/** Escapes a line for roff: backslashes, dashes, and a sign at its start that would begin a request. */
 const toRoff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')

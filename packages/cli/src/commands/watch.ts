@@ -1,13 +1,14 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded } from '@meup/folds'
-import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { type AnyEnvelope, correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JoinFlags } from '../join/join.js'
 import { announceConnection, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { checkNames } from '../lib/known-names.js'
 import { collectNames, omitUndefined, parseCount, parseSeq } from '../lib/options.js'
+import { printNotice } from '../lib/output.js'
 import { readPeriod } from '../lib/times.js'
 import { createPrinter } from '../render/conversation.js'
 import { type FilterFlags, readFilter, type ViewFlags } from '../view/view.js'
@@ -100,8 +101,19 @@ class EarlierCalls {
     const unknown =
       envelope.kind === Kind.mcpResponse ? correlations(envelope).filter((id) => !this.#known.get(id)) : []
     for (const id of unknown) this.#known.set(id, true)
-    const found = await Promise.all(unknown.map((id) => this.#http.readEnvelope(id).catch(() => undefined)))
+    const found = await Promise.all(unknown.map((id) => this.#read(id)))
     return found.filter((each) => each !== undefined)
+  }
+
+  async #read(id: string): Promise<AnyEnvelope | undefined> {
+    try {
+      return await this.#http.readEnvelope(id)
+    } catch (error) {
+      // It is not for this reader, or was pruned.
+      const isHidden = error instanceof ProtocolError && error.code === 'not_found'
+      if (!isHidden) printNotice(`… what a response answers could not be read: ${formatError(error)}`)
+      return undefined
+    }
   }
 }
 

@@ -147,7 +147,7 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
 /** Limits concurrent requests; with more results than that, previews are skipped. */
 const maxConcurrentPreviews = 8
 
-/** Runs at most so many at once, the others as soon as there is room, in their order. */
+/** Creates a queue that runs at most `max` functions at a time, in the order in which they were given. */
 function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
   let running = 0
   const waiting: (() => void)[] = []

@@ -17,7 +17,7 @@ interface LogQuery {
   readonly isMeant?: (line: LogLine) => boolean
   /** Lines after this one. */
   readonly after?: number
-  /** The last so many of them. */
+  /** Number of lines from the end; default: all. */
   readonly tail?: number
 }
 
@@ -64,7 +64,7 @@ export class ProgramLogs {
     return lines.sort((one, other) => one.seq - other.seq).slice(-tail)
   }
 
-  /** Resolves when there is another line, or after so many milliseconds. */
+  /** Resolves when a line is added, or after `timeoutMs`. */
   whenGrown(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

@@ -147,7 +147,7 @@ function compareWork(one: Work, other: Work): number {
   return one.id < other.id ? -1 : 1
 }
 
-/** A sum over the last so many milliseconds. */
+/** A sum over a window of time that ends now. */
 class WindowSum {
   readonly #partMs: number
   /** By the number of its part of time. */

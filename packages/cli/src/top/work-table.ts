@@ -31,7 +31,7 @@ const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALL
 /** Columns of the last one, what was done last, below which it is left out. */
 const minLastColumns = 12
 
-/** Rows of a table, the first of which has the titles, each within so many columns. `sign`: what stands before each. */
+/** Formats a table whose first row has the titles; each row has at most `width` columns. `sign` is printed before a row. */
 export function workTable(
   all: readonly Work[],
   programs: Programs,

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { defaultGuard, guarded } from '@meup/folds'
 import { makeOwnFolder } from '../lib/own-folder.js'
 
-/** Lines that are kept in a file, and from which on it is written anew; characters of a line. */
+/** Limits of the file: lines that are kept, lines at which the file is rewritten, and characters of a line. */
 const [maxLines, maxFileLines, maxLineChars] = [1000, 2000, 10_000]
 
 /** The lines that a participant has typed, in `.meup/history/<participant>` of this folder: JSON strings, one a line. */

@@ -24,7 +24,7 @@ interface KeyboardOptions {
 const escapeMs = 50
 /** Milliseconds without further input after which a paste is over that the terminal has not marked. */
 const burstMs = 150
-/** Lines that nobody types at once: so many in one read are a paste. */
+/** Line ends in one read from which on the input counts as a paste. */
 const burstLines = 3
 /** Lines of the history that are kept in memory. */
 const maxHistory = 1000
@@ -234,7 +234,7 @@ export class Keyboard {
 
 /** Bracketed paste: the terminal marks the start and end of pasted text. */
 export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
-/** With what such a mark begins. */
+/** The start of a bracketed-paste mark. */
 const pasteMark = '\u001B[20'
 
 const countLineEnds = (chunk: Buffer): number => {

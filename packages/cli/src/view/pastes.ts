@@ -11,7 +11,7 @@ const maxKept = 100
 
 /** Texts that were pasted into the input line, which shows long pastes as `[pasted 200 lines]`. */
 export class Pastes {
-  /** By what stands for it in the line. */
+  /** Pasted texts by their placeholders. */
   readonly #texts = new Map<string, string>()
 
   /** Adds a pasted text; returns what stands for it in the line. */

@@ -34,7 +34,7 @@ export class ThoughtSummaries {
     return context
   }
 
-  /** Each welcome begins the counts anew; without summaries, the thoughts themselves are there. */
+  /** Adds the counts to come to those so far: the gateway counts from 0 after each welcome. Drops all if thoughts are sent. */
   onWelcome({ subscription }: Pick<WelcomePayload, 'subscription'>): void {
     const kept = this.#counted.snapshot()
     this.#counted = new Bounded(maxContexts)

@@ -1,10 +1,10 @@
+import { isPhase } from '@meup/folds'
 import { isThought, type Phase } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import { createLoggedMessage, type Message, type OutboundBatch, type Sender } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
 import { type Audience, mayAllRead, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
-import { phaseOf } from './summaries.js'
 
 /** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
 export class Delivery {
@@ -24,7 +24,10 @@ export class Delivery {
 
   /** The phase of a thought, if it gives one. */
   get phase(): Phase | undefined {
-    this.#phase ??= phaseOf(parseEnvelope(this.entry)) ?? null
+    if (this.#phase === undefined) {
+      const { phase } = parseEnvelope(this.entry).payload
+      this.#phase = isPhase(phase) ? phase : null
+    }
     return this.#phase ?? undefined
   }
 }

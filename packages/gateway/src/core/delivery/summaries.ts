@@ -1,4 +1,5 @@
-import { type Envelope, Kind, type Phase, type SummaryPayload } from '@meup/protocol'
+import { Bounded } from '@meup/folds'
+import { Kind, type Phase, type SummaryPayload } from '@meup/protocol'
 import type { Entry } from '../../ports/envelope-log.js'
 
 /** Thoughts of one context that a connection was not sent. */
@@ -26,7 +27,7 @@ const intervalMs = 1000
 
 /** Counts the thoughts that one connection was not sent, by context [MEUP-9.9]. */
 export class Summaries {
-  readonly #contexts = new Map<string, Cut>()
+  readonly #contexts = new Bounded<Cut>(maxContexts)
 
   /** Counts a thought that was cut. */
   count(context: string, ts: string, phase: Phase | undefined): void {
@@ -34,7 +35,6 @@ export class Summaries {
     if (cut === undefined) {
       cut = { thoughts: 0, phases: new Set(), ts, sentAt: 0, isNew: false }
       this.#contexts.set(context, cut)
-      if (this.#contexts.size > maxContexts) this.#forgetOldest()
     }
     cut.thoughts++
     cut.isNew = true
@@ -55,7 +55,7 @@ export class Summaries {
 
   #take(isWanted: (context: string, cut: Cut) => boolean, now?: number): ContextSummary[] {
     const taken: ContextSummary[] = []
-    for (const [context, cut] of this.#contexts) {
+    for (const [context, cut] of this.#contexts.snapshot()) {
       if (!cut.isNew || !isWanted(context, cut)) continue
       cut.isNew = false
       if (now !== undefined) cut.sentAt = now
@@ -64,27 +64,6 @@ export class Summaries {
     }
     return taken
   }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#contexts.keys()) {
-      this.#contexts.delete(oldest)
-      return
-    }
-  }
 }
 
 const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel
-
-const phases: ReadonlySet<unknown> = new Set<Phase>([
-  'thinking',
-  'plan',
-  'waiting_approval',
-  'execute',
-  'error',
-])
-
-/** The phase that a thought gives. */
-export function phaseOf({ payload }: Pick<Envelope, 'payload'>): Phase | undefined {
-  const { phase } = payload as { readonly phase?: unknown }
-  return phases.has(phase) ? (phase as Phase) : undefined
-}

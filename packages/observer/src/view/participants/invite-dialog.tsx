@@ -1,6 +1,7 @@
 import { HttpClient } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { formatError } from '../../connect/errors.js'
 import { readCapabilities } from '../../model/index.js'
 import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -34,7 +35,10 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
     if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
     const { token } = invitation
     // The token lasts; the link is for the next minute.
-    const code = await new HttpClient({ ...place, token }).createLink().catch(() => undefined)
+    const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {
+      session.setNotice(`No link was made; the token works: ${formatError(error)}`)
+      return undefined
+    })
     const link = code && `${place.url}/#/open/${code.code}`
     setInvited({ id: id.trim(), token, link })
   }
