@@ -5,6 +5,13 @@ const maxTurnMs = 1.5
 let begun: number | undefined
 /** Tasks that wait for a turn with time left, the longest waiting first. Each has scheduled one `goOn`. */
 const waiting: (() => void)[] = []
+/** When long work last let others come first. */
+let yieldedAt = -Infinity
+/** Long work that has not yielded for so long is over [milliseconds]. */
+const longWorkMs = 50
+
+/** Whether long work, such as an answer from many rows, is under way. Work that nobody waits for then rests. */
+export const isLongWorkUnderWay = (): boolean => performance.now() - yieldedAt < longWorkMs
 
 /**
  * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
@@ -19,6 +26,7 @@ export const yieldIfBusy = (): Promise<void> | undefined => (isTurnOver() ? yiel
 export const yieldNow = (): Promise<void> =>
   new Promise((resolve) => {
     waiting.push(resolve)
+    yieldedAt = performance.now()
     setImmediate(goOn)
   })
 

@@ -3,6 +3,7 @@ import type { AssignSnapshot } from '@meup/folds'
 import { Recovery } from '../core/group-commit.js'
 import { turnMemoryIn } from '../core/replay.js'
 import type { Space } from '../core/space.js'
+import { isLongWorkUnderWay } from '../core/yielding.js'
 import { closedError, LogError } from '../log/error.js'
 import { FoldedTurns } from './folded-turns.js'
 import { type IndexFile, isDamaged } from './index-file.js'
@@ -15,7 +16,7 @@ const portionRows = { idle: 64, urgent: 256 }
 const maxPortionBytes = 512 * 1024
 /** Portions between two rests, if nobody waits. */
 const portionsBetweenRests = 4
-/** Rest per unit of work while envelopes are delivered: the index uses a tenth of the time. */
+/** Rest per unit of work while envelopes are delivered or long requests answered: the index uses a tenth of the time. */
 const restPerWork = 9
 /** Bounds of a rest when nobody waits [milliseconds]. Resting batches the work. */
 const [shortestRestMs, longestRestMs] = [1000, 10_000]
@@ -277,7 +278,7 @@ export class Indexer {
     const load = performance.eventLoopUtilization(this.#load).utilization
     this.#load = performance.eventLoopUtilization()
     if (this.#isUrgent) return
-    const isBusy = isDelivering && load > busy
+    const isBusy = (isDelivering && load > busy) || isLongWorkUnderWay()
     if ((this.#space.delivered > this.seq || this.#hasWords) && !isBusy) return
     const ms = isBusy ? Math.min(restPerWork * workMs, longestRestMs) : shortestRestMs
     await new Promise<void>((resolve) => {

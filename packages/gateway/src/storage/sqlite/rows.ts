@@ -176,17 +176,16 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
       seqs: readonly number[],
       { maxBytes, order, only }: Pick<Range, 'maxBytes' | 'order' | 'only'>,
     ) =>
-      look((prepared) => {
-        const rows: Row[] = []
-        let bytes = 0
+      look(({ parts }) => {
         const part = only ?? 'rows'
-        for (const stored of storedAt(prepared.parts[part], space, seqs, order, part === 'headings')) {
-          const row = fromStored(stored)
-          rows.push(row)
-          bytes += row.body.length
-          if (bytes >= maxBytes) break
-        }
-        return rows
+        const statements = parts[part]
+        const isOnePiece = seqs.length > 0 && (seqs.at(-1) ?? 0) - (seqs[0] ?? 0) === seqs.length - 1
+        if (!isOnePiece) return takeBytes(selectEach(statements.bySeq, space, seqs, order), maxBytes)
+        const between = order === 'asc' ? statements.asc : statements.desc
+        const ends = [space, seqs[0] ?? 0, seqs.at(-1) ?? 0] as const
+        // An iteration costs four times as much a row, but it ends where the caller has enough.
+        if (part === 'headings') return between.all(...ends).map(fromStored)
+        return takeBytes(between.iterate(...ends), maxBytes)
       }),
     hasContext: (space: number, root: string) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
@@ -196,24 +195,30 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
   }
 }
 
-/** With these seqs, which ascend. Those that are close together are found at once, but no others are read. */
-function* storedAt(
-  { bySeq, asc, desc }: RowStatements,
+/** Takes rows until their bodies have `maxBytes` together. */
+function takeBytes(found: Iterable<StoredRow>, maxBytes: number): Row[] {
+  const rows: Row[] = []
+  let bytes = 0
+  for (const stored of found) {
+    const row = fromStored(stored)
+    rows.push(row)
+    bytes += row.body.length
+    if (bytes >= maxBytes) break
+  }
+  return rows
+}
+
+/** Selects the rows with these seqs, which ascend, and no others. */
+function* selectEach(
+  bySeq: RowStatements['bySeq'],
   space: number,
   seqs: readonly number[],
   order: Range['order'],
-  areAllRead: boolean,
 ): Generator<StoredRow> {
-  const [first = 0, last = 0] = [seqs[0], seqs.at(-1)]
-  if (last - first === seqs.length - 1) {
-    const between = order === 'asc' ? asc : desc
-    // An iteration costs four times as much a row; but it ends where the caller has enough.
-    yield* areAllRead ? between.all(space, first, last) : between.iterate(space, first, last)
-  } else
-    for (const seq of order === 'asc' ? seqs : seqs.toReversed()) {
-      const stored = bySeq.get(space, seq)
-      if (stored !== undefined) yield stored
-    }
+  for (const seq of order === 'asc' ? seqs : seqs.toReversed()) {
+    const stored = bySeq.get(space, seq)
+    if (stored !== undefined) yield stored
+  }
 }
 
 const inContext = 'SELECT 1 FROM envelopes INDEXED BY envelopes_context WHERE space = :space'
