@@ -95,7 +95,7 @@ test('a profile names the stages', { timeout: patience }, async () => {
   expect(found).toContain('publish-main.cpuprofile')
 })
 
-test('the way of a chat is short, and ARCHITECTURE.md names each file of it', {
+test('the way of a chat is short, and DESIGN.md of the gateway names each file of it', {
   timeout: patience,
 }, async () => {
   const files = [...(await run('main', 'way')).matchAll(/^(?:packages|protocol)\/.*\/(\S+\.ts) /gm)].map(
@@ -103,8 +103,8 @@ test('the way of a chat is short, and ARCHITECTURE.md names each file of it', {
   )
   expect(files).toContain('space.ts')
   expect(files.length).toBeLessThanOrEqual(35)
-  const architecture = readFileSync(join(repositoryRoot, 'docs/ARCHITECTURE.md'), 'utf8')
-  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(architecture) ?? []
+  const design = readFileSync(join(repositoryRoot, 'packages/gateway/DESIGN.md'), 'utf8')
+  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(design) ?? []
   expect(files.filter((file) => !walk.includes(`${file}\``))).toEqual([])
 })
 
