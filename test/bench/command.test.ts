@@ -109,7 +109,9 @@ test('the way of a chat is short, and DESIGN.md of the gateway names each file o
 })
 
 test('every command of the page is understood', () => {
-  const commands = [...`${page}\n${figures}`.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm run profile)(?: ([^#`\n]*))?/g)]
+  const commands = [
+    ...`${page}\n${figures}`.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm run profile)(?: ([^#`\n]*))?/g),
+  ]
   expect(commands.length).toBeGreaterThan(5)
   for (const [, args = ''] of commands) {
     const { cases: named } = readCommandLine(args.split(/\s+/).filter(Boolean))
