@@ -81,19 +81,21 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           agent.limits,
         ]),
       ),
-    habits: () =>
-      markdownTable(
-        ['an agent sends', 'here'],
-        Object.values(agentHabits).map(({ sends, here }) => [sends, here]),
-      ),
   },
-  'docs/mcp-server.md': {
+  'docs/compatibility.md': {
+    models: () =>
+      markdownTable(['server or model', 'a call', 'thoughts', 'a refusal', 'an error'], describeRows()),
     servers: habitTable('server', serverHabits),
     clients: habitTable('client', clientHabits),
-  },
-  'docs/model-agent.md': {
-    habits: () =>
-      markdownTable(['server or model', 'a call', 'thoughts', 'a refusal', 'an error'], describeRows()),
+    agents: habitTable('coding agent', agentHabits),
+    tried: () =>
+      markdownTable(
+        ['package', 'version', 'is a', 'built with'],
+        [
+          ...Object.values(publicServers).map((server) => [server, 'server'] as const),
+          ...Object.values(publicClients).map((client) => [client, 'client'] as const),
+        ].map(([{ package: name, version, builtWith }, role]) => [code(name), version, role, builtWith]),
+      ),
   },
   'docs/troubleshooting.md': {
     start: failureTable('start'),
@@ -109,16 +111,6 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
           asker,
           space,
         ]),
-      ),
-  },
-  'docs/features.md': {
-    tried: () =>
-      markdownTable(
-        ['package', 'version', 'is a', 'built with'],
-        [
-          ...Object.values(publicServers).map((server) => [server, 'server'] as const),
-          ...Object.values(publicClients).map((client) => [client, 'client'] as const),
-        ].map(([{ package: name, version, builtWith }, role]) => [code(name), version, role, builtWith]),
       ),
   },
   'docs/http.md': {

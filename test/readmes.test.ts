@@ -11,6 +11,7 @@ const pages = [
   ...filesUnder('docs', '.md'),
   'protocol/SPEC.md',
   ...readmes,
+  ...folders.map((folder) => `${folder}/DESIGN.md`).filter((page) => existsSync(join(repositoryRoot, page))),
 ]
 
 test.for(readmes)('%s has 10 lines or more, and 30 at most beside two programs', (readme) => {

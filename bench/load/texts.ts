@@ -87,7 +87,7 @@ const spread = <Item>(items: readonly Item[], count: number): Item[] =>
   )
 
 /** Pages that quote what the safety gate looks for: it would change the texts. */
-const quoting = ['docs/extract.md', 'docs/model-agent.md', 'docs/safety.md']
+const quoting = ['docs/compatibility.md', 'docs/extract.md', 'docs/model-agent.md', 'docs/safety.md']
 const pages = [
   ...filesUnder('docs', '.md'),
   'protocol/SPEC.md',

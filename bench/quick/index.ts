@@ -1,6 +1,6 @@
 import type { Options } from '../load/options.js'
 import { decimals, type Section } from '../report/section.js'
-import { type Circumstances, inDocs, type Places, readSection, write } from '../report/write.js'
+import { type Circumstances, inRepository, type Places, readSection, write } from '../report/write.js'
 import { type Comparison, machineClass, maxFall, measureAndCompare, type RatiosByClass } from './compare.js'
 import { type QuickFigure, quickFigures } from './figures.js'
 
@@ -16,7 +16,7 @@ export async function quick(
   about: Circumstances,
   {
     figures = quickFigures,
-    places = inDocs,
+    places = inRepository,
   }: { figures?: Record<string, QuickFigure>; places?: Places } = {},
 ): Promise<string[]> {
   const classOfMachine = machineClass(about)
@@ -40,7 +40,7 @@ export async function quick(
   if (committed === undefined) {
     console.log(`\nNo figures are committed for this class of machine: ${classOfMachine}. To add them, run`)
     console.log(
-      '  pnpm bench --quick --write\nwhere nothing else runs, and commit docs/performance.md and docs/performance/.',
+      '  pnpm bench --quick --write\nwhere nothing else runs, and commit bench/figures.md and docs/performance/.',
     )
   } else if (fallen.length > 0) {
     console.log(`\nMore than ${maxFall * 100} % below the committed figures: ${fallen.join(', ')}.`)

@@ -30,8 +30,10 @@ export interface Places {
   readonly page: string
 }
 
-const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
-export const inDocs: Places = { folder: join(docs, 'performance'), page: join(docs, 'performance.md') }
+export const inRepository: Places = {
+  folder: fileURLToPath(new URL('../../docs/performance/', import.meta.url)),
+  page: fileURLToPath(new URL('../figures.md', import.meta.url)),
+}
 
 export const circumstances = (pinning: string, command: string): Circumstances => ({
   at: `${new Date().toISOString().slice(0, 16)}Z`,
@@ -51,14 +53,14 @@ function readSections({ folder }: Places): Record<string, Measured> {
 const fileIn = (folder: string): string => join(folder, 'figures.json')
 
 /** What was written last; `undefined` = nothing. */
-export const readSection = (id: string, places: Places = inDocs): Section | undefined =>
+export const readSection = (id: string, places: Places = inRepository): Section | undefined =>
   readSections(places)[id]
 
 /** Puts sections beside those that were measured before: into the figures, the page and the picture. */
 export function write(
   sections: readonly Section[],
   about: Circumstances,
-  { folder, page }: Places = inDocs,
+  { folder, page }: Places = inRepository,
 ): void {
   mkdirSync(folder, { recursive: true })
   const all = readSections({ folder, page })
@@ -80,7 +82,7 @@ const end = '<!-- end of figures -->'
 function replaced(page: string, id: string, section: Measured): string {
   const from = page.indexOf(begin(id))
   const to = page.indexOf(end, from)
-  if (from < 0 || to < 0) throw new Error(`docs/performance.md has no block ${begin(id)} … ${end}`)
+  if (from < 0 || to < 0) throw new Error(`the page of figures has no block ${begin(id)} … ${end}`)
   return `${page.slice(0, from)}${begin(id)}\n\n${markdownOf(section)}\n\n${page.slice(to)}`
 }
 

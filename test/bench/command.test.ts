@@ -7,13 +7,14 @@ import { cases } from '../../bench/cases/index.js'
 import { shapes } from '../../bench/cases/profiling.js'
 import { readCommandLine } from '../../bench/load/options.js'
 import { quickFigures } from '../../bench/quick/figures.js'
-import { inDocs } from '../../bench/report/write.js'
+import { inRepository } from '../../bench/report/write.js'
 import { repositoryRoot } from '../support/files.js'
 import { isSoak } from '../support/soak.js'
 
 /** Each starts some servers; the machine may be busy. */
 const patience = 240_000
-const page = readFileSync(inDocs.page, 'utf8')
+const page = readFileSync(join(repositoryRoot, 'docs/performance.md'), 'utf8')
+const figures = readFileSync(inRepository.page, 'utf8')
 const quick = ['--smoke', '--verify']
 
 const run = async (file: string, ...args: string[]): Promise<string> => {
@@ -94,7 +95,7 @@ test('a profile names the stages', { timeout: patience }, async () => {
   expect(found).toContain('publish-main.cpuprofile')
 })
 
-test('the way of a chat is short, and ARCHITECTURE.md names each file of it', {
+test('the way of a chat is short, and DESIGN.md of the gateway names each file of it', {
   timeout: patience,
 }, async () => {
   const files = [...(await run('main', 'way')).matchAll(/^(?:packages|protocol)\/.*\/(\S+\.ts) /gm)].map(
@@ -102,13 +103,15 @@ test('the way of a chat is short, and ARCHITECTURE.md names each file of it', {
   )
   expect(files).toContain('space.ts')
   expect(files.length).toBeLessThanOrEqual(35)
-  const architecture = readFileSync(join(repositoryRoot, 'docs/ARCHITECTURE.md'), 'utf8')
-  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(architecture) ?? []
+  const design = readFileSync(join(repositoryRoot, 'packages/gateway/DESIGN.md'), 'utf8')
+  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(design) ?? []
   expect(files.filter((file) => !walk.includes(`${file}\``))).toEqual([])
 })
 
 test('every command of the page is understood', () => {
-  const commands = [...page.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm run profile)(?: ([^#`\n]*))?/g)]
+  const commands = [
+    ...`${page}\n${figures}`.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm run profile)(?: ([^#`\n]*))?/g),
+  ]
   expect(commands.length).toBeGreaterThan(5)
   for (const [, args = ''] of commands) {
     const { cases: named } = readCommandLine(args.split(/\s+/).filter(Boolean))
@@ -118,7 +121,7 @@ test('every command of the page is understood', () => {
 })
 
 test('the page has a block for whatever is measured', () => {
-  const blocks = [...page.matchAll(/<!-- figures: (\S+) -->/g)].map(([, id = '']) =>
+  const blocks = [...figures.matchAll(/<!-- figures: (\S+) -->/g)].map(([, id = '']) =>
     id.replace(/^(stages|jetstream)-.*/, '$1'),
   )
   const named = ['soak', 'jetstream', 'attacks']

@@ -6,7 +6,7 @@ import { slopeOf } from '../../bench/cases/soak.js'
 import type { ThreadProfile } from '../../bench/load/inspector.js'
 import { timesOf, topOf } from '../../bench/report/self-times.js'
 import { stagesOf } from '../../bench/report/stages.js'
-import { circumstances, inDocs, write } from '../../bench/report/write.js'
+import { circumstances, inRepository, write } from '../../bench/report/write.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'meup-bench-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -64,7 +64,7 @@ test('the slope leaves the beginning out', () => {
 
 test('figures go into their block of the page, again and again, and the picture is drawn', () => {
   const page = join(folder, 'performance.md')
-  copyFileSync(inDocs.page, page)
+  copyFileSync(inRepository.page, page)
   const cell = { receivers: 50, senders: 1, size: 300, window: 256 }
   const figure = { deliveries: 1, messages: 1, cpuPerMessage: 1, generator: 0 }
   const figures = [
@@ -84,7 +84,7 @@ test('figures go into their block of the page, again and again, and the picture 
   const text = readFileSync(page, 'utf8')
   expect(text.match(/\| one \| \w+ \|/g)).toEqual(['| one | second |'])
   expect(text.match(/<!-- figures: /g)?.length).toBe(
-    readFileSync(inDocs.page, 'utf8').match(/<!-- figures: /g)?.length,
+    readFileSync(inRepository.page, 'utf8').match(/<!-- figures: /g)?.length,
   )
   const written = JSON.parse(readFileSync(join(folder, 'figures.json'), 'utf8')) as Record<string, unknown>
   expect(written.fanout).toMatchObject({ figures, circumstances: { command: 'pnpm bench fanout' } })

@@ -120,5 +120,5 @@ export const addressHabits = {
   },
 } satisfies Record<string, Habit>
 
-/** All of them, for the table in `docs/mcp-server.md`. */
+/** All of them, for the table in `docs/compatibility.md`. */
 export const serverHabits = { ...commandHabits, ...addressHabits }

@@ -59,7 +59,7 @@ export const reason = 'no room for now'
 
 const openai = { error: { message: reason, type: 'server_error', code: null } }
 
-/** The rows of the table in docs/model-agent.md; each cell is tried by `matrix.test.ts`. The first row is what is usual. */
+/** The rows of the table in docs/compatibility.md; each cell is tried by `matrix.test.ts`. The first row is what is usual. */
 export const matrix: readonly Row[] = [
   {
     of: 'Chat Completions',
