@@ -47,7 +47,7 @@ const files = ['protocol/test', 'test', ...readdirSync('packages').map((each) =>
 const soak = files.filter((file) => readFileSync(file, 'utf8').includes("support/soak.js'"))
 
 /** What starts programs, opens sockets or writes to a disk; the fast suite is the rest. */
-const integration = files.filter(reachesOutside)
+const integration = files.filter((file) => reachesOutside(file))
 
 const others = [...system, ...nightly, ...install, ...servers]
 
