@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { loadSources } from './test/support/load-sources.js'
+import { reachesOutside } from './test/support/outside.js'
 import { requirementsReporter, totalsReporter } from './test/support/reporter.js'
 import { SlowFirst } from './test/support/slow-first.js'
 
@@ -24,9 +25,11 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 /** What asserts how long something takes: run one after another, when the rest of the suite is done. */
 const timed = [
   'packages/gateway/test/system/long-turn.test.ts',
-  'test/faults/chaos.test.ts',
-  'test/scenarios/{live-answers,mistakes,page-find-many,thinking-fast}.test.ts',
+  'test/scenarios/{live-answers,page-find-many,thinking-fast}.test.ts',
 ]
+
+/** Long stories of which the system tests show each part, and what takes minutes: `pnpm test:nightly`. */
+const nightly = ['test/nightly/**/*.test.ts']
 
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
 const install = ['test/install/**/*.test.ts']
@@ -34,12 +37,19 @@ const install = ['test/install/**/*.test.ts']
 /** Public MCP servers and clients as npm has them: `pnpm test:servers`. */
 const servers = ['test/servers/**/*.test.ts']
 
-/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
-const soak = ['protocol/test', 'test', ...readdirSync('packages').map((each) => `packages/${each}/test`)]
+const files = ['protocol/test', 'test', ...readdirSync('packages').map((each) => `packages/${each}/test`)]
   .flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
   )
-  .filter((file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes("support/soak.js'"))
+  .filter((file) => file.endsWith('.test.ts'))
+
+/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
+const soak = files.filter((file) => readFileSync(file, 'utf8').includes("support/soak.js'"))
+
+/** What starts programs, opens sockets or writes to a disk; the fast suite is the rest. */
+const integration = files.filter((file) => reachesOutside(file))
+
+const others = [...system, ...nightly, ...install, ...servers]
 
 const fast = {
   plugins: [loadSources()],
@@ -53,17 +63,11 @@ export default defineConfig({
     // Many tests wait for a socket or a clock more than they compute.
     maxWorkers: availableParallelism() + 2,
     projects: [
-      {
-        ...fast,
-        test: {
-          ...fast.test,
-          name: 'fast',
-          include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-          exclude: [...system, ...install, ...servers],
-        },
-      },
+      { ...fast, test: { ...fast.test, name: 'fast', include: files, exclude: [...integration, ...others] } },
+      { ...fast, test: { ...fast.test, name: 'integration', include: integration, exclude: others } },
       { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },
       { test: { ...shared, name: 'servers', include: servers, maxWorkers: 1 } },
       { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },

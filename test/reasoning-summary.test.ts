@@ -21,7 +21,7 @@ verifies('I41', 'types and lint are strict, and the list of features names the r
     linter: { rules: { preset: 'recommended', style: { noNonNullAssertion: 'error' } } },
   })
   const { scripts } = settings('package.json') as { scripts: Record<string, string> }
-  expect(scripts.check).toBe('pnpm lint && pnpm test')
+  expect(scripts.check).toBe('pnpm lint && pnpm test && pnpm test:integration')
   expect(scripts.lint).toMatch(/tsc .*biome check \. .*knip/)
   expect(readText('docs/features.md')).toMatch(/^\| Agent Reasoning Summary +\| ✅ +\|/m)
 })

@@ -5,13 +5,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { times } from '../support/soak.js'
 
 const programs = join(repositoryRoot, 'test/support/chaos/programs')
-const half = 25
+const half = times(8, 25)
 const named = (prefix: string): string[] => Array.from({ length: half }, (_, at) => `${prefix}${at}`)
 const [agents, servers] = [named('agent'), named('server')]
 
-test('50 programs that crash at once are back without help, and a pair that works goes on', {
+test(`${2 * half} programs that crash at once are back without help, and a pair that works goes on`, {
   timeout: 240_000,
 }, async () => {
   const program = (file: string, name: string) => ({

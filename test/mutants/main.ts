@@ -1,6 +1,6 @@
 /**
- * Applies each wrong edit of the table to a copy of the repository, runs the fast tests that could notice it, and says
- * which were not noticed: first those that the table names, then all that import the changed file.
+ * Applies each wrong edit of the table to a copy of the repository, runs the fast and integration tests that could
+ * notice it, and says which were not noticed: first those that the table names, then all that import the changed file.
  *
  *     pnpm mutants                   all of them; ends with 1 if more than four are not noticed
  *     pnpm mutants Rates covers      those whose function or file has one of these words in it
@@ -90,7 +90,7 @@ async function noticedBy(target: string, args: readonly string[]): Promise<strin
 }
 
 function vitest(target: string, args: readonly string[]) {
-  const options = ['--project=fast', '--maxWorkers=1', '--no-color']
+  const options = ['--project=fast', '--project=integration', '--maxWorkers=1', '--no-color']
   return run(target, join(target, 'node_modules/.bin/vitest'), ...args, ...options)
 }
 

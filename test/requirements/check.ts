@@ -1,6 +1,6 @@
 /**
- * Fails unless each requirement was shown by a test that ran: reads what `pnpm test` and `pnpm test:system` wrote. A
- * requirement whose test failed or was skipped is not shown, whatever its other tests did.
+ * Fails unless each requirement was shown by a test that ran: reads what `pnpm test`, `pnpm test:integration` and
+ * `pnpm test:system` wrote. A requirement whose test failed or was skipped is not shown, whatever its other tests did.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,10 +30,10 @@ export function unshown(
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const suites = ['fast', 'system'].map((suite) => join(outcomesFolder, `${suite}.json`))
+  const suites = ['fast', 'integration', 'system'].map((suite) => join(outcomesFolder, `${suite}.json`))
   const missing = suites.filter((path) => !existsSync(path))
   if (missing.length > 0) {
-    console.error('Run "pnpm test" and "pnpm test:system" first: one of them has left no results.')
+    console.error('Run "pnpm test", "pnpm test:integration" and "pnpm test:system" first: one of them has left no results.')
     process.exit(1)
   }
   const outcomes = suites.flatMap((path): RequirementOutcome[] => JSON.parse(readFileSync(path, 'utf8')))

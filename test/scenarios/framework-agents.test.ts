@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
@@ -14,12 +12,9 @@ import { answerWith as answerWithAgent } from '../../examples/openai-agents/src/
 import { chooseModel } from '../../examples/openai-agents/src/choose-model.js'
 import { type Script, type Step, scriptedModel } from '../../examples/openai-agents/src/scripted-model.js'
 import { deferred } from '../../packages/agent-sdk/test/support/deferred.js'
-import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { serveModel } from '../support/model-server.js'
 import { toReplies } from '../support/openai-responses.js'
-import { printedBy } from '../support/page-programs.js'
-import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -83,17 +78,6 @@ const storyOf = (heard: readonly AnyEnvelope[]): string[] =>
     .map((envelope) => `${envelope.kind} ${textOf(envelope)}`.trim())
 
 describe.for(frameworks)('%s', ([name, answer]) => {
-  test('its space comes to an answer without a key', async () => {
-    const program = join(repositoryRoot, 'examples', name, 'dist/start.js')
-    const env = { PATH: process.env.PATH }
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, '--once'], { env })
-    expect(stderr).toBe('')
-    const lines = stdout.trim().split('\n')
-    expect(lines).toContain('  reviewer → files/list_directory {"path":"."}  — to find the test report')
-    expect(lines).toContain('  reviewer · There is a report; what fails decides.')
-    expect(lines.at(-1)).toBe('reviewer: Do not deploy yet: FAIL 2 token expires.')
-  })
-
   test('its agent has at most 80 lines', () => {
     const agent = readFileSync(join(repositoryRoot, 'examples', name, 'src/agent.ts'), 'utf8')
     expect(agent.split('\n').length).toBeLessThanOrEqual(80)
@@ -193,19 +177,3 @@ test.for(models)(
     ])
   },
 )
-
-test.for(['tools', 'agent', 'ai-sdk'])('the program %s of the page prints what it says', (name) => {
-  const programs = snippetsOf('docs/frameworks.md')
-  const [program, output] = programs.filter(({ file }) => file === `frameworks/${name}.ts`)
-  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
-  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
-  writeSnippets(program === undefined ? [] : [program], clone)
-  expect(printedBy(join(clone, 'frameworks'), `${name}.ts`)).toBe(output?.text)
-})
-
-test('every program of the page is run', () => {
-  const programs = snippetsOf('docs/frameworks.md').filter(({ language }) => language === 'ts')
-  expect(programs.map(({ file }) => file)).toEqual(
-    ['tools', 'agent', 'ai-sdk'].map((name) => `frameworks/${name}.ts`),
-  )
-})

@@ -5,17 +5,15 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { barriers } from '../support/axe.js'
-import { spawnMeup } from '../support/cli.js'
+import { tokenIn } from '../support/crowd.js'
 import type { DrivenPage } from '../support/driven-page.js'
 import { onPage } from '../support/page.js'
 import { scrollback, terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
-import { firstDelta, writeAnswers } from '../support/writing.js'
+import { firstDelta, placeOf, words, writeAnswers } from '../support/writing.js'
 
 /** What a reader may wait for the first text. Others may keep the machine busy, so the best of some answers counts. */
 const [withinMs, tries] = [100, 10]
-
-const words = Array.from({ length: 80 }, (_, at) => `word${at}${at % 20 === 19 ? '.\n\n' : ' '}`)
 
 /** Notes in the page when it shows a text, and how often it does not any more. The frame after that is seen for certain. */
 const watchFor = (text: string): string => `{
@@ -30,12 +28,6 @@ const watchFor = (text: string): string => `{
   }
   new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true })
 }`
-
-/** Pixels from the top of the window to a paragraph, by how it begins; and how far the stream is scrolled. */
-const placeOf = (text: string): string => `(() => {
-  const found = [...document.querySelectorAll('.stream p')].find((each) => each.textContent.startsWith('${text}'))
-  return [found?.getBoundingClientRect().top, document.querySelector('.scroller').scrollTop]
-})()`
 
 const seen = (page: DrivenPage) => page.evaluate<{ at: number; lost: number }>('globalThis.seen')
 
@@ -91,58 +83,6 @@ test(
   }),
 )
 
-test(
-  'a reader who looks back, comes late, or looks at the past is left alone by what is written',
-  { timeout: 60_000 },
-  onPage(async ({ gateway, page, enter }) => {
-    const planner = await writeAnswers({ url: gateway.url, space: 'demo', token: testToken('planner') })
-    const ana = await gateway.enter('ana')
-    for (let at = 0; at < 25; at++) await ana.chat(`said before ${at}`)
-    await enter()
-    await page.shows('said before 24')
-    // What is written goes to who has caught up.
-    await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
-    await page.shows('Why?')
-    await planner.write('q', words.slice(0, 40))
-    await page.shows('word39.')
-    await page.evaluate(`document.querySelector('.scroller').scrollTop -= 200`)
-    await page.shows('↓ live')
-    const place = await page.evaluate(placeOf('word0'))
-    await planner.write('q', words.slice(40), 40)
-    await page.shows('word79.')
-    expect(await page.evaluate(placeOf('word0'))).toEqual(place)
-    planner.answer('q', words.join(''))
-    await page.shows('↓ 1 new')
-    expect(await page.evaluate(placeOf('word0'))).toEqual(place)
-
-    await ana.send({ id: 'r', kind: Kind.chat, payload: { message: 'And why that?' } })
-    await planner.write('r', ['```\nnever', 'closed <img src=x onerror="document.title=1">\n'])
-    await page.click('.newer')
-    await page.shows('neverclosed <img')
-    await page.key('2')
-    await page.shows('Conversation')
-    await page.shows('neverclosed <img')
-    expect(await barriers(page)).toEqual([])
-    await page.key('1')
-    await page.key(' ')
-    await page.hides('neverclosed <img')
-    await page.key('.')
-    await page.shows('neverclosed <img')
-
-    await page.reload()
-    await page.shows('And why that?')
-    await planner.write('r', ['and more'], 2)
-    await planner.write('s', ['another'])
-    await page.shows('another')
-    expect(await page.text()).not.toMatch(/never|and more/)
-    planner.answer('r', 'whole')
-    await page.shows('whole')
-  }),
-)
-
-const tokenOf = (participant: string, cwd: string): string =>
-  readFileSync(join(cwd, '.meup/tokens', participant), 'utf8').trim()
-
 /** Writes into a file when it first reads a text from a terminal. */
 const noteWhen = `
 const { writeFileSync } = require('node:fs')
@@ -163,7 +103,7 @@ test(
     const { seats, open, cwd, url, enter } = await terminalSpace(['planner'])
     const pane = open()
     const heard = open('join --screen-reader')
-    const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
+    const planner = await writeAnswers({ url, space: 'demo', token: tokenIn(cwd, 'planner') })
     const ana = await enter('ana')
     const ask = (id: string) => ana.send({ id, kind: Kind.chat, payload: { message: `Why ${id}?` } })
     await pane.sees('type to talk')
@@ -213,27 +153,3 @@ test(
     expect(heard.all().split('word0 ')).toHaveLength(2)
   }),
 )
-
-test('programs are given what is in the log, and what is being written if they ask for it', {
-  timeout: 60_000,
-}, async () => {
-  const { cwd, url, enter } = await terminalSpace([])
-  const planner = await writeAnswers({ url, space: 'demo', token: tokenOf('planner', cwd) })
-  const ana = await enter('ana')
-  await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
-  const [all, lines, parts] = [['--json'], [], ['--json', '--kind', 'chat.delta']].map((args) =>
-    spawnMeup(['watch', '--from', '1', ...args], cwd),
-  )
-  for (const each of [all, lines]) await expect.poll(() => each?.said.stdout).toContain('Why?')
-  const getParts = (): string | undefined => {
-    planner.delta('q', 0, 'I write')
-    return parts?.said.stdout
-  }
-  await expect.poll(getParts).toContain('I write')
-  planner.answer('q', 'because')
-  for (const each of [all, lines]) {
-    await expect.poll(() => each?.said.stdout).toContain('because')
-    expect(each?.said.stdout).not.toMatch(/I write|chat\.delta/)
-  }
-  expect(parts?.said.stdout).not.toContain('because')
-})

@@ -3,7 +3,8 @@ import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { demoInMemory, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
-import { type FillIn, openClient, ways } from '../support/mcp-clients.js'
+import { type FillIn, openClient, type Way, ways } from '../support/mcp-clients.js'
+import { isSoak } from '../support/soak.js'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -16,7 +17,10 @@ const config = `${demoInMemory}participants:
 `
 const page = (number: string) => `meup://demo/resources/library/book://moby/${number}`
 
-test.for(ways)('what an MCP server in a space offers: %s', async (way) => {
+/** `mcp-serve.test.ts` tries every way with what the space itself offers. */
+const tried: readonly Way[] = isSoak ? ways : ['first SDK, http', 'modern, stdio']
+
+test.for(tried)('what an MCP server in a space offers: %s', async (way) => {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('up', cwd)
   const ana = await connect({ as: 'ana', directory: cwd })

@@ -38,7 +38,7 @@ verifies(
     const report = join(temporaryFolder(), 'report.json')
     const vitest = join(repositoryRoot, 'node_modules/vitest/vitest.mjs')
     const only = ['-t', `(${named.join('|')})$`, '--reporter=json', `--outputFile=${report}`]
-    await promisify(execFile)(process.execPath, [vitest, 'run', '--project', 'fast', ...files, ...only], {
+    await promisify(execFile)(process.execPath, [vitest, 'run', '--project', 'fast', '--project', 'integration', ...files, ...only], {
       cwd: repositoryRoot,
     })
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report

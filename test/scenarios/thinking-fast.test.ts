@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
 import { enterAs, openPageGateway } from '../support/page.js'
+import { times } from '../support/soak.js'
 import { scrollback, terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
 
-const [perSecond, seconds, perPortion] = [200, 8, 10]
+const [perSecond, seconds, perPortion] = [200, times(4, 8), 10]
 const total = perSecond * seconds
 /** Milliseconds from a key to the frame that shows it, under which nobody feels a delay. */
 const unfeltMs = 100

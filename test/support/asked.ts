@@ -1,6 +1,7 @@
 import { connect, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import { onTestFinished } from 'vitest'
-import { startMeup, temporaryFolder } from './cli.js'
+import { temporaryFolder } from './cli.js'
+import { runSpace } from './space.js'
 
 const config = `
 version: 1
@@ -61,7 +62,7 @@ export const questions: readonly string[] = Object.keys(doings)
  */
 export async function openAsked() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
+  await runSpace(cwd)
   const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd })
     onTestFinished(() => space.close())

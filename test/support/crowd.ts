@@ -26,7 +26,7 @@ export interface Accepted {
   readonly seq?: number
 }
 
-const tokenIn = (folder: string, id: string): string =>
+export const tokenIn = (folder: string, id: string): string =>
   readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
 
 /** A participant until the test is over, with the numbers of all envelopes that it got. */

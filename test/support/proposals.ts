@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ConnectOptions, connect, type SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
-import { loadConfig, operatorLog, up } from 'meup'
 import { expect, onTestFinished } from 'vitest'
 import { commandLine, temporaryFolder } from './cli.js'
 import type { DrivenPage } from './driven-page.js'
+import { runSpace } from './space.js'
 import { tapped } from './tapped.js'
 import { openPane, type Pane } from './tmux.js'
 
@@ -25,8 +25,7 @@ participants:
 /** A running space in which coder proposes calls of a tool, ana, ben and cal may decide, and a proxy records what clients send. */
 export async function openProposals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const running = await up(loadConfig(join(cwd, 'space.yaml')), operatorLog('silent'))
-  onTestFinished(() => running.close())
+  const running = await runSpace(cwd)
   const tap = await tapped(running.url)
   const readToken = (as: string): string => readFileSync(join(cwd, '.meup/tokens', as), 'utf8').trim()
   const enter = async (as: string, options: ConnectOptions = {}): Promise<SpaceClient> => {

@@ -1,6 +1,7 @@
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
-import { meup, type Outcome, startMeup, temporaryFolder } from './cli.js'
+import { meup, type Outcome, temporaryFolder } from './cli.js'
+import { runSpace } from './space.js'
 
 const config = `
 version: 1
@@ -17,7 +18,7 @@ export const within = { timeout: 10_000, interval: 20 }
 /** A running space with a shop in it that sells what it is asked for. */
 export async function openShop() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const running = await startMeup('gateway', cwd)
+  const running = await runSpace(cwd)
   const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd })
     onTestFinished(() => space.close())

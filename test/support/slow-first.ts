@@ -9,9 +9,7 @@ const slow = [
   ...['up-programs', 'watched-programs', 'system/audit-sqlite'].map((name) => `packages/cli/test/${name}`),
   ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
-  ...['bench/command', 'bench/jetstream', 'conformance/client-kit', 'faults/silent-lines'].map(
-    (name) => `test/${name}`,
-  ),
+  'test/conformance/client-kit',
   ...[
     'audit',
     'deploy-review',
@@ -26,7 +24,6 @@ const slow = [
     'page-control',
     'page-entrance',
     'page-hostile',
-    'page-silent',
     'trust-commands',
     'up',
   ].map((name) => `test/scenarios/${name}`),

@@ -6,6 +6,14 @@ import { onTestFinished } from 'vitest'
 /** Milliseconds between two deltas, as an agent sends them. */
 const everyMs = 25
 
+export const words = Array.from({ length: 80 }, (_, at) => `word${at}${at % 20 === 19 ? '.\n\n' : ' '}`)
+
+/** Pixels from the top of the window to a paragraph, by how it begins; and how far the stream is scrolled. */
+export const placeOf = (text: string): string => `(() => {
+  const found = [...document.querySelectorAll('.stream p')].find((each) => each.textContent.startsWith('${text}'))
+  return [found?.getBoundingClientRect().top, document.querySelector('.scroller').scrollTop]
+})()`
+
 /** Writes answers in parts, over a connection of its own. */
 export async function writeAnswers(request: DialRequest) {
   const line = await dialWs(request, { message: () => {}, close: () => {} })

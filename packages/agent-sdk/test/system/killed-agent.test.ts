@@ -25,11 +25,11 @@ const model = scriptedModel((request) => {
   const added = Number(/Add (\\d+)\\.$/.exec(said)?.[1])
   return [{ text: 'The sum is ' + (before + added) + ', the first number was ' + first }]
 })
-await space.agent({ model, memory: { messages: 8 } })
+await space.agent({ model, memory: { messages: 4 } })
 `
 
 /** More than its memory holds as they are. */
-const questions = times(8, 20)
+const questions = times(4, 20)
 
 test(`an agent that is killed with kill −9 between each two of ${questions} questions that build on one another answers all of them`, async () => {
   const human = { kind: 'human', capabilities: ['*'] }

@@ -8,10 +8,13 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { meup, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
 import { running as guardedGateway } from '../../../../test/support/guarded-gateway.js'
+import { times } from '../../../../test/support/soak.js'
 import { verifies } from '../../../../test/verifies.js'
 import { readRows } from '../support/exported.js'
 
 const timeout = 120_000
+/** How often an export is killed. */
+const rounds = times(4, 12)
 
 const config = (storage = '') => `
 version: 1
@@ -181,15 +184,15 @@ verifies(
     const path = join(space.folder, 'audit.db')
     let killed = 0
     await work(300)
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < rounds; round++) {
       const exporting = spawnMeup(args, space.folder)
-      await pause(150 + 40 * round)
+      await pause(150 + (480 * round) / rounds)
       exporting.process.kill('SIGKILL')
       if ((await exporting.ended) === null) killed++
       expect([...stepsOfTurns(path)].filter((count) => count !== 3)).toEqual([])
       await work(10)
     }
-    expect(killed).toBeGreaterThan(3)
+    expect(killed).toBeGreaterThan(rounds / 4)
     expect(await meup(args, { cwd: space.folder })).toMatchObject({ code: 0 })
     const fresh = args.map((arg) => (arg === 'audit.db' ? 'fresh.db' : arg))
     expect(await meup(fresh, { cwd: space.folder })).toMatchObject({ code: 0 })

@@ -1,10 +1,13 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { TurnInfo } from '@meup/folds'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
 import { createDraft, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { asking } from '../http-client.js'
 import { participants } from '../indexed.js'
 import { temporaryFile } from '../support.js'
@@ -35,19 +38,38 @@ function fieldsAt(seq: number): Parameters<typeof createDraft>[1] {
   return { ...rest, from: 'cleo', to: ['ben'], kind: Kind.mcpResponse, correlationId: `e${seq - 1}`, payload }
 }
 
-/** A gateway whose index has all of the turn, and nothing else. */
-async function started() {
-  const store = await sqliteStore({ path: temporaryFile('log.db') })
+const whole = mkdtempSync(join(tmpdir(), 'meup-long-turn-'))
+afterAll(() => rmSync(whole, { recursive: true }))
+/** A log with the turn, and its index. */
+beforeAll(async () => {
+  const path = join(whole, 'log.db')
+  const store = await sqliteStore({ path })
   const log = await store.open('test')
   for (let seq = 1; seq <= length; seq += 500)
     await log.append(Array.from({ length: 500 }, (_, at) => createDraft(seq + at, fieldsAt(seq + at))))
+  await store.close()
+  const { close } = await startOn(path)
+  await close()
+})
+
+/** A gateway whose index has all of the turn, and nothing else. */
+async function startOn(path: string) {
+  const store = await sqliteStore({ path })
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const authenticator = tokenAuthenticator({ test: tokens })
   const gateway = await createGateway({ spaces: [testSpaceConfig({ participants })], store, authenticator })
   const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
-  onTestFinished(close)
   const client = asking(url, 'dora')
   while ((await client.get('/turns?thread_id=test/dora')).status === 503);
+  return { client, close }
+}
+
+/** The same, on a log of its own. */
+async function started() {
+  const path = temporaryFile('log.db')
+  cpSync(whole, dirname(path), { recursive: true })
+  const { client, close } = await startOn(path)
+  onTestFinished(close)
   // What the log was written with is not collected while the request is answered.
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
