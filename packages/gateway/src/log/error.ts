@@ -27,7 +27,7 @@ export type LogErrorCode =
   | 'fenced'
   | 'server'
 
-/** What an envelope log refuses, or could not do. The message says what to do about it. */
+/** An error of an envelope log. The message includes what to do. */
 export class LogError extends Error {
   override readonly name = 'LogError'
 
