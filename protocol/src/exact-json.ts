@@ -72,7 +72,7 @@ const getMemberOf = ({ value, key }: { readonly value: unknown; readonly key: st
 function setNumberText(container: object, key: string, text: string): void {
   const texts = numberTexts.get(container)
   if (!isInexact(text))
-    texts?.delete(key) // Of an earlier duplicate of the key.
+    texts?.delete(key) // Drops the digits of an earlier duplicate.
   else if (texts !== undefined) texts.set(key, text)
   else numberTexts.set(container, new Map([[key, text]]))
 }

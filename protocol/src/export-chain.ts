@@ -96,7 +96,7 @@ export class ExportChain {
     return this.#hash
   }
 
-  /** Why there is no verdict yet. */
+  /** Why the export is incomplete. */
   get lack(): string {
     return this.#epoch === undefined
       ? 'there is nothing in it'

@@ -48,7 +48,7 @@ function run(name: string, value: unknown): Problem | undefined {
   return explain(errors.reduce(closer), errors)
 }
 
-/** Of alternatives that failed, the error of the one that matched furthest. */
+/** Picks the error of the alternative that matched furthest. */
 function closer(best: SchemaError, error: SchemaError): SchemaError {
   const further = error.instancePath.length - best.instancePath.length || fitness(error) - fitness(best)
   return further > 0 ? error : best

@@ -34,7 +34,7 @@ export interface GuardedParts<Finding extends GuardFinding> {
 
 const decoder = new TextDecoder()
 
-/** In an envelope with findings, further texts are withheld unscanned, to bound the cost. */
+/** Texts scanned in an envelope with findings; further ones are withheld, to bound the cost. */
 const maxTexts = 256
 /** Maximum characters scanned per unit of remaining work, so that it suffices for the survey. */
 const charsPerWorkUnit = 2

@@ -15,8 +15,8 @@ import { importFrom } from './ai-sdk/load.js'
 
 export interface ReplayOptions {
   /**
-   * Who answers: a model of the `ai` package, or `vendor/name`, whose package `@ai-sdk/vendor` is looked for in `directory`; else
-   * it is asked for at the AI Gateway. With a `baseURL`, the name of a model there. Default: the model that answered then.
+   * The answering model: one of the `ai` package, or `vendor/name`, from the package `@ai-sdk/vendor` if `directory` has it,
+   * otherwise at the AI Gateway. With a `baseURL`, the name of a model there. Default: the original model.
    */
   readonly model?: AgentModel
   readonly baseURL?: string

@@ -15,7 +15,7 @@ interface CallAnswer {
   readonly result: Record<string, unknown>
   /** Id of the response. */
   readonly id: string
-  /** Who approved and made the request, if it was proposed. */
+  /** The participant that approved and made the request, if it was proposed. */
   readonly approvedBy?: string
 }
 

@@ -1,6 +1,6 @@
 /** Reads JSON of models without parsing it: parsed and written again, an integer over 2^53 would lose digits. */
 
-/** A string, or what stands between strings. Strings are unrolled, so that long ones need no deep stack. */
+/** A string, or a token between strings. Strings are unrolled, so that long ones need no deep stack. */
 const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
 /** The end of the JSON object or list at this position; -1 = incomplete, or none begins there. */

@@ -27,7 +27,7 @@ import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 /** Characters of an answer: about the limit of an envelope. */
 const maxAnswerChars = 60_000
 
-/** What one answer needs. */
+/** The parts for one answer. */
 interface Parts {
   readonly run: Run
   readonly live: LiveText

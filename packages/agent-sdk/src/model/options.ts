@@ -37,8 +37,8 @@ export interface AgentLimits {
 }
 
 /**
- * What the transcript stores. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of prompts roles,
- * sizes and hashes. `full`: complete prompts as well. `off`: nothing.
+ * Content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of prompts roles,
+ * sizes and hashes. `full`: also complete prompts. `off`: nothing.
  */
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
@@ -72,7 +72,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   /** Concurrent turns; default: all. */
   readonly concurrency?: number
   readonly clock?: Clock
-  /** What the transcript stores; default: MEUP_TRANSCRIPT, otherwise `on`. */
+  /** Content of the transcript; default: MEUP_TRANSCRIPT, otherwise `on`. */
   readonly transcript?: TranscriptMode
   /** The store of the transcript; default: `.meup/transcripts/<participant>.db`. */
   readonly transcriptStore?: TranscriptStore

@@ -48,7 +48,7 @@ export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {
   }
 }
 
-/** Whose reasoning a prompt includes: none, own, all, or that of these contexts and below. */
+/** The reasoning in a prompt: none, own, all, or that of these contexts and below. */
 export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
 
 export interface SpaceView {

@@ -59,7 +59,7 @@ export function explainCapability(granted: GrantedCapabilities, attempt: Subject
   }
 }
 
-/** What participants may do without a capability, because it is about something of their own [MEUP-4.1]. */
+/** Acts that need no capability, because they are about something of one's own [MEUP-4.1]. */
 const exemptions: Readonly<Record<string, string>> = {
   [Kind.mcpResponse]: 'answer a request that is addressed to it',
   [Kind.capabilityRevoke]: 'revoke what it granted itself',

@@ -20,7 +20,7 @@ export interface ContextView {
   readonly ending: Quoted | null
   /** `false` while its run is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
-  /** Who hides its run: the owner hides its own thoughts, others hide all. */
+  /** Participants that hide its run: the owner hides its own thoughts, others hide all. */
   readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]

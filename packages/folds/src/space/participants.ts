@@ -20,7 +20,7 @@ import {
   restrictionInfo,
 } from './pauses.js'
 
-/** What keeps a participant from acting, and the state of its program; absent fields mean no problem. */
+/** Restrictions of a participant, and the state of its program; absent fields mean no problem. */
 export type ParticipantState = Pick<ParticipantDetails, 'paused' | 'kicked' | 'program'>
 
 interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' | 'status'> {

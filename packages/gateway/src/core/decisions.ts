@@ -19,7 +19,7 @@ import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 import type { LogUse, Rates } from './metering.js'
 
-/** What the gateway decided about an envelope. */
+/** A decision of the gateway about an envelope. */
 export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message' | 'missing'>
 
 /** The refused or reviewed envelope, as far as it could be read. */

@@ -28,7 +28,7 @@ export interface Reader extends ReadRights {
 export const getRightsKey = ({ readsTargeted, readsRefusals }: ReadRights): string =>
   `${readsTargeted ? 'all' : 'own'}${readsRefusals ? ' and refusals' : ''}`
 
-/** Who may read an envelope: `undefined` = everyone in the space. */
+/** The readers of an envelope; `undefined` = everyone in the space. */
 export type Audience = Readers | undefined
 
 interface Readers {

@@ -25,7 +25,7 @@ type Fields = Parameters<Space['emit']>[0]
 export class Presence {
   readonly #space: Space
   readonly openWork: OpenWork
-  /** Who is connected to other gateways. */
+  /** Participants connected to other gateways. */
   readonly elsewhere = new PresentElsewhere()
   readonly #sessions = new Map<string, Set<Session>>()
   /** Timers of programs without a connection, by key. */

@@ -33,7 +33,7 @@ function restoreState({ snapshot }: EnvelopeLog): SpaceState {
   return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
 }
 
-/** The same state as `replay`, from the checkpoint and the rows after it. Replays the whole log if there is no usable checkpoint. */
+/** The same state as `replay`, from the checkpoint and the rows after it. Without a usable checkpoint, replays the whole log. */
 export async function resume(
   log: EnvelopeLog,
   space: string,

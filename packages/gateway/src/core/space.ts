@@ -296,7 +296,7 @@ export class Space {
   /** Changes whenever the audience of logged envelopes may have changed. */
   get audienceVersion(): string {
     const { contexts, trust } = this.state
-    // Whoever may decide a proposal of a private run may read it.
+    // Participants that may decide a proposal of a private run may read it.
     const rights = contexts.hasPrivateRuns ? trust.revision : ''
     return `${this.config.mcp.visibility} ${rights} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
   }

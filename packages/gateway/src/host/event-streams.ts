@@ -316,7 +316,7 @@ class BatchEnd {
     return this.#turnEvents.events.has(classifyReader(session, this.#turnEvents.audiences))
   }
 
-  /** What the event costs: its decisions, characters of their rationales, and folded envelopes. */
+  /** The cost of the event: its decisions, characters of their rationales, and folded envelopes. */
   get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
     const own = [...this.#turnEvents.events.values()].flat().filter(({ seq }) => seq === this.seq)
     const decisions = own.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])

@@ -2,7 +2,7 @@ import type { Logger } from '../ports/logger.js'
 
 let count = 0
 
-/** Promises of this process whose rejection nobody handled. */
+/** Unhandled promise rejections of this process. */
 export const countUnhandledRejections = (): number => count
 
 /**

@@ -118,7 +118,7 @@ export class Traffic {
     return this.#exchanges.has(context)
   }
 
-  /** Ends a request. A stream of events goes on as a connection. */
+  /** Ends a request. An event stream continues as a connection. */
   leave(context: Context): void {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return

@@ -32,8 +32,8 @@ interface Waiting {
 }
 
 /**
- * Keeps the index of a space up to date with its log [MEUP-10.5]: at once if somebody waits or listens, otherwise when the process
- * is idle. Nothing in the space waits for it.
+ * Keeps the index of a space up to date with its log [MEUP-10.5]: at once if a request waits or a stream is open, otherwise
+ * when the process is idle. Nothing else waits for it.
  */
 export class Indexer {
   /** Called in order as the index advances, and after it was opened. It has the log up to `through`. */

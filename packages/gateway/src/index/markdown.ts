@@ -10,7 +10,7 @@ const turnsAtOnce = 16
 /** Envelopes that are rendered at once. */
 const envelopesPerPiece = 64
 
-/** Called with the cost of each turn, in characters. Resolves to whether to go on, once it is paid. */
+/** Called with the cost of each turn, in characters. Resolves once it is paid, to whether to continue. */
 type WaitForBudget = (characters: number) => Promise<boolean>
 
 /** Selects turns of an agent; default: all of the space. */

@@ -7,9 +7,9 @@ import { searched } from './turn-index.js'
 
 /** Envelopes with steps that are read at once. */
 const page = 128
-/** Envelopes with steps that one request reads before it returns where to go on. */
+/** Envelopes with steps that one request reads; the answer says where to continue. */
 const maxScanned = 10_000
-/** Seqs that one request scans before it returns where to go on. */
+/** Seqs that one request scans; the answer says where to continue. */
 const maxScannedSeqs = 10 * searched
 
 /** A part of the audit, the newest first. */

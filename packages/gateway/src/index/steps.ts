@@ -61,7 +61,7 @@ interface Call {
   readonly request: Envelope | undefined
 }
 
-/** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
+/** Limits of one request: folded readable envelopes, and their bytes. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
 type StepSources = Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety'>

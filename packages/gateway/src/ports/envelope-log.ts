@@ -64,8 +64,8 @@ export interface Query {
   /** Default: every row. Only rows between `after` and `before` are scanned, so that the two bound the work. */
   readonly filter?: Filter
   /**
-   * What the caller needs: `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that
-   * are not needed are empty, and not read: how long that takes tells nothing of them.
+   * Parts to read. `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that are
+   * not needed are empty and not read, so that the time reveals nothing about them.
    */
   readonly only?: Part
 }
@@ -121,7 +121,7 @@ export interface EnvelopeLog {
   hasContext(root: string): boolean
   /**
    * Replaces the rows up to `through` with the snapshot, atomically. Rejects with `range` unless `oldest` ≤ `through` < `head`:
-   * the newest row stays, since the chain goes on from it.
+   * the newest row is kept, because the next one links to it.
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
   /**

@@ -8,7 +8,7 @@ interface ProcessEntry {
   readonly group: number
 }
 
-/** Processes that can still run. Excludes zombies, which stay forever where nothing reaps them. */
+/** Processes that can still run. Excludes zombies, which stay forever if nothing reaps them. */
 function readProcesses(): ProcessEntry[] {
   const rows = process.platform === 'linux' ? readProc() : readPs()
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)

@@ -43,7 +43,7 @@ export const endOfToken = (text: string, end: number): number =>
 /** Maximum characters of a label. */
 const maxLabelChars = 64
 
-/** Where to continue after a match: a labelled one may end in another label, `key: password: …`. */
+/** The position after a match at which to continue: a labelled one may end in another label, `key: password: …`. */
 export function behindMatch(text: string, start: number, secret: Span, isFound: boolean): number {
   const end = isFound ? endOfToken(text, secret.end) : secret.end
   return secret.start > start ? Math.max(secret.start, end - maxLabelChars) : Math.max(start + 1, end)

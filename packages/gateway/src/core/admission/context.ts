@@ -59,7 +59,7 @@ export interface AdmissionContext {
 
 export interface Refusal {
   readonly code: ErrorCode
-  /** What is wrong and what to do about it. */
+  /** The problem, with advice. */
   readonly message: string
   /** JSON pointer to the bad field. */
   readonly path?: string

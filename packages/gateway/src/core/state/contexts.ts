@@ -27,7 +27,7 @@ export interface ContextReport extends ContextInfo {
   readonly counts: ContextCounts
 }
 
-/** What the gateway keeps of a context besides its state and counts. */
+/** The gateway's notes on a context, in addition to its state and counts. */
 interface Notes {
   /** The common audience of its start and those of its ancestors; absent = everyone. */
   readonly audience?: readonly string[]

@@ -147,7 +147,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, ...announcement } })
   }
 
-  /** The frame may have been admitted: sending it again with the same id tells [MEUP-1.10]. */
+  /** The frame may have been admitted; a retry with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
     const { clock, metrics } = this.#host.space
     const message = 'The gateway that sequences this space does not answer. Send it again later.'
@@ -346,7 +346,7 @@ interface HeldMessage {
 /** A frame that another gateway has admitted and not logged yet. */
 interface ForwardedFrame {
   readonly id: string
-  /** As its sender wrote it; empty where it wrote none. */
+  /** The id that the sender wrote; empty if none. */
   readonly writtenId: string
   readonly kind: string
   readonly seq: number
