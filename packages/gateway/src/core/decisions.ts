@@ -89,7 +89,7 @@ const secondMs = 1000
 /** Windows at a time; further decisions are counted in the metrics only. */
 const maxWindows = 256
 /** Calls of one rateLimitKey that have windows of their own. */
-const mostCalls = 16
+const maxCalls = 16
 const maxToolChars = 128
 const maxMessageChars = 512
 /** Characters of a rationale, and of the arguments as JSON. */
@@ -170,7 +170,7 @@ export class Decisions {
     const own = [...this.#seconds.values()].filter(
       (each) => each.attempted && each.rateLimitKey === rateLimitKey,
     )
-    return own.length < mostCalls ? key : undefined
+    return own.length < maxCalls ? key : undefined
   }
 
   #begin({ sender: { rateLimitKey }, payload, meter }: Attempt, { key, note, call, isAlone }: First): void {

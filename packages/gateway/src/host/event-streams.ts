@@ -13,9 +13,9 @@ import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-v
 import type { Message, OutboundBatch } from '../ports/connection.js'
 
 /** Bytes of envelopes that wait for the index; beyond them they are read from the log again. */
-const mostWaiting = 4 * 1024 * 1024
+const maxWaitingBytes = 4 * 1024 * 1024
 /** Bytes of deltas that wait; beyond them they are dropped. */
-const mostDeltas = 1024 * 1024
+const maxDeltaBytes = 1024 * 1024
 /** Characters charged per decision in an event besides its rationale, and per envelope folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
 /** Units of `work` per envelope served from the log, besides reading it: its turn is folded [MEUP-7.8]. */
@@ -59,12 +59,12 @@ export class EventStreams implements SpaceListener {
       this.#waiting.push(delivery)
       this.#bytes += delivery.entry.body.length
     }
-    if (this.#bytes > mostWaiting) this.forget()
+    if (this.#bytes > maxWaitingBytes) this.forget()
   }
 
   /** A delta keeps its place: earlier envelopes are shown first. */
   relayed(relayed: Relayed): void {
-    if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > mostDeltas) return
+    if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > maxDeltaBytes) return
     this.#deltas.push({ after: this.#space.delivered, relayed })
     this.#deltaBytes += relayed.bytes
     this.#offerDeltas()

@@ -21,10 +21,10 @@ interface TurnQuery {
 }
 
 /** Limits of one request: turns, envelopes and bytes; the answer says where to continue. */
-const [maxTurns, maxEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
+const [maxTurns, maxEnvelopes, maxBytes] = [2000, 20_000, 8 * 1024 * 1024]
 const turnsAtOnce = 32
 /** Calls per turn in one answer. */
-const mostCalls = 500
+const maxCallsInAnswer = 500
 
 /** A part of a thread. */
 interface TurnPage {
@@ -52,7 +52,7 @@ export async function readTurns(
     const some = of === undefined ? index.turns(agent, next, count) : turnsOf(index, of, agent, next)
     await folded.prepare(index, some, reader)
     for (const beginning of some) {
-      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
+      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= maxBytes)
         return { turns: turns.reverse(), next }
       const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
@@ -77,7 +77,7 @@ export async function readTurns(
 const turnsOf = (index: TurnIndex, seq: number, agent: string, before: number): Beginning[] =>
   index.turnsOf(seq).filter((turn) => turn.agent === agent && turn.number !== null && turn.number < before)
 
-const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: mostCalls }
+const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: maxCallsInAnswer }
 
 function describeView(
   { record, isTruncated }: TurnView,

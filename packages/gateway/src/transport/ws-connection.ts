@@ -99,7 +99,7 @@ function put(message: Message, wire: Buffer, start: number): number {
 }
 
 /** Bytes per slice, at first and at most. All frames of a slice are read: at six bytes each, at most 1,365 more than the portion. */
-const [firstBytes, mostBytes] = [2048, 8192]
+const [firstBytes, maxBytes] = [2048, 8192]
 
 /**
  * Reads a socket in portions, per turn of the event loop as much as the share of its rateLimitKey permits. `ws` parses all
@@ -161,7 +161,7 @@ export class PortionReader {
       share.countBytes(slice.length)
       // Estimates the bytes of the remaining frames by those of the previous ones.
       const each = bytes / Math.max(1, this.#frames)
-      wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * share.frames)))
+      wanted = Math.min(maxBytes, Math.max(firstBytes, Math.floor(each * share.frames)))
       whenWritable = this.#whenWritable()
     }
     if (whenWritable !== undefined) {

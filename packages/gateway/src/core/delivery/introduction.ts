@@ -7,7 +7,7 @@ import type { SpaceState } from '../state/state.js'
 
 /** Open proposals that one welcome considers, newest first. */
 const maxProposals = 64
-const mostBytes = 256 * 1024
+const maxProposalBytes = 256 * 1024
 /** Steps for deciding which proposals concern a participant; proposals beyond them are left out. */
 const maxPatternSteps = 2 ** 16
 
@@ -56,7 +56,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
     const row = rejectedBy.includes(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
-    if (bytes > mostBytes) break
+    if (bytes > maxProposalBytes) break
     if (from !== participant && !state.participants.allows(participant, readProposed(row))) continue
     const { to, payload } = parseEnvelope(row)
     const { expiresAt } = payload
